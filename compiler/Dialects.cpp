@@ -1,0 +1,34 @@
+//===- Dialects.cpp - Everything a context of ours must know --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Dialects.h"
+
+#include "compiler/Graph/IR/Graph.h"
+#include "compiler/Schedule/IR/Schedule.h"
+#include "compiler/Target/IR/Target.h"
+#include "compiler/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+void tessera::registerDialects(DialectRegistry &registry) {
+  registry.insert<graph::GraphDialect, schedule::ScheduleDialect,
+                  tile::TileDialect, target::TargetDialect>();
+  registry.insert<affine::AffineDialect, amx::AMXDialect, arith::ArithDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect, vector::VectorDialect>();
+}
+
+void tessera::registerPasses() {}

@@ -1,0 +1,28 @@
+//===- Graph.h - Graph IR: dialect and ops ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stage 1 of 4: what is computed. The only header other stages include.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_GRAPH_IR_GRAPH_H
+#define TESSERA_COMPILER_GRAPH_IR_GRAPH_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/Graph/IR/GraphDialect.h.inc"
+#include "compiler/Graph/IR/GraphEnums.h.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/Graph/IR/GraphOps.h.inc"
+
+#endif // TESSERA_COMPILER_GRAPH_IR_GRAPH_H

@@ -1,0 +1,600 @@
+// Graph IR: the ops. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TESSERA_GRAPH_OPS_TD
+#define TESSERA_GRAPH_OPS_TD
+
+include "compiler/Graph/IR/GraphDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+defvar Graph_Tensor = AnyRankedTensor;
+defvar Graph_FloatTensor = RankedTensorOf<[AnyFloat]>;
+defvar Graph_IntTensor = RankedTensorOf<[AnySignlessInteger]>;
+defvar Graph_BoolTensor = RankedTensorOf<[I1]>;
+// A run-time integer: a size, an offset.
+def Graph_Size : Type<And<[Graph_IntTensor.predicate,
+    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0">,
+    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(64)">]>,
+    "i64 scalar (tensor<i64>)", "::mlir::RankedTensorType">,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+// result and operand have one type.
+class Graph_Unary<string mnemonic, string what, Type tensor = Graph_FloatTensor>
+    : Graph_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
+  let summary = what;
+  let arguments = (ins tensor:$input);
+  let results = (outs tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+// Both operands and the result have one type; broadcasting is explicit.
+class Graph_Binary<string mnemonic, string what, Type tensor = Graph_Tensor,
+                   list<Trait> traits = []>
+    : Graph_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType], traits)> {
+  let summary = what;
+  let arguments = (ins tensor:$lhs, tensor:$rhs);
+  let results = (outs tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+
+def Graph_NegOp : Graph_Unary<"neg", "Negation", Graph_Tensor>;
+def Graph_AbsOp : Graph_Unary<"abs", "Absolute value", Graph_Tensor>;
+def Graph_ExpOp : Graph_Unary<"exp", "e to the x">;
+def Graph_Exp2Op : Graph_Unary<"exp2", "2 to the x">;
+def Graph_LogOp : Graph_Unary<"log", "Natural logarithm">;
+def Graph_Log2Op : Graph_Unary<"log2", "Logarithm to base 2">;
+def Graph_Log1pOp : Graph_Unary<"log1p", "log(1 + x)">;
+def Graph_SqrtOp : Graph_Unary<"sqrt", "Square root">;
+def Graph_RsqrtOp : Graph_Unary<"rsqrt", "1 / sqrt(x)">;
+def Graph_SinOp : Graph_Unary<"sin", "Sine">;
+def Graph_CosOp : Graph_Unary<"cos", "Cosine">;
+def Graph_TanhOp : Graph_Unary<"tanh", "Hyperbolic tangent">;
+def Graph_ErfOp : Graph_Unary<"erf", "Error function">;
+def Graph_SigmoidOp : Graph_Unary<"sigmoid", "1 / (1 + exp(-x)), stable at both ends">;
+def Graph_FloorOp : Graph_Unary<"floor", "Largest integer not above">;
+def Graph_CeilOp : Graph_Unary<"ceil", "Smallest integer not below">;
+def Graph_RoundOp : Graph_Unary<"round", "Nearest integer, ties to even">;
+def Graph_GeluOp : Graph_Unary<"gelu", "x * normal CDF of x"> {
+  let arguments = (ins Graph_FloatTensor:$input, UnitAttr:$tanh);
+  let description = [{
+    Exact by `erf`; with `tanh` the usual approximation. One rounding.
+
+    Example:
+    ```mlir
+    %y = gir.gelu %x {tanh} : tensor<?x8xf32>
+    ```
+  }];
+}
+def Graph_SiluOp : Graph_Unary<"silu", "x * sigmoid(x)">;
+def Graph_ReluOp : Graph_Unary<"relu", "max(x, 0); NaN stays NaN", Graph_Tensor>;
+def Graph_NotOp : Graph_Unary<"not", "Bitwise (or boolean) complement", Graph_IntTensor>;
+
+def Graph_AddOp : Graph_Binary<"add", "Sum", Graph_Tensor, [Commutative]>;
+def Graph_SubOp : Graph_Binary<"sub", "Difference">;
+def Graph_MulOp : Graph_Binary<"mul", "Product", Graph_Tensor, [Commutative]>;
+def Graph_DivOp : Graph_Binary<"div", "True division", Graph_FloatTensor>;
+def Graph_FloorDivOp : Graph_Binary<"floordiv", "Division rounded down, as in Python">;
+def Graph_ModOp : Graph_Binary<"mod", "Remainder with the divisor's sign, as in Python">;
+def Graph_PowOp : Graph_Binary<"pow", "Power">;
+def Graph_AndOp : Graph_Binary<"and", "Bitwise and", Graph_IntTensor, [Commutative]>;
+def Graph_OrOp : Graph_Binary<"or", "Bitwise or", Graph_IntTensor, [Commutative]>;
+def Graph_XorOp : Graph_Binary<"xor", "Bitwise exclusive or", Graph_IntTensor, [Commutative]>;
+def Graph_ShlOp : Graph_Binary<"shl", "Left shift", Graph_IntTensor>;
+def Graph_ShrOp : Graph_Binary<"shr", "Arithmetic right shift", Graph_IntTensor>;
+def Graph_MaximumOp : Graph_Binary<"maximum", "Larger of two; NaN wins", Graph_Tensor, [Commutative]>;
+def Graph_MinimumOp : Graph_Binary<"minimum", "Smaller of two; NaN wins", Graph_Tensor, [Commutative]>;
+
+def Graph_FmaOp : Graph_Op<"fma", [Pure, SameOperandsAndResultType]> {
+  let summary = "a * b + c with one rounding";
+  let description = [{
+    Example:
+    ```mlir
+    %y = gir.fma %a, %b, %c : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$a, Graph_FloatTensor:$b, Graph_FloatTensor:$c);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($result)";
+}
+
+def Graph_CompareOp : Graph_Op<"compare", [Pure, SameTypeOperands, SameOperandsAndResultShape]> {
+  let summary = "Element-wise comparison";
+  let description = [{
+    False wherever an operand is NaN, except `ne`, which is true there.
+
+    Example:
+    ```mlir
+    %y = gir.compare lt %a, %b : tensor<?xf32> -> tensor<?xi1>
+    ```
+  }];
+  let arguments = (ins Graph_CompareKind:$kind, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
+  let results = (outs Graph_BoolTensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+}
+
+// isnan and isfinite.
+class Graph_Predicate<string mnemonic, string what>
+    : Graph_Op<mnemonic, [Pure, SameOperandsAndResultShape]> {
+  let summary = what;
+  let arguments = (ins Graph_FloatTensor:$input);
+  let results = (outs Graph_BoolTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+def Graph_IsNanOp : Graph_Predicate<"isnan", "Whether an element is NaN">;
+def Graph_IsFiniteOp : Graph_Predicate<"isfinite", "Whether an element is neither infinite nor NaN">;
+
+def Graph_SelectOp : Graph_Op<"select", [Pure, AllTypesMatch<["a", "b", "result"]>]> {
+  let summary = "a where the condition holds, b elsewhere";
+  let description = [{
+    Constraints:
+    * (C1) the condition has the shape of the result.
+
+    Example:
+    ```mlir
+    %y = gir.select %cond, %a, %b : tensor<?xi1>, tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_BoolTensor:$condition, Graph_Tensor:$a, Graph_Tensor:$b);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$condition `,` $a `,` $b attr-dict `:` type($condition) `,` type($result)";
+  let hasVerifier = 1;
+}
+
+def Graph_CastOp : Graph_Op<"cast", [Pure, SameOperandsAndResultShape]> {
+  let summary = "Conversion to another element type";
+  let description = [{
+    To a float: nearest, ties to even. Float to integer: toward zero,
+    saturating, NaN to 0. To `i1`: whether the element is not zero.
+
+    Example:
+    ```mlir
+    %y = gir.cast %x : tensor<?xf32> -> tensor<?xbf16>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<StrAttr, "\"rn\"">:$rounding);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Constants, sizes, names
+//===----------------------------------------------------------------------===//
+
+def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "A constant tensor";
+  let description = [{
+    Example:
+    ```mlir
+    %one = gir.constant dense<1.0> : tensor<f32>
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def Graph_DimOp : Graph_Op<"dim", [Pure]> {
+  let summary = "The extent of one axis";
+  let description = [{
+    Constraints:
+    * (C1) the axis exists.
+
+    Example:
+    ```mlir
+    %n = gir.dim %x, 1 : tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, I64Attr:$axis);
+  let results = (outs Graph_Size:$result);
+  let assemblyFormat = "$input `,` $axis attr-dict `:` type($input)";
+  let extraClassDeclaration = [{
+    static ::mlir::Type sizeType(::mlir::MLIRContext *context);
+  }];
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+def Graph_BindDimsOp : Graph_Op<"bind_dims", []> {
+  let summary = "Names the axes of a value";
+  let description = [{
+    Two axes of one name have one extent; where that is not proved it is
+    checked at entry. An empty string leaves an axis without a name.
+
+    Constraints:
+    * (C1) there is one name per axis.
+
+    Example:
+    ```mlir
+    gir.bind_dims %x ["M", "K"] : tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, StrArrayAttr:$names);
+  let assemblyFormat = "$input $names attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Graph_ArangeOp : Graph_Op<"arange", [Pure]> {
+  let summary = "0, 1, 2, ... along one axis";
+  let description = [{
+    Example:
+    ```mlir
+    %i = gir.arange %n : tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins Graph_Size:$size);
+  let results = (outs Graph_IntTensor:$result);
+  let assemblyFormat = "$size attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shape and data movement
+//===----------------------------------------------------------------------===//
+
+def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a tensor along new or size-1 axes";
+  let description = [{
+    Axis `i` of the input becomes axis `axes[i]` of the result; it has the same
+    extent there, or extent 1 and is repeated. `sizes` gives the dynamic extents
+    of the result, in order.
+
+    Constraints:
+    * (C1) `axes` has one strictly increasing entry per axis of the input.
+    * (C2) there is one size per dynamic extent of the result.
+
+    Example:
+    ```mlir
+    %y = gir.broadcast %b axes = [1] sizes(%m) : tensor<8xf32> -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$axes, Variadic<Graph_Size>:$sizes);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $input `axes` `=` $axes (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_TransposeOp : Graph_Op<"transpose", [Pure]> {
+  let summary = "Permutes axes";
+  let description = [{
+    Axis `i` of the result is axis `permutation[i]` of the input.
+
+    Constraints:
+    * (C1) `permutation` is one.
+
+    Example:
+    ```mlir
+    %t = gir.transpose %a [1, 0] : tensor<?x8xf32> -> tensor<8x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Graph_ReshapeOp : Graph_Op<"reshape", [Pure]> {
+  let summary = "The same elements in row-major order under another shape";
+  let description = [{
+    Constraints:
+    * (C1) there is one size per dynamic extent of the result.
+
+    Example:
+    ```mlir
+    %y = gir.reshape %x sizes(%n) : tensor<?x8xf32> -> tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Variadic<Graph_Size>:$sizes);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Graph_SliceOp : Graph_Op<"slice", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Every step-th element from start, along each axis";
+  let description = [{
+    Constraints:
+    * (C1) there is one start and one step per axis; no step is 0.
+    * (C2) there is one size per dynamic extent of the result.
+
+    Example:
+    ```mlir
+    %y = gir.slice %x starts(%z, %s) steps = [1, 2] sizes(%m, %n) : tensor<?x?xf32> -> tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Variadic<Graph_Size>:$starts,
+                       DenseI64ArrayAttr:$steps, Variadic<Graph_Size>:$sizes);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $input `starts` `(` $starts `)` `steps` `=` $steps (`sizes` `(` $sizes^ `)`)?
+    attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_ConcatOp : Graph_Op<"concat", [Pure]> {
+  let summary = "Tensors one after the other along an axis";
+  let description = [{
+    Constraints:
+    * (C1) all inputs have the result's rank and element type.
+
+    Example:
+    ```mlir
+    %y = gir.concat %a, %b axis = 1 : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$inputs `axis` `=` $axis attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
+def Graph_TakeOp : Graph_Op<"take", [Pure]> {
+  let summary = "Rows of a tensor by index (embedding look-up, index_select)";
+  let description = [{
+    The axis `axis` of the input is replaced by the axes of `indices`. An index
+    out of bounds reads 0.
+
+    Example:
+    ```mlir
+    %y = gir.take %table, %ids axis = 0 : tensor<?x64xf32>, tensor<?xi64> -> tensor<?x64xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $indices `axis` `=` $axis attr-dict
+    `:` type($input) `,` type($indices) `->` type($result)
+  }];
+}
+
+def Graph_GatherOp : Graph_Op<"gather", [Pure]> {
+  let summary = "One element per index along an axis (torch.gather)";
+  let description = [{
+    `result[i][j] = input[i][indices[i][j]]` for axis 1. The result has the
+    shape of `indices`. An index out of bounds reads 0.
+
+    Constraints:
+    * (C1) input, indices and result have one rank.
+
+    Example:
+    ```mlir
+    %y = gir.gather %x, %ids axis = 1 : tensor<?x?xf32>, tensor<?x4xi64> -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $indices `axis` `=` $axis attr-dict
+    `:` type($input) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and scans
+//===----------------------------------------------------------------------===//
+
+def Graph_ReduceOp : Graph_Op<"reduce", [Pure]> {
+  let summary = "Reduction over axes, which disappear";
+  let description = [{
+    Accumulates in `accumulate` (default: f32 for f16 and bf16, else the
+    element type) and rounds once. NaN propagates; ties of argmax and argmin go
+    to the first; an empty reduction gives the neutral element. `var` divides by
+    n - `correction`.
+
+    Constraints:
+    * (C1) the axes are distinct and exist.
+    * (C2) the result has the rank of the input less the reduced axes.
+
+    Example:
+    ```mlir
+    %y = gir.reduce sum %x axes = [1] : tensor<?x?xbf16> -> tensor<?xbf16>
+    ```
+  }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$input, DenseI64ArrayAttr:$axes,
+                       OptionalAttr<TypeAttr>:$accumulate,
+                       DefaultValuedAttr<I64Attr, "1">:$correction);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind $input `axes` `=` $axes attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Graph_ScanOp : Graph_Op<"scan", [Pure, SameOperandsAndResultShape]> {
+  let summary = "Running reduction along an axis (cumsum, cumprod, cummax)";
+  let description = [{
+    Element i is the reduction of elements 0..i, left to right.
+
+    Constraints:
+    * (C1) the kind is sum, prod, max or min.
+
+    Example:
+    ```mlir
+    %y = gir.scan sum %x axis = 1 : tensor<?x?xf32> -> tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$input, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Linear algebra and composites
+//===----------------------------------------------------------------------===//
+
+def Graph_GemmOp : Graph_Op<"gemm", [Pure]> {
+  let summary = "(Batched) matrix product";
+  let description = [{
+    Multiplies the matrices in the last two axes; all earlier axes are batch
+    axes with equal extents. A `transpose_` flag means that operand's matrices
+    are stored transposed; no copy is implied. Accumulates in `accumulate`
+    (default: f32 for floats up to f32, f64 for f64, i32 for i8, else the
+    element type) and rounds once.
+
+    Constraints:
+    * (C1) `lhs`, `rhs` and `result` have one rank, at least 2.
+    * (C2) the reduction sizes of `lhs` and `rhs` agree, if both are known.
+
+    Example:
+    ```mlir
+    %c = gir.gemm %a, %b transpose_lhs : tensor<64x128xbf16>, tensor<64x32xbf16> -> tensor<128x32xbf16>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs, UnitAttr:$transpose_lhs,
+                       UnitAttr:$transpose_rhs, OptionalAttr<TypeAttr>:$accumulate,
+                       DefaultValuedAttr<StrAttr, "\"ieee\"">:$precision);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)?
+    (`transpose_rhs` $transpose_rhs^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
+  let summary = "exp(x - max) / sum along an axis";
+  let description = [{
+    Computed in the accumulate type and rounded once. A row of only minus
+    infinity gives 0.
+
+    Example:
+    ```mlir
+    %y = gir.softmax %x axis = 1 : tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis, UnitAttr:$log);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$input `axis` `=` $axis attr-dict `:` type($result)";
+}
+
+def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
+  let summary = "(x - mean) / sqrt(var + eps) over the last axes, times weight plus bias";
+  let description = [{
+    Normalises over the last `axes` axes, two passes, in the accumulate type.
+    With `rms` the mean is not subtracted. Weight and bias, if present, have the
+    normalised axes.
+
+    Example:
+    ```mlir
+    %y = gir.layer_norm %x, %w, %b axes = 1 eps = 1.0e-05 : tensor<?x?xf32>, tensor<?xf32>, tensor<?xf32> -> tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$input, Variadic<Graph_FloatTensor>:$parameters,
+                       I64Attr:$axes, F64Attr:$eps, UnitAttr:$rms);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input (`,` $parameters^)? `axes` `=` $axes `eps` `=` $eps (`rms` $rms^)? attr-dict
+    `:` type($input) (`,` type($parameters)^)? `->` type($result)
+  }];
+}
+
+def Graph_CrossEntropyOp : Graph_Op<"cross_entropy", [Pure]> {
+  let summary = "logsumexp(row) - row[target], per row";
+  let description = [{
+    Logits [..., C] and integer targets [...]; the result is in the accumulate
+    type. Averaging is a `gir.reduce mean` after it.
+
+    Example:
+    ```mlir
+    %y = gir.cross_entropy %x, %t : tensor<?x?xbf16>, tensor<?xi64> -> tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$targets);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets) `->` type($result)";
+}
+
+def Graph_AttentionOp : Graph_Op<"attention", [Pure]> {
+  let summary = "softmax(q k^T * scale + mask) v, never materialised";
+  let description = [{
+    q [..., H, S, D], k and v [..., HK, T, D]; HK divides H (grouped heads).
+    f32 inside, one output rounding. `causal` lets query i see the keys up to
+    i + T - S. A row without keys is 0. `scale` is a scalar; without it,
+    1 / sqrt(D).
+
+    Constraints:
+    * (C1) q, k, v and the result have one rank, at least 2.
+
+    Example:
+    ```mlir
+    %o = gir.attention %q, %k, %v causal : tensor<?x?x?x?xf16>, tensor<?x?x?x?xf16>, tensor<?x?x?x?xf16> -> tensor<?x?x?x?xf16>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v,
+                       Optional<Graph_FloatTensor>:$scale, UnitAttr:$causal);
+  let results = (outs Graph_FloatTensor:$result);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`scale` `(` $scale^ `:` type($scale) `)`)? (`causal` $causal^)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and calls
+//===----------------------------------------------------------------------===//
+
+def Graph_KernelOp : Graph_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface,
+                                         AutomaticAllocationScope, Symbol]> {
+  let summary = "A tile program, as Tile IR's value level";
+  let description = [{
+    The body is what `@tsr.kernel` wrote: views, loads, dots, reductions and
+    stores, no layouts. Tensor arguments are memrefs with any strides; scalars
+    are i64, f64 or i1. Argument attributes: `gir.name`, `gir.dims`, `gir.mode`.
+
+    Example:
+    ```mlir
+    gir.kernel @copy(%x: memref<?xf32, strided<[?]>>, %y: memref<?xf32, strided<[?]>>) {
+      %n = tile.dim %x, 0 : memref<?xf32, strided<[?]>>
+      %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+      %t = tile.load %x[%i] : memref<?xf32, strided<[?]>>, !tile.range<64> -> tensor<64xf32>
+      tile.store %t, %y[%i] : tensor<64xf32>, memref<?xf32, strided<[?]>>, !tile.range<64>
+      tile.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Graph_CallKernelOp : Graph_Op<"call_kernel", [AttrSizedOperandSegments]> {
+  let summary = "Runs a kernel on tensors; written arguments are its results";
+  let description = [{
+    `inputs` are the arguments in the kernel's order; an `out` argument has no
+    input, an `inout` or `reduce_*` one has an input (its value before) and a
+    result. `sizes` gives the dynamic extents of the results of `out`
+    arguments, in order.
+
+    Example:
+    ```mlir
+    %y = gir.call_kernel @copy(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs, Variadic<Graph_Size>:$sizes);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` functional-type($inputs, $results)
+  }];
+}
+
+#endif // TESSERA_GRAPH_OPS_TD

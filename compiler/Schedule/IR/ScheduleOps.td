@@ -1,0 +1,101 @@
+// Schedule IR: the ops. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TESSERA_SCHEDULE_OPS_TD
+#define TESSERA_SCHEDULE_OPS_TD
+
+include "compiler/Schedule/IR/ScheduleDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEffects,
+                                           SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "These ops become one kernel";
+  let description = [{
+    The region's arguments are the inputs, the yielded tensors the results; what
+    stands between never reaches memory unless the tile program says so.
+    `numerics` names the reduction order (the numerics class): tuning stays
+    inside it unless the user opens it.
+
+    Constraints:
+    * (C1) region arguments have the inputs' types, yielded values the results'.
+
+    Example:
+    ```mlir
+    %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+    ^bb0(%a: tensor<?xf32>):
+      sched.tile 0 by #sched.param<1024, [256, 1024, 4096], default>
+      %r = gir.relu %a : tensor<?xf32>
+      sched.yield %r : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Variadic<AnyType>:$inputs, StrAttr:$numerics);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name ` ` `(` $inputs `)` `numerics` `=` $numerics attr-dict
+    `:` functional-type($inputs, $results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Schedule_YieldOp : Schedule_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "The results of a kernel";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let builders = [OpBuilder<(ins), [{ /* no result */ }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Schedule_TileOp : Schedule_Op<"tile", []> {
+  let summary = "Loop `loop` of this kernel is cut into tiles of that size";
+  let description = [{
+    Loops are numbered as in the root op of the kernel: its result axes in
+    order, then reduction loops. `kind` is grid (programs), loop (sequential in
+    a program) or whole.
+  }];
+  let arguments = (ins I64Attr:$loop, Schedule_ParamAttr:$size, DefaultValuedAttr<StrAttr, "\"grid\"">:$kind,
+                       OptionalAttr<StrAttr>:$name);
+  let assemblyFormat = "$loop `by` $size attr-dict";
+}
+
+def Schedule_PipelineOp : Schedule_Op<"pipeline", []> {
+  let summary = "How many stages the sequential loop keeps in flight";
+  let arguments = (ins Schedule_ParamAttr:$stages);
+  let assemblyFormat = "$stages attr-dict";
+}
+
+def Schedule_PlaceOp : Schedule_Op<"place", []> {
+  let summary = "Where work and values go: threads, vector width, unrolling, micro-tile";
+  let description = [{
+    `what` is one of threads, vector, unroll, micro_m, micro_n, pack, group.
+    For threads, 0 means all.
+  }];
+  let arguments = (ins StrAttr:$what, Schedule_ParamAttr:$value);
+  let assemblyFormat = "$what $value attr-dict";
+}
+
+def Schedule_AutotuneOp : Schedule_Op<"autotune", []> {
+  let summary = "The search space a user or the compiler opened";
+  let arguments = (ins DictionaryAttr:$space, StrArrayAttr:$key, I64Attr:$budget, StrAttr:$numerics);
+  let assemblyFormat = "$space `key` $key `budget` `=` $budget `numerics` `=` $numerics attr-dict";
+}
+
+def Schedule_OverlapOp : Schedule_Op<"overlap", []> {
+  let summary = "Two kernels of this plan may run at once";
+  let arguments = (ins StrAttr:$first, StrAttr:$second);
+  let assemblyFormat = "$first `with` $second attr-dict";
+}
+
+def Schedule_KernelOp : Schedule_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, SymbolTable]> {
+  let summary = "A user's tile program with its decisions";
+  let description = [{
+    Holds one `gir.kernel` and the decisions taken for it: what the user's
+    decorators said, what the tuner found, what the model chose.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$numerics);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `numerics` `=` $numerics attr-dict-with-keyword $body";
+}
+
+#endif // TESSERA_SCHEDULE_OPS_TD

@@ -1,0 +1,35 @@
+//===- Tile.h - Tile IR: dialect, types and ops -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stage 3 of 4: what one block does. The only header other stages include.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TILE_IR_TILE_H
+#define TESSERA_COMPILER_TILE_IR_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/Tile/IR/TileDialect.h.inc"
+#include "compiler/Tile/IR/TileEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "compiler/Tile/IR/TileTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/Tile/IR/TileOps.h.inc"
+
+#endif // TESSERA_COMPILER_TILE_IR_TILE_H

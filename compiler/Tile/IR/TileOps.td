@@ -1,0 +1,499 @@
+// Tile IR: the ops of both levels. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TESSERA_TILE_OPS_TD
+#define TESSERA_TILE_OPS_TD
+
+include "compiler/Tile/IR/TileDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+defvar Tile_View = AnyMemRef;
+def Tile_Tile : Type<And<[AnyRankedTensor.predicate,
+    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
+    "tile (tensor of static shape)", "::mlir::RankedTensorType">;
+defvar Tile_Scalar = AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>;
+defvar Tile_Value = AnyTypeOf<[Tile_Tile, AnySignlessIntegerOrIndex, AnyFloat]>;
+// An index into a view: a range (an axis), a scalar (no axis), a tile of
+// integers (a gather).
+defvar Tile_Index = AnyTypeOf<[Tile_RangeType, Index, Tile_Tile]>;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
+                                   AutomaticAllocationScope, Symbol]> {
+  let summary = "One kernel: the program of one block";
+  let description = [{
+    Arguments are views (memrefs with any strides), then scalars (i64, f64, i1).
+    Argument attributes: `gir.name`, `gir.dims`, `gir.mode`. Decisions of the
+    schedule stand on it as `tile.config`.
+
+    Example:
+    ```mlir
+    tile.func @fill(%y: memref<?xf32, strided<[?]>>) {
+      %n = tile.dim %y, 0 : memref<?xf32, strided<[?]>>
+      %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+      %one = arith.constant 1.0 : f32
+      %t = tile.fill %one [%i] : f32, !tile.range<64> -> tensor<64xf32>
+      tile.store %t, %y[%i] : tensor<64xf32>, memref<?xf32, strided<[?]>>, !tile.range<64>
+      tile.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike]> {
+  let summary = "End of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_PlanOp : Tile_Op<"plan", [Symbol]> {
+  let summary = "The plan of a function: what to allocate, check and launch";
+  let description = [{
+    The text of docs/abi.md section 3, a line each, without the first line
+    (the format version). The runtime reads it; kernels are named by their
+    symbols.
+
+    Example:
+    ```mlir
+    tile.plan @copy {
+      "function copy"
+      "target cpu 1"
+      "arg %x in f32 [$n]"
+      "result %y f32 [$n]"
+      "body"
+      "  launch @copy_0(%x, %y) grid $n ceildiv 64"
+      "end"
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$lines);
+  let hasCustomAssemblyFormat = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Grid and ranges
+//===----------------------------------------------------------------------===//
+
+def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
+  let summary = "Which program of the grid this is";
+  let description = [{
+    One result per grid axis: a range where `tiles` holds a size (the axis has
+    ceil(extent / size) programs), an index where it holds 0 (extent programs).
+    The first axis varies slowest. `group` = g orders the first two axes so that
+    g programs of the first run before the second moves on (L2 reuse). The
+    launch grid is the product. Exactly one per kernel, at its top.
+
+    Constraints:
+    * (C1) there are as many extents, tiles and results.
+    * (C2) a result is a range of the tile's size, or an index where it is 0.
+
+    Example:
+    ```mlir
+    %m, %b = tile.program extents(%M, %B) tiles = [128, 0] : !tile.range<128>, index
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$extents, DenseI64ArrayAttr:$tiles,
+                       DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$persistent);
+  let results = (outs Variadic<AnyTypeOf<[Tile_RangeType, Index]>>:$ids);
+  let assemblyFormat = "`extents` `(` $extents `)` `tiles` `=` $tiles attr-dict `:` type($ids)";
+  let hasVerifier = 1;
+}
+
+def Tile_RangeAtOp : Tile_Op<"range_at", [Pure]> {
+  let summary = "The range from `start`, within a dim of the given extent";
+  let description = [{
+    Positions start, start + 1, ... of a dim; those at or past `extent` are
+    absent. Also the whole of a small dim (start 0).
+
+    Example:
+    ```mlir
+    %d = tile.range_at %zero of %D : !tile.range<64>
+    ```
+  }];
+  let arguments = (ins Index:$start, Index:$extent);
+  let results = (outs Tile_RangeType:$range);
+  let assemblyFormat = "$start `of` $extent attr-dict `:` type($range)";
+}
+
+def Tile_RangeStartOp : Tile_Op<"range_start", [Pure]> {
+  let summary = "First position of a range";
+  let arguments = (ins Tile_RangeType:$range);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$range attr-dict `:` type($range)";
+}
+def Tile_RangeStopOp : Tile_Op<"range_stop", [Pure]> {
+  let summary = "One past the last existing position of a range";
+  let arguments = (ins Tile_RangeType:$range);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$range attr-dict `:` type($range)";
+}
+def Tile_IndexOp : Tile_Op<"index", [Pure]> {
+  let summary = "The positions of a range, as a tile of i64 over it";
+  let description = [{
+    Example:
+    ```mlir
+    %i = tile.index %m : !tile.range<64> -> tensor<64xi64>
+    ```
+  }];
+  let arguments = (ins Tile_RangeType:$range);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$range attr-dict `:` type($range) `->` type($result)";
+}
+
+def Tile_DimOp : Tile_Op<"dim", [Pure]> {
+  let summary = "The extent of one axis of a view";
+  let arguments = (ins Tile_View:$view, I64Attr:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
+}
+
+def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>, RecursiveMemoryEffects]> {
+  let summary = "Sequential loop over the tiles of a dim";
+  let description = [{
+    Runs the body for the ranges start, start + size, ... below `stop`; the
+    region's first argument is the range (positions at or past `stop` are
+    absent), the others are carried. `stop` never exceeds the dim's extent: the
+    front end takes the smaller. `stages` is a hint for pipelining.
+
+    Constraints:
+    * (C1) the region's first argument is a range; the rest match the carried values.
+
+    Example:
+    ```mlir
+    %r = tile.for %k = %zero to %K carry(%acc = %acc0) : !tile.range<64>, (tensor<16xf32>) {
+      tile.yield %acc : tensor<16xf32>
+    } {stages = 3}
+    ```
+  }];
+  let arguments = (ins Index:$start, Index:$stop, Variadic<AnyType>:$inits,
+                       DefaultValuedAttr<I64Attr, "0">:$stages);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$start, "::mlir::Value":$stop, "int64_t":$size,
+                                 "::mlir::ValueRange":$inits)>];
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getRange() { return getBody().getArgument(0); }
+    ::mlir::Block::BlockArgListType getCarried() {
+      return getBody().getArguments().drop_front();
+    }
+    int64_t getSize();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ForOp"]>]> {
+  let summary = "The carried values after one turn";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ /* nothing carried */ }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory, value level
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "A tile (or a scalar) of a view";
+  let description = [{
+    One index per axis of the view: a range, a scalar, or a tile of i64
+    (gather). The axes of the result are those of the ranges and tiles, in
+    order. Where an axis of a gather index is that of another index,
+    `index_axes` says, for each index, which result axes it spans. An absent
+    position is absent in the result; a gather index out of bounds reads 0.
+    Where `mask` (a tile of i1 with the result's axes) is false, the element is
+    `pad` (a constant, default 0).
+
+    Constraints:
+    * (C1) there is one index per axis of the view.
+    * (C2) the result's shape is that of the indices.
+
+    Example:
+    ```mlir
+    %a = tile.load %A[%m, %k] : memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf16>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Optional<Tile_Tile>:$mask,
+                       OptionalAttr<ArrayAttr>:$index_axes, OptionalAttr<TypedAttrInterface>:$pad,
+                       OptionalAttr<DictionaryAttr>:$hints);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = [{
+    $view `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($view) (`,` type($indices)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Writes a tile (or a scalar) into a view";
+  let description = [{
+    The value has the view's element type. Indices, `index_axes` and `mask` as
+    in `tile.load`; absent elements, masked ones and gather indices out of
+    bounds write nothing.
+
+    Constraints:
+    * (C1) there is one index per axis of the view.
+
+    Example:
+    ```mlir
+    tile.store %c, %C[%m, %n] : tensor<64x32xf16>, memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>, !tile.range<32>
+    ```
+  }];
+  let arguments = (ins Tile_Value:$value, Tile_View:$view, Variadic<Tile_Index>:$indices,
+                       Optional<Tile_Tile>:$mask, OptionalAttr<ArrayAttr>:$index_axes,
+                       OptionalAttr<DictionaryAttr>:$hints);
+  let assemblyFormat = [{
+    $value `,` $view `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($value) `,` type($view) (`,` type($indices)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AtomicOp : Tile_Op<"atomic", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Combines a tile into a view, element by element, atomically";
+  let description = [{
+    Example:
+    ```mlir
+    tile.atomic sum %c, %C[%m] : tensor<64xf32>, memref<?xf32, strided<[?]>>, !tile.range<64>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Value:$value, Tile_View:$view,
+                       Variadic<Tile_Index>:$indices, Optional<Tile_Tile>:$mask,
+                       OptionalAttr<ArrayAttr>:$index_axes);
+  let assemblyFormat = [{
+    $kind $value `,` $view `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($value) `,` type($view) (`,` type($indices)^)?
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles, value level
+//===----------------------------------------------------------------------===//
+
+def Tile_FillOp : Tile_Op<"fill", [Pure]> {
+  let summary = "A tile over the given ranges, one value everywhere";
+  let arguments = (ins Tile_Scalar:$value, Variadic<Tile_RangeType>:$ranges);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$value `[` $ranges `]` attr-dict `:` type($value) (`,` type($ranges)^)? `->` type($result)";
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a tile along new axes, each over a range";
+  let description = [{
+    Axis `i` of the input becomes axis `axes[i]` of the result; the remaining
+    axes of the result are new, over `ranges` in order.
+
+    Constraints:
+    * (C1) `axes` is strictly increasing, one entry per axis of the input.
+    * (C2) there is one range per new axis, of its size.
+
+    Example:
+    ```mlir
+    %y = tile.broadcast %x axes = [0] [%n] : tensor<64xf32>, !tile.range<32> -> tensor<64x32xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$axes, Variadic<Tile_RangeType>:$ranges);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $input `axes` `=` $axes `[` $ranges `]` attr-dict
+    `:` type($input) (`,` type($ranges)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "Permutes the axes of a tile";
+  let description = [{
+    Axis `i` of the result is axis `permutation[i]` of the input.
+
+    Example:
+    ```mlir
+    %t = tile.transpose %x [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+  let summary = "The same elements in row-major order; no axis has absent elements";
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_CatOp : Tile_Op<"cat", [Pure]> {
+  let summary = "Tiles one after the other; no axis has absent elements";
+  let arguments = (ins Variadic<Tile_Tile>:$inputs, I64Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$inputs `axis` `=` $axis attr-dict `:` functional-type($inputs, $result)";
+}
+
+def Tile_FilledOp : Tile_Op<"filled", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Absent elements become real, with the given value";
+  let description = [{
+    Example:
+    ```mlir
+    %y = tile.filled %x, %zero : tensor<64xf32>, f32
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$input, Tile_Scalar:$value);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `,` $value attr-dict `:` type($input) `,` type($value)";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "Reduction along one axis, skipping absent elements";
+  let description = [{
+    In the element type (the front end widens first). NaN propagates; the first
+    of equals wins in argmax and argmin, whose result is a position within the
+    dim (i64). A reduction over nothing gives the neutral element. The result is
+    a scalar when the input has one axis.
+
+    Constraints:
+    * (C1) the axis exists.
+
+    Example:
+    ```mlir
+    %s = tile.reduce sum %x axis = 1 : tensor<64x32xf32> -> tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, I64Attr:$axis);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
+  let summary = "Running reduction along one axis";
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, I64Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input)";
+}
+
+def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + lhs * rhs: the matrix step";
+  let description = [{
+    Joins the last axis of `lhs` with the first of `rhs` (the same range);
+    elements absent there are skipped. The products are exact in the
+    accumulator's type; the order of summation is the kernel's numerics class.
+    lhs is [M, K] or [K], rhs [K, N] or [K]; batch axes are not part of it.
+
+    Constraints:
+    * (C1) the shapes chain: [.., K] x [K, ..] -> [.., ..].
+    * (C2) lhs and rhs have one element type.
+
+    Example:
+    ```mlir
+    %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Value:$acc,
+                       DefaultValuedAttr<StrAttr, "\"ieee\"">:$precision);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let hasVerifier = 1;
+}
+
+def Tile_RandOp : Tile_Op<"rand", [Pure]> {
+  let summary = "Uniform in [0, 1), a function of seed and index only (Philox 4x32-10)";
+  let description = [{
+    `seed` and `index` are i64; the result is f32 with the shape of `index`.
+  }];
+  let arguments = (ins AnySignlessIntegerOrIndex:$seed, Tile_Value:$index);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$seed `,` $index attr-dict `:` type($seed) `,` type($index) `->` type($result)";
+}
+
+def Tile_PrintOp : Tile_Op<"print", []> {
+  let summary = "Prints values";
+  let arguments = (ins StrAttr:$text, Variadic<AnyType>:$values);
+  let assemblyFormat = "$text ($values^ `:` type($values))? attr-dict";
+}
+
+def Tile_AssertOp : Tile_Op<"assert", []> {
+  let summary = "Fails the launch with a message where the condition is false";
+  let arguments = (ins Tile_Value:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+}
+
+//===----------------------------------------------------------------------===//
+// Mapped level
+//===----------------------------------------------------------------------===//
+
+def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A buffer of the block, with its layout and space";
+  let description = [{
+    Example:
+    ```mlir
+    %b = tile.alloc : !tile.buffer<3x128x64xf16, "", "shared">
+    ```
+  }];
+  let results = (outs Tile_BufferType:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
+def Tile_CpAsyncOp : Tile_Op<"cp_async", [AttrSizedOperandSegments]> {
+  let summary = "Asynchronous copy of a tile of a view into a buffer slot";
+  let description = [{
+    Absent elements are written as 0. Visible after a `tile.wait` on its token.
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Tile_BufferType:$buffer,
+                       Optional<Index>:$slot, DefaultValuedAttr<I64Attr, "1">:$vector);
+  let results = (outs Tile_TokenType:$token);
+  let assemblyFormat = [{
+    $view `[` $indices `]` `->` $buffer (`slot` $slot^)? attr-dict
+    `:` type($view) (`,` type($indices)^)? `->` type($buffer)
+  }];
+}
+
+def Tile_WaitOp : Tile_Op<"wait", []> {
+  let summary = "Waits until at most `pending` later groups are still under way";
+  let arguments = (ins Variadic<Tile_TokenType>:$tokens, DefaultValuedAttr<I64Attr, "0">:$pending);
+  let assemblyFormat = "($tokens^)? `pending` `=` $pending attr-dict";
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier", []> {
+  let summary = "All threads of the block have come here, and see each other's writes";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_LocalLoadOp : Tile_Op<"local_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "A tile from a buffer slot";
+  let arguments = (ins Tile_BufferType:$buffer, Optional<Index>:$slot);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$buffer (`slot` $slot^)? attr-dict `:` type($buffer) `->` type($result)";
+}
+
+def Tile_LocalStoreOp : Tile_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "A tile into a buffer slot";
+  let arguments = (ins AnyRankedTensor:$value, Tile_BufferType:$buffer, Optional<Index>:$slot);
+  let assemblyFormat = "$value `,` $buffer (`slot` $slot^)? attr-dict `:` type($value) `,` type($buffer)";
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "The same tile under another layout";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+#endif // TESSERA_TILE_OPS_TD
