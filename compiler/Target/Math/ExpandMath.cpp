@@ -1,0 +1,168 @@
+// Patterns and pass that put the expansions in place of math ops.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/Math/ExpandMath.h"
+
+#include "compiler/Target/Math/Expansions.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <functional>
+
+namespace tessera::target {
+#define GEN_PASS_DECL_EXPANDMATHPASS
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "compiler/Target/Math/Passes.h.inc"
+
+namespace {
+
+using namespace mlir;
+
+/// f32, or a vector of f32 with fixed shape.
+bool isExpandable(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return !vector.isScalable() && vector.getElementType().isF32();
+  return type.isF32();
+}
+
+/// math.exp %x -> arith ops, and likewise for each function of one argument
+template <typename Op> struct ExpandUnary : OpRewritePattern<Op> {
+  using Expansion = std::function<F(FloatEmitter &, F)>;
+  ExpandUnary(MLIRContext *context, Expansion expansion)
+      : OpRewritePattern<Op>(context), expansion(std::move(expansion)) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isExpandable(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not f32 of fixed shape");
+    FloatEmitter emitter(rewriter, op.getLoc(), op.getType());
+    F result = expansion(emitter, emitter.wrap(op.getOperand()));
+    rewriter.replaceOp(op, result.value);
+    return success();
+  }
+
+  Expansion expansion;
+};
+
+/// math.powf %x, %y -> arith ops
+struct ExpandPower : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::PowFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isExpandable(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not f32 of fixed shape");
+    FloatEmitter emitter(rewriter, op.getLoc(), op.getType());
+    F result = expandPow(emitter, emitter.wrap(op.getLhs()),
+                         emitter.wrap(op.getRhs()));
+    rewriter.replaceOp(op, result.value);
+    return success();
+  }
+};
+
+/// math.sincos %x -> arith ops, with one argument reduction for both
+struct ExpandSineCosine : OpRewritePattern<math::SincosOp> {
+  ExpandSineCosine(MLIRContext *context, const ExpandMathOptions &options)
+      : OpRewritePattern(context), options(options) {}
+
+  LogicalResult matchAndRewrite(math::SincosOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getOperand().getType();
+    if (!isExpandable(type))
+      return rewriter.notifyMatchFailure(op, "not f32 of fixed shape");
+    FloatEmitter emitter(rewriter, op.getLoc(), type);
+    auto [sine, cosine] =
+        expandSinCos(emitter, emitter.wrap(op.getOperand()), options);
+    rewriter.replaceOp(op, {sine.value, cosine.value});
+    return success();
+  }
+
+  ExpandMathOptions options;
+};
+
+/// math.exp %x : f16 -> truncf (math.exp (extf %x)), and likewise for bf16
+template <typename Op> struct ComputeInF32 : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op->getResult(0).getType();
+    auto vector = dyn_cast<VectorType>(type);
+    Type element = vector ? vector.getElementType() : type;
+    if (!(element.isF16() || element.isBF16()) || isa<TensorType>(type) ||
+        (vector && vector.isScalable()))
+      return rewriter.notifyMatchFailure(op, "not f16 or bf16 of fixed shape");
+    Type f32 = rewriter.getF32Type();
+    Type wide = vector ? Type(vector.clone(f32)) : f32;
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
+    SmallVector<Type> types(op->getNumResults(), wide);
+    auto computed = Op::create(rewriter, op.getLoc(), types, operands);
+    SmallVector<Value> results;
+    for (Value result : computed->getResults())
+      results.push_back(
+          arith::TruncFOp::create(rewriter, op.getLoc(), type, result));
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
+  explicit ExpandMathPass(const ExpandMathOptions &options = {}) {
+    branchOnLargeArguments = options.branchOnLargeArguments;
+  }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    ExpandMathOptions options;
+    options.branchOnLargeArguments = branchOnLargeArguments;
+    populateExpandMathPatterns(patterns, options);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+  }
+};
+
+} // namespace
+
+void populateExpandMathPatterns(RewritePatternSet &patterns,
+                                const ExpandMathOptions &options) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ExpandUnary<math::ExpOp>>(context, expandExp);
+  patterns.add<ExpandUnary<math::Exp2Op>>(context, expandExp2);
+  patterns.add<ExpandUnary<math::ExpM1Op>>(context, expandExpM1);
+  patterns.add<ExpandUnary<math::LogOp>>(context, expandLog);
+  patterns.add<ExpandUnary<math::Log2Op>>(context, expandLog2);
+  patterns.add<ExpandUnary<math::Log1pOp>>(context, expandLog1p);
+  patterns.add<ExpandUnary<math::RsqrtOp>>(context, expandRsqrt);
+  patterns.add<ExpandUnary<math::TanhOp>>(context, expandTanh);
+  patterns.add<ExpandUnary<math::ErfOp>>(context, expandErf);
+  patterns.add<ExpandUnary<math::SinOp>>(
+      context,
+      [options](FloatEmitter &e, F x) { return expandSin(e, x, options); });
+  patterns.add<ExpandUnary<math::CosOp>>(
+      context,
+      [options](FloatEmitter &e, F x) { return expandCos(e, x, options); });
+  patterns.add<ExpandPower>(context);
+  patterns.add<ExpandSineCosine>(context, options);
+  patterns.add<ComputeInF32<math::ExpOp>, ComputeInF32<math::Exp2Op>,
+               ComputeInF32<math::ExpM1Op>, ComputeInF32<math::LogOp>,
+               ComputeInF32<math::Log2Op>, ComputeInF32<math::Log1pOp>,
+               ComputeInF32<math::RsqrtOp>, ComputeInF32<math::TanhOp>,
+               ComputeInF32<math::ErfOp>, ComputeInF32<math::SinOp>,
+               ComputeInF32<math::CosOp>, ComputeInF32<math::SincosOp>,
+               ComputeInF32<math::PowFOp>>(context);
+}
+
+std::unique_ptr<Pass> createExpandMathPass(const ExpandMathOptions &options) {
+  return std::make_unique<ExpandMathPass>(options);
+}
+
+void registerExpandMathPass() {
+  ::mlir::registerPass([] { return createExpandMathPass(); });
+}
+
+} // namespace tessera::target
