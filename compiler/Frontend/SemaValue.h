@@ -1,0 +1,366 @@
+//===- SemaValue.h - What an expression of the program is -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The values the analyser computes with, and the interface through which it
+// calls operations. The evaluator (SemaExpr.cpp, SemaStmt.cpp) knows Python:
+// names, constants, tuples, control flow. What an operator, an attribute or
+// `tsr.max(...)` does with tiles is TileOps*.cpp, with tensors TensorOps*.cpp:
+// two implementations of OpLibrary.
+//
+// The evaluator folds operations whose operands are all constants before it
+// asks the library, so a library sees at least one non-constant operand (Dim
+// counts as one only if its size is not known), except in `call`.
+//
+// SSA conventions.
+//   kernel:   an i64 scalar is `index`; other scalars have their storage type;
+//             a tile is a tensor of static shape, a range `!tile.range<n>`, a
+//             view a memref.
+//   function: a scalar is a tensor of rank 0 (tensor<i64>, tensor<f64>,
+//             tensor<i1>); a tensor any other ranked tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_FRONTEND_SEMAVALUE_H
+#define TESSERA_COMPILER_FRONTEND_SEMAVALUE_H
+
+#include "compiler/Frontend/AST.h"
+#include "compiler/Frontend/Constants.h"
+#include "compiler/Frontend/Diagnostics.h"
+#include "compiler/Frontend/Promotion.h"
+#include "compiler/Frontend/Sema.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+
+namespace tessera::frontend {
+
+class OpLibrary;
+class SemaContext;
+
+/// A dim of the signature; two axes have the same dim if the names agree. An
+/// integer in an annotation is the dim of that name ("128"), an expression the
+/// dim of its canonical text ("D*H"), an axis without a name its own dim
+/// ("X.shape[0]").
+struct Dim {
+  std::string name;
+  /// -1 if the size is known only at run time.
+  int64_t size = -1;
+  /// Where it gets its size: an argument of the entry block, and its axis.
+  /// Null for an expression or an integer.
+  mlir::Value source;
+  int axis = -1;
+  SourceRange where;
+  /// The size as an SSA value (index in kernels, tensor<i64> in functions);
+  /// made on first use by SemaContext::getSize.
+  mlir::Value value;
+  /// An expression: the tree, to be evaluated among the dims.
+  const Expr *expression = nullptr;
+};
+
+/// The identity of an axis of a tile: two tiles have an axis in common if they
+/// point at the same object.
+struct Axis {
+  enum class Kind : uint8_t {
+    Range, // of tsr.grid, tsr.tile, tsr.range_at or .copy()
+    Whole, // `:`, or a dim used as an axis; one per dim
+    Own,   // tsr.arange, reshape, cat
+    Unit,  // `None` in a subscript: of size 1
+  };
+
+  Kind kind = Kind::Range;
+  /// "m", "D"; for messages.
+  std::string name;
+  int64_t size = 0;
+  Dim *dim = nullptr; // may be null: arange, or a range over a number
+  /// The !tile.range<size>; null for Unit axes.
+  mlir::Value range;
+  /// No element of it is ever absent (a whole dim, an arange).
+  bool complete = false;
+  SourceRange where;
+
+  // Range only.
+  mlir::Value extent;    // positions at or past it are absent (index)
+  mlir::Value loopStart; // first position of the whole loop; null: 0
+};
+
+enum class ValueKind : uint8_t {
+  Constant, // `constant`
+  Dim,      // `dim`: a weak i64 that also names an axis
+  Scalar,   // `ssa`, `dtype`, `weak`
+  Range,    // `axis`
+  Tile,     // `ssa`, `dtype`, `axes`
+  View,     // `ssa` (memref), `dtype`, `dims`, `parameter`
+  Tensor,   // `ssa`, `dtype`, `dims` (entries may be null)
+  Tuple,    // `elements`
+  Function, // `function`: a tessera function or kernel
+  Module,   // `text`: "tessera" or "math"
+  Builtin,  // `text`: tsr.<text>; also "range", "print", "len", ...
+  Method,   // `text` of `elements[0]`, not called yet
+  Slice,    // `:`, only in a subscript; `elements`: lower, upper, step
+  Iterable, // what `for` runs over: `text` is range, tile, grid or unroll
+};
+
+/// Any value. Copied freely; fields that do not belong to the kind are empty.
+struct SemaValue {
+  ValueKind kind = ValueKind::Constant;
+  ConstantData constant;
+  mlir::Value ssa;
+  DType dtype = DType::FP32;
+  bool weak = false;
+  Dim *dim = nullptr;
+  Axis *axis = nullptr;
+  llvm::SmallVector<Axis *, 4> axes;
+  /// Tile: per axis, whether its elements are all real (see Axis::complete;
+  /// `.filled` sets it).
+  llvm::SmallVector<bool, 4> complete;
+  llvm::SmallVector<Dim *, 4> dims;
+  int parameter = -1;
+  std::vector<SemaValue> elements;
+  std::shared_ptr<const CapturedFunction> function;
+  std::string text;
+  /// Iterable: keyword options (start, stop, stages, group, persistent).
+  std::map<std::string, SemaValue, std::less<>> options;
+
+  /// The variable it was last assigned to ("" if none) and where.
+  std::string name;
+  SourceRange origin;
+
+  static SemaValue makeConstant(ConstantData data);
+  static SemaValue makeScalar(mlir::Value ssa, DType dtype, bool weak = false);
+  static SemaValue makeTile(mlir::Value ssa, DType dtype,
+                            llvm::ArrayRef<Axis *> axes,
+                            llvm::ArrayRef<bool> complete = {});
+  static SemaValue makeTensor(mlir::Value ssa, DType dtype,
+                              llvm::ArrayRef<Dim *> dims);
+  static SemaValue makeTuple(std::vector<SemaValue> elements);
+  static SemaValue makeBuiltin(std::string name);
+
+  bool isConstant() const { return kind == ValueKind::Constant; }
+  bool isNone() const { return isConstant() && constant.isNone(); }
+  bool isTile() const { return kind == ValueKind::Tile; }
+  bool isScalar() const { return kind == ValueKind::Scalar; }
+  bool isTensor() const { return kind == ValueKind::Tensor; }
+  /// A number in the widest sense: constant number, dim, scalar.
+  bool isNumber() const;
+  /// The constant integer (a bool or a dim of known size too), if it is one.
+  std::optional<int64_t> getConstantInt() const;
+  /// The dtype and weakness with which it takes part in promotion; a constant
+  /// is weak bool, i64 or fp64.
+  PromotionOperand getPromotionOperand() const;
+};
+
+/// "[m, n] fp32", "i64", "the int 128": what a value is, for messages.
+std::string describe(const SemaValue &value);
+/// "[m, n]".
+std::string describeAxes(llvm::ArrayRef<Axis *> axes);
+/// How a message refers to an operand: its variable, the parameter it was
+/// loaded from, or the source text.
+std::string describeOperand(const SemaContext &context, const Expr *expr);
+
+/// One argument of a call, already evaluated.
+struct CallArgument {
+  std::string keyword; // empty if positional
+  SemaValue value;
+  const Expr *expr = nullptr;
+  SourceRange where;
+};
+
+struct CallArguments {
+  std::vector<CallArgument> arguments; // positional ones first
+};
+
+/// Where an operation stands in the source. `operands` are the expressions of
+/// its operands, for carets and quotes (null where there is none).
+struct OpSite {
+  SourceRange range;
+  /// The operator, the attribute or the callee's name: where carets go.
+  SourceRange nameRange;
+  llvm::SmallVector<const Expr *, 2> operands;
+};
+
+using ValueResult = mlir::FailureOr<SemaValue>;
+
+/// The operations of one level. Every method either returns a value or reports
+/// an error through SemaContext::error and fails.
+class OpLibrary {
+public:
+  virtual ~OpLibrary() = default;
+
+  virtual ValueResult binary(BinaryOperator op, const SemaValue &left,
+                             const SemaValue &right, const OpSite &site) = 0;
+  virtual ValueResult unary(UnaryOperator op, const SemaValue &operand,
+                            const OpSite &site) = 0;
+  virtual ValueResult compare(CompareOperator op, const SemaValue &left,
+                              const SemaValue &right, const OpSite &site) = 0;
+  /// `a and b`, `a or b` on run-time scalars.
+  virtual ValueResult boolean(BoolOperator op, const SemaValue &left,
+                              const SemaValue &right, const OpSite &site) = 0;
+  /// left @ right, with `acc` (may be null) added in the same op.
+  virtual ValueResult matmul(const SemaValue &left, const SemaValue &right,
+                             const SemaValue *acc, const OpSite &site) = 0;
+  /// Whether `acc + left @ right` is one op at this level.
+  virtual bool fusesAccumulator() const = 0;
+
+  /// object.name; a method that is called comes to `method` instead.
+  virtual ValueResult attribute(const SemaValue &object, llvm::StringRef name,
+                                const OpSite &site) = 0;
+  virtual ValueResult method(const SemaValue &object, llvm::StringRef name,
+                             const CallArguments &arguments,
+                             const OpSite &site) = 0;
+  /// tsr.name(...). Iteration (range, tile, grid, unroll), print and assert are
+  /// the evaluator's; everything else comes here.
+  virtual ValueResult call(llvm::StringRef name, const CallArguments &arguments,
+                           const OpSite &site) = 0;
+  /// object[indices]; site.operands are the expressions of the indices.
+  virtual ValueResult subscript(const SemaValue &object,
+                                llvm::ArrayRef<SemaValue> indices,
+                                const OpSite &site) = 0;
+  /// object[indices] = value; the last of site.operands is the value's.
+  virtual mlir::LogicalResult store(const SemaValue &object,
+                                    llvm::ArrayRef<SemaValue> indices,
+                                    const SemaValue &value,
+                                    const OpSite &site) = 0;
+
+  /// The names `call` knows, for suggestions.
+  virtual std::vector<std::string> getCallNames() const = 0;
+
+  /// The size of a dim whose `source` is set and whose size is not known.
+  virtual mlir::Value makeDimSize(Dim &dim, mlir::Location location) = 0;
+  /// An SSA value of this dtype for a constant or dim or scalar (at this
+  /// level's convention for scalars), converting a weak one as needed.
+  virtual mlir::Value makeScalar(const SemaValue &value, DType dtype,
+                                 mlir::Location location) = 0;
+
+  /// Run-time `if`, `for` and `while`: whether this level has them.
+  virtual bool hasControlFlow() const = 0;
+  /// print and a run-time assert.
+  virtual mlir::LogicalResult print(llvm::StringRef text,
+                                    llvm::ArrayRef<SemaValue> values,
+                                    const OpSite &site) = 0;
+  virtual mlir::LogicalResult assertTrue(const SemaValue &condition,
+                                         llvm::StringRef message,
+                                         const OpSite &site) = 0;
+  /// A call of another kernel, and of a function with annotations; a function
+  /// without any is inlined by the evaluator.
+  virtual ValueResult callProgram(const CapturedFunction &callee,
+                                  const CallArguments &arguments,
+                                  const OpSite &site) = 0;
+};
+
+/// What libraries share with the evaluator.
+class SemaContext {
+public:
+  SemaContext(mlir::MLIRContext &context, const SemaRequest &request,
+              DiagnosticEngine &diags);
+  virtual ~SemaContext();
+
+  mlir::OpBuilder builder;
+  const SemaRequest &request;
+  DiagnosticEngine &diags;
+
+  mlir::MLIRContext *getContext() { return builder.getContext(); }
+  const SourceManager &getSources() const { return diags.getSources(); }
+
+  /// An error at `where`; inside an inlined function, notes say from where it
+  /// was called. Always returns a diagnostic to add notes and a fix to.
+  Diagnostic &error(SourceRange where, std::string message);
+  /// "not yet: <what>".
+  mlir::LogicalResult notYet(SourceRange where, const std::string &what,
+                             std::string fix = {});
+  std::string quote(const SourceRange &range) const;
+
+  /// NameLoc(name) around the place; without a name, that of the variable being
+  /// assigned (`nameHint`).
+  mlir::Location loc(const SourceRange &where, llvm::StringRef name = {});
+  std::string nameHint;
+
+  /// The dim of this name, or null.
+  Dim *findDim(llvm::StringRef name) const;
+  Dim *addDim(std::string name, SourceRange where);
+  const std::vector<std::unique_ptr<Dim>> &getDims() const { return dims; }
+  /// The size: a constant if known, else a weak scalar; made once, in the entry
+  /// block. Fails for an expression that cannot be evaluated.
+  ValueResult getSize(Dim &dim, SourceRange where);
+  /// A Dim value as what it is in arithmetic; any other value as it is.
+  ValueResult decay(const SemaValue &value, SourceRange where);
+
+  Axis *addAxis(Axis axis);
+  /// The axis of the whole of a dim (kernels). An error unless its size is
+  /// known.
+  mlir::FailureOr<Axis *> getWholeAxis(Dim &dim, SourceRange where);
+
+  /// Evaluates a dim expression ("H*D") among the dims.
+  virtual ValueResult evaluateDimExpression(const Expr *expr) = 0;
+  /// Analyses a kernel for these arguments into the module being built, once
+  /// per distinct arguments; the symbol's name.
+  virtual mlir::FailureOr<std::string>
+  analyzeKernel(const CapturedFunction &callee,
+                const std::vector<ArgumentSpec> &arguments,
+                SourceRange site) = 0;
+
+  OpLibrary *library = nullptr;
+  /// Code that must dominate everything (sizes of dims) is put at the end of
+  /// this list of ops at the start of the entry block.
+  mlir::Block *entryBlock = nullptr;
+  mlir::Operation *lastEntryOp = nullptr;
+  /// Sets the insertion point behind `lastEntryOp`.
+  void setInsertionPointToEntry();
+
+  /// Calls being inlined, outermost first.
+  struct InlineFrame {
+    std::string callee;
+    SourceRange call;
+  };
+  std::vector<InlineFrame> inlineFrames;
+
+private:
+  std::vector<std::unique_ptr<Dim>> dims;
+  std::vector<std::unique_ptr<Axis>> axisStorage;
+  std::map<Dim *, Axis *> wholeAxes;
+};
+
+//===----------------------------------------------------------------------===//
+// Arguments of calls
+//===----------------------------------------------------------------------===//
+
+/// Arguments by parameter name; null where one was not given.
+using BoundArguments = llvm::SmallVector<const CallArgument *, 8>;
+
+/// Matches the arguments with `parameters` (names; the first `required` must be
+/// given; one that starts with '*' is keyword-only, without the star). Reports
+/// an unknown keyword with the nearest names.
+mlir::FailureOr<BoundArguments>
+bindArguments(SemaContext &context, llvm::StringRef callee,
+              const CallArguments &arguments,
+              llvm::ArrayRef<llvm::StringRef> parameters, unsigned required,
+              const OpSite &site);
+
+/// The constant an option must be; reports an error that names the option.
+mlir::FailureOr<int64_t> getConstantInt(SemaContext &context,
+                                        const CallArgument &argument,
+                                        llvm::StringRef what);
+mlir::FailureOr<std::string> getConstantString(SemaContext &context,
+                                               const CallArgument &argument,
+                                               llvm::StringRef what);
+/// A dtype: a dtype value, or a string that names one. Refuses those that are
+/// not supported yet.
+mlir::FailureOr<DType> getDTypeArgument(SemaContext &context,
+                                        const CallArgument &argument);
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+/// Tiles and views, inside a `gir.kernel`.
+std::unique_ptr<OpLibrary> createTileOps(SemaContext &context);
+/// Tensors, inside a `func.func`.
+std::unique_ptr<OpLibrary> createTensorOps(SemaContext &context);
+
+} // namespace tessera::frontend
+
+#endif // TESSERA_COMPILER_FRONTEND_SEMAVALUE_H
