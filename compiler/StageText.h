@@ -1,0 +1,44 @@
+//===- StageText.h - A stage as text, and back ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every stage can be printed, edited and read again. The text shows the user's
+// names (%acc) and, at the end of each line, the user's line:
+//
+//   %acc = tile.mma %a, %b, %x : ...   // gemm.py:6:20
+//
+// Reading takes those remarks back as locations, so an error found after an edit
+// still points at the user's code. The module says which stage it is and which
+// version of the format it has; another one is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_STAGETEXT_H
+#define TESSERA_COMPILER_STAGETEXT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+
+namespace tessera {
+
+/// Raised when a stage's text would no longer be read as it was meant.
+inline constexpr int64_t stageFormatVersion = 1;
+
+/// Marks `module` as being at `stage` (an attribute that is printed).
+void setStage(mlir::ModuleOp module, llvm::StringRef stage);
+
+/// The stage `module` says it is at; empty if it does not say.
+llvm::StringRef getStage(mlir::ModuleOp module);
+
+std::string printStage(mlir::ModuleOp module);
+
+/// Reads a stage's text. Errors are emitted as diagnostics of `context`, at
+/// positions in `name`.
+mlir::OwningOpRef<mlir::ModuleOp> parseStage(mlir::MLIRContext *context,
+                                             llvm::StringRef text,
+                                             llvm::StringRef name);
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILER_STAGETEXT_H
