@@ -1,0 +1,126 @@
+// The C interface, where it is more than a function of one component.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Executable.h"
+#include "runtime/Status.h"
+
+#include "tessera-c/runtime.h"
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+using namespace tessera::runtime;
+
+struct tsr_plan {
+  std::shared_ptr<const Plan> plan;
+};
+
+struct tsr_executable {
+  Executable executable;
+};
+
+const char *tsr_dtype_name(int32_t dtype) {
+  return isDtype(dtype) ? dtypeInfo(dtype).name : nullptr;
+}
+
+int32_t tsr_dtype_bits(int32_t dtype) {
+  return isDtype(dtype) ? dtypeInfo(dtype).bits : 0;
+}
+
+tsr_status tsr_plan_parse(const char *text, size_t size, tsr_plan **plan) {
+  *plan = nullptr;
+  auto parsed = std::make_shared<Plan>();
+  if (tsr_status status = parsePlan({text, size}, *parsed))
+    return status;
+  *plan = new (std::nothrow) tsr_plan{std::move(parsed)};
+  return *plan ? nullptr : outOfMemory();
+}
+
+void tsr_plan_free(tsr_plan *plan) { delete plan; }
+
+const char *tsr_plan_function(const tsr_plan *plan) {
+  return plan->plan->function.c_str();
+}
+
+int32_t tsr_plan_num_tensors(const tsr_plan *plan) {
+  return plan->plan->numArguments;
+}
+
+static tsr_status noSuch(const char *what, int32_t index) {
+  return makeError(TSR_INVALID_ARGUMENT, std::string("there is no ") + what +
+                                             " " + std::to_string(index));
+}
+
+tsr_status tsr_plan_tensor(const tsr_plan *plan, int32_t index,
+                           tsr_tensor_info *info) {
+  if (index < 0 || index >= plan->plan->numArguments)
+    return noSuch("tensor", index);
+  const Tensor &tensor = plan->plan->tensors[static_cast<size_t>(index)];
+  tsr_tensor_info all{};
+  all.struct_size = info->struct_size;
+  all.name = tensor.name.c_str();
+  all.dtype = tensor.dtype;
+  all.rank = tensor.rank;
+  all.mode = tensor.mode;
+  all.may_be_absent = tensor.mayBeAbsent;
+  std::memcpy(info, &all, std::min(info->struct_size, sizeof all));
+  return nullptr;
+}
+
+int32_t tsr_plan_num_scalars(const tsr_plan *plan) {
+  return static_cast<int32_t>(plan->plan->scalars.size());
+}
+
+tsr_status tsr_plan_scalar(const tsr_plan *plan, int32_t index,
+                           const char **name, int32_t *dtype) {
+  if (index < 0 || index >= tsr_plan_num_scalars(plan))
+    return noSuch("scalar", index);
+  const Scalar &scalar = plan->plan->scalars[static_cast<size_t>(index)];
+  *name = scalar.name.c_str();
+  *dtype = scalar.type == ScalarType::Int     ? TSR_I64
+           : scalar.type == ScalarType::Float ? TSR_F64
+                                              : TSR_BOOL;
+  return nullptr;
+}
+
+int32_t tsr_plan_num_kernels(const tsr_plan *plan) {
+  return static_cast<int32_t>(plan->plan->kernels.size());
+}
+
+const char *tsr_plan_kernel(const tsr_plan *plan, int32_t index) {
+  if (index < 0 || index >= tsr_plan_num_kernels(plan))
+    return nullptr;
+  return plan->plan->kernels[static_cast<size_t>(index)].c_str();
+}
+
+tsr_status tsr_executable_create(const tsr_plan *plan,
+                                 const tsr_symbol *symbols, size_t num_symbols,
+                                 tsr_executable **executable) {
+  *executable = nullptr;
+  std::unordered_map<std::string_view, tsr_kernel_fn> table;
+  for (size_t i = 0; i < num_symbols; ++i)
+    table.emplace(symbols[i].name, symbols[i].function);
+  std::vector<tsr_kernel_fn> kernels;
+  for (const std::string &name : plan->plan->kernels) {
+    auto it = table.find(name);
+    if (it == table.end() || !it->second)
+      return makeError(TSR_MISSING_SYMBOL, plan->plan->function +
+                                               " needs the kernel " + name +
+                                               ", which was not provided");
+    kernels.push_back(it->second);
+  }
+  *executable =
+      new (std::nothrow) tsr_executable{{plan->plan, std::move(kernels)}};
+  return *executable ? nullptr : outOfMemory();
+}
+
+void tsr_executable_free(tsr_executable *executable) { delete executable; }
+
+tsr_status tsr_executable_run(const tsr_executable *executable,
+                              const tsr_call *call) {
+  if (call->struct_size < sizeof(tsr_call))
+    return makeError(TSR_INVALID_ARGUMENT,
+                     "tsr_call.struct_size is not set to sizeof(tsr_call)");
+  return executable->executable.run(*call);
+}

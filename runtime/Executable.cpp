@@ -1,0 +1,77 @@
+// A plan with its kernels, ready to run: frames and their reuse.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Executable.h"
+
+#include "runtime/Run.h"
+#include "runtime/Status.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace tessera::runtime {
+
+/// One block of memory: the frame, then its arrays (all of 8-byte items).
+Frame *Executable::makeFrame() const {
+  size_t numTensors = plan->tensors.size();
+  auto numSlots = static_cast<size_t>(plan->numSlots);
+  auto numArguments = static_cast<size_t>(plan->numArguments);
+  auto numPointers = static_cast<size_t>(plan->maxLaunchPointers);
+  auto numIntegers = static_cast<size_t>(plan->maxLaunchIntegers);
+  size_t words =
+      numSlots + 2 * numTensors + 2 * numArguments + numPointers + numIntegers;
+  void *memory = std::calloc(1, sizeof(Frame) + words * 8);
+  if (!memory)
+    return nullptr;
+  auto *frame = new (memory) Frame();
+  auto *next = reinterpret_cast<char *>(frame + 1);
+  auto place = [&](auto *&array, size_t count) {
+    array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(next);
+    next += count * sizeof *array;
+  };
+  place(frame->slots, numSlots);
+  place(frame->pointers, numTensors);
+  place(frame->owners, numTensors);
+  place(frame->intervals, numArguments);
+  place(frame->launchPointers, numPointers);
+  place(frame->launchIntegers, numIntegers);
+  return frame;
+}
+
+Frame *Executable::acquireFrame() const {
+  for (std::atomic<Frame *> &place : freeFrames)
+    if (place.load(std::memory_order_relaxed))
+      if (Frame *frame = place.exchange(nullptr, std::memory_order_acquire))
+        return frame;
+  return makeFrame();
+}
+
+void Executable::releaseFrame(Frame *frame) const {
+  for (std::atomic<Frame *> &place : freeFrames) {
+    Frame *expected = nullptr;
+    if (place.compare_exchange_strong(expected, frame,
+                                      std::memory_order_release,
+                                      std::memory_order_relaxed))
+      return;
+  }
+  std::free(frame);
+}
+
+Executable::~Executable() {
+  for (std::atomic<Frame *> &place : freeFrames)
+    std::free(place.load());
+}
+
+tsr_status Executable::run(const tsr_call &call) const {
+  Frame *frame = acquireFrame();
+  if (!frame)
+    return outOfMemory();
+  Run run(*this, call, *frame);
+  tsr_status status = run.bindArguments();
+  if (!status)
+    status = run.runSteps();
+  run.cleanUp();
+  releaseFrame(frame);
+  return status;
+}
+
+} // namespace tessera::runtime

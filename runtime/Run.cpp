@@ -1,0 +1,362 @@
+// The steps of a run.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Run.h"
+
+#include "runtime/Memory.h"
+#include "runtime/Parallel.h"
+#include "runtime/Status.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+namespace tessera::runtime {
+
+tsr_status Run::stepError(const Step &step, int32_t code,
+                          const std::string &what) const {
+  return makeError(code, plan.function + ", plan line " +
+                             std::to_string(step.line) + ": " + what);
+}
+
+tsr_status Run::arithmeticError(const Step &step, ExprError error) const {
+  return stepError(step, TSR_ARITHMETIC, describe(error));
+}
+
+void Run::free(int32_t tensor) {
+  poolDeallocate(frame.owners[tensor]);
+  frame.owners[tensor] = nullptr;
+  frame.pointers[tensor] = nullptr;
+  --frame.liveTemporaries;
+}
+
+void Run::cleanUp() {
+  if (frame.liveTemporaries == 0)
+    return;
+  for (int32_t tensor : plan.temporaries)
+    if (frame.owners[tensor])
+      free(tensor);
+  frame.liveTemporaries = 0;
+}
+
+void Run::swap(int32_t a, int32_t b) {
+  std::swap(frame.pointers[a], frame.pointers[b]);
+  std::swap(frame.owners[a], frame.owners[b]);
+  const Tensor &first = tensorAt(a);
+  std::swap_ranges(frame.slots + first.sizes,
+                   frame.slots + first.sizes + 2 * first.rank,
+                   frame.slots + tensorAt(b).sizes);
+}
+
+tsr_status Run::allocate(const Step &step) {
+  const Tensor &tensor = tensorAt(step.a);
+  int64_t *sizes = sizesOf(tensor);
+  for (int32_t axis = 0; axis < tensor.rank; ++axis) {
+    ExprError error = eval(listed(step.b + axis), sizes[axis]);
+    if (error != ExprError::None)
+      return arithmeticError(step, error);
+    if (sizes[axis] < 0)
+      return stepError(step, TSR_INTERNAL,
+                       tensor.name + " would have the negative size " +
+                           std::to_string(sizes[axis]));
+  }
+  int64_t bytes;
+  bool fits = makeContiguous(tensor, bytes);
+  void *memory = fits ? poolAllocate(static_cast<size_t>(bytes)) : nullptr;
+  if (!memory)
+    return stepError(step, TSR_OUT_OF_MEMORY,
+                     "no memory for the temporary " + tensor.name + " (" +
+                         sizesToString(sizes, tensor.rank) + ")");
+  frame.owners[step.a] = frame.pointers[step.a] = memory;
+  ++frame.liveTemporaries;
+  return nullptr;
+}
+
+tsr_status Run::allocateResult(const Step &step) {
+  const Tensor &tensor = tensorAt(step.a);
+  int64_t sizes[TSR_MAX_RANK];
+  for (int32_t axis = 0; axis < tensor.rank; ++axis) {
+    ExprError error = eval(listed(step.b + axis), sizes[axis]);
+    if (error != ExprError::None)
+      return arithmeticError(step, error);
+    if (sizes[axis] < 0)
+      return stepError(step, TSR_INTERNAL,
+                       tensor.name + " would have the negative size " +
+                           std::to_string(sizes[axis]));
+  }
+  if (isAbsent(step.a)) {
+    std::copy_n(sizes, tensor.rank, sizesOf(tensor));
+    return obtainResult(step.a);
+  }
+  if (!std::equal(sizes, sizes + tensor.rank, sizesOf(tensor)))
+    return makeError(TSR_INVALID_ARGUMENT,
+                     nameAndSizes(step.a) + " must be (" +
+                         sizesToString(sizes, tensor.rank) + ")");
+  return nullptr;
+}
+
+tsr_status Run::view(const Step &step) {
+  const Tensor &tensor = tensorAt(step.a), &source = tensorAt(step.b);
+  int64_t *sizes = sizesOf(tensor);
+  int64_t offset;
+  ExprError error = eval(listed(step.c), offset);
+  for (int32_t i = 0; i < 2 * tensor.rank && error == ExprError::None; ++i)
+    error = eval(listed(step.c + 1 + i), sizes[i]); // the strides follow
+  if (error != ExprError::None)
+    return arithmeticError(step, error);
+  for (int32_t axis = 0; axis < tensor.rank; ++axis)
+    if (sizes[axis] < 0)
+      return stepError(step, TSR_INTERNAL,
+                       "the view " + tensor.name + " has the negative size " +
+                           std::to_string(sizes[axis]));
+  int64_t low, high, sourceLow, sourceHigh;
+  bool isEmpty, sourceIsEmpty;
+  bool fits =
+      spanOf(tensor.rank, sizes, stridesOf(tensor), low, high, isEmpty) &&
+      spanOf(source.rank, sizesOf(source), stridesOf(source), sourceLow,
+             sourceHigh, sourceIsEmpty);
+  if (isEmpty) {
+    frame.pointers[step.a] = frame.pointers[step.b];
+    return nullptr;
+  }
+  // Both spans are below 2^56, so these differences don't overflow.
+  if (!fits || sourceIsEmpty || offset < sourceLow - low ||
+      offset > sourceHigh - high)
+    return stepError(step, TSR_INTERNAL,
+                     "the view " + tensor.name + " (" +
+                         sizesToString(sizes, tensor.rank) +
+                         ") leaves the memory of " + source.name + " (" +
+                         sizesToString(sizesOf(source), source.rank) + ")");
+  int64_t bits = offset * dtypeInfo(tensor.dtype).bits;
+  if (bits % 8 != 0)
+    return stepError(step, TSR_INTERNAL,
+                     "the view " + tensor.name + " doesn't start on a byte");
+  frame.pointers[step.a] =
+      static_cast<char *>(frame.pointers[step.b]) + bits / 8;
+  return nullptr;
+}
+
+template <typename T> static int64_t readAs(const void *address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return static_cast<int64_t>(value);
+}
+
+/// Integers as they are, floats as the bits of a double.
+static int64_t readElement(Dtype dtype, const void *address) {
+  switch (dtype) {
+  case TSR_I8:
+    return readAs<int8_t>(address);
+  case TSR_I16:
+    return readAs<int16_t>(address);
+  case TSR_I32:
+    return readAs<int32_t>(address);
+  case TSR_U16:
+    return readAs<uint16_t>(address);
+  case TSR_U32:
+    return readAs<uint32_t>(address);
+  case TSR_F32: {
+    float narrow;
+    std::memcpy(&narrow, address, sizeof narrow);
+    double wide = narrow;
+    return readAs<int64_t>(&wide);
+  }
+  case TSR_U8:
+  case TSR_BOOL:
+    return readAs<uint8_t>(address);
+  default: // i64, u64 and f64, by the parser's check
+    return readAs<int64_t>(address);
+  }
+}
+
+tsr_status Run::load(const Step &step) {
+  const Tensor &tensor = tensorAt(step.b);
+  const int64_t *sizes = sizesOf(tensor), *strides = stridesOf(tensor);
+  int64_t offset = 0;
+  for (int32_t axis = 0; axis < tensor.rank; ++axis) {
+    int64_t index;
+    ExprError error = eval(listed(step.c + axis), index);
+    if (error != ExprError::None)
+      return arithmeticError(step, error);
+    if (index < 0 || index >= sizes[axis])
+      return stepError(step, TSR_INTERNAL,
+                       "index " + std::to_string(index) + " is outside axis " +
+                           std::to_string(axis) + " of " +
+                           nameAndSizes(step.b));
+    offset += index * strides[axis];
+  }
+  int64_t bytes = dtypeInfo(tensor.dtype).bits / 8;
+  const void *element =
+      static_cast<const char *>(frame.pointers[step.b]) + offset * bytes;
+  int64_t value = readElement(tensor.dtype, element);
+  if (tensor.dtype == TSR_U64 && value < 0)
+    return arithmeticError(step, ExprError::Overflow);
+  frame.slots[step.a] = value;
+  return nullptr;
+}
+
+namespace {
+/// What the threads of a launch share.
+struct LaunchState {
+  tsr_kernel_fn kernel;
+  void *const *pointers;
+  const int64_t *integers;
+  size_t scratchBytes;
+  std::mutex mutex; // guards `code`
+  std::atomic<int64_t> failedBegin{std::numeric_limits<int64_t>::max()};
+  int32_t code = 0;
+
+  static constexpr int32_t noScratch = std::numeric_limits<int32_t>::min();
+
+  int32_t runRange(int64_t begin, int64_t end) const {
+    void *scratch = threadScratch(scratchBytes);
+    if (!scratch && scratchBytes)
+      return noScratch;
+    return kernel(pointers, integers, begin, end, scratch);
+  }
+
+  static void member(void *self, int64_t begin, int64_t end) {
+    auto &state = *static_cast<LaunchState *>(self);
+    // Only the failure of the lowest program is reported: it doesn't depend on
+    // the number of threads.
+    if (begin > state.failedBegin.load(std::memory_order_relaxed))
+      return;
+    int32_t code = state.runRange(begin, end);
+    if (code == 0)
+      return;
+    std::lock_guard lock(state.mutex);
+    if (begin < state.failedBegin.load(std::memory_order_relaxed)) {
+      state.failedBegin.store(begin, std::memory_order_relaxed);
+      state.code = code;
+    }
+  }
+};
+} // namespace
+
+tsr_status Run::kernelError(const Step &step, int32_t kernel,
+                            int32_t code) const {
+  const std::string &name = plan.kernels[static_cast<size_t>(kernel)];
+  if (code == LaunchState::noScratch)
+    return stepError(step, TSR_OUT_OF_MEMORY,
+                     "no scratch memory for kernel " + name);
+  if (code < 1 || static_cast<size_t>(code) > plan.messages.size())
+    return stepError(step, TSR_INTERNAL,
+                     "kernel " + name + " returned " + std::to_string(code) +
+                         ", which is no message of the plan");
+  return makeError(TSR_CHECK_FAILED,
+                   renderMessage(plan,
+                                 plan.messages[static_cast<size_t>(code - 1)],
+                                 inputs()));
+}
+
+tsr_status Run::launch(const Step &step) {
+  const Launch &launch = plan.launches[static_cast<size_t>(step.a)];
+  int64_t grid, scratch, threads = std::numeric_limits<int32_t>::max();
+  int64_t work = -1;
+  ExprError error = eval(launch.grid, grid);
+  if (error == ExprError::None)
+    error = eval(launch.scratch, scratch);
+  if (error == ExprError::None && launch.hasThreads)
+    error = eval(launch.threads, threads);
+  // The guess of the work may overflow for sizes whose product does.
+  if (launch.hasWork && eval(launch.work, work) != ExprError::None)
+    work = -1;
+  int64_t *integers = frame.launchIntegers;
+  for (int32_t i = 0; i < launch.numOperands; ++i) {
+    int32_t index = plan.operands[static_cast<size_t>(launch.firstOperand + i)];
+    const Tensor &tensor = tensorAt(index);
+    frame.launchPointers[i] = frame.pointers[index];
+    const int64_t *from = sizesOf(tensor);
+    for (int32_t k = 0; k < 2 * tensor.rank; ++k)
+      *integers++ = from[k];
+  }
+  for (int32_t i = 0; i < launch.numScalars && error == ExprError::None; ++i)
+    error = eval(listed(launch.firstScalar + i), *integers++);
+  if (error != ExprError::None)
+    return arithmeticError(step, error);
+  if (grid < 0 || scratch < 0)
+    return stepError(step, TSR_INTERNAL, "a negative grid or scratch size");
+  if (grid == 0)
+    return nullptr;
+
+  tsr_kernel_fn kernel = executable.kernels[static_cast<size_t>(launch.kernel)];
+  auto limit = static_cast<int32_t>(
+      std::clamp<int64_t>(threads, 1, std::numeric_limits<int32_t>::max()));
+  int32_t team = threadsFor(grid, limit, work);
+  LaunchState state{kernel,
+                    frame.launchPointers,
+                    frame.launchIntegers,
+                    static_cast<size_t>(scratch),
+                    {},
+                    {std::numeric_limits<int64_t>::max()},
+                    0};
+  if (team == 1)
+    state.code = state.runRange(0, grid);
+  else
+    parallelFor(grid, team, LaunchState::member, &state);
+  return state.code ? kernelError(step, launch.kernel, state.code) : nullptr;
+}
+
+tsr_status Run::runSteps() {
+  const Step *steps = plan.steps.data();
+  int64_t value, passes = 0;
+  for (int32_t pc = 0;; ++pc) {
+    const Step &step = steps[pc];
+    tsr_status status = nullptr;
+    switch (step.kind) {
+    case Step::Kind::Set:
+    case Step::Kind::Check:
+    case Step::Kind::JumpIfZero:
+    case Step::Kind::JumpIfNonzero: {
+      ExprError error = eval(step.expr, value);
+      if (error != ExprError::None)
+        return arithmeticError(step, error);
+      if (step.kind == Step::Kind::Set)
+        frame.slots[step.a] = value;
+      else if (step.kind == Step::Kind::Check && !value)
+        return makeError(TSR_CHECK_FAILED,
+                         renderMessage(plan,
+                                       plan.checks[static_cast<size_t>(step.a)],
+                                       inputs()));
+      else if ((step.kind == Step::Kind::JumpIfZero && !value) ||
+               (step.kind == Step::Kind::JumpIfNonzero && value))
+        pc = step.a - 1;
+      break;
+    }
+    case Step::Kind::Load:
+      status = load(step);
+      break;
+    case Step::Kind::Alloc:
+      status = allocate(step);
+      break;
+    case Step::Kind::AllocResult:
+      status = allocateResult(step);
+      break;
+    case Step::Kind::View:
+      status = view(step);
+      break;
+    case Step::Kind::Launch:
+      status = launch(step);
+      break;
+    case Step::Kind::Swap:
+      swap(step.a, step.b);
+      break;
+    case Step::Kind::Free:
+      free(step.a);
+      break;
+    case Step::Kind::Jump:
+      if (step.a <= pc && executable.loopLimit &&
+          ++passes > executable.loopLimit)
+        return stepError(step, TSR_INTERNAL, "the limit of passes is reached");
+      pc = step.a - 1;
+      break;
+    case Step::Kind::Return:
+      return nullptr;
+    }
+    if (status)
+      return status;
+  }
+}
+
+} // namespace tessera::runtime
