@@ -54,8 +54,6 @@ bool Parser::parseStatement(Body &body) {
     break;
   case TokenKind::At:
   case TokenKind::KwDef:
-    if (blockDepth)
-      return refuse(token.range, "nested function");
     stmt = parseFunctionDef();
     break;
   case TokenKind::Indent:
@@ -459,10 +457,8 @@ bool Parser::parseBlock(Body &body, const Token &header) {
   if (!consumeIf(TokenKind::Newline))
     return parseSimpleStatements(body);
   if (!at(TokenKind::Indent)) {
-    if (at(TokenKind::Error)) {
-      failed = true;
-      return false;
-    }
+    if (at(TokenKind::Error))
+      return passOnTokenError();
     error(peek().range,
           "expected an indented block after " + what + " on line " +
               std::to_string(header.range.begin.line),
@@ -597,6 +593,8 @@ FunctionDef *Parser::parseFunctionDef() {
       return refuse(peek().range, refused);
     return unexpected("'def' after the decorators");
   }
+  if (blockDepth)
+    return refuse(peek().range, "nested function");
   Token keyword = consume();
   FunctionDef *function = create<FunctionDef>(keyword.range.begin);
   function->decorators = std::move(decorators);

@@ -105,7 +105,8 @@ Parser::Parser(ASTContext &context, const SourceFile &file, FileId id,
                DiagnosticEngine &diags, const ParserOptions &options,
                TextKind kind)
     : context(context), id(id), diags(diags), options(options), kind(kind),
-      preprocessor(file, id, diags, makeOptions(options, kind)),
+      tokenDiags(diags.getSources()),
+      preprocessor(file, id, tokenDiags, makeOptions(options, kind)),
       lastEnd{file.getFirstLine(), file.getColumnOffset() + 1} {}
 
 const Token &Parser::peek(size_t ahead) {
@@ -157,17 +158,21 @@ Failure Parser::error(SourceRange where, std::string message, std::string fix) {
 
 Failure Parser::unexpected(const std::string &expected) {
   const Token &token = peek();
-  // The lexer and the preprocessor have already said what is wrong.
-  if (token.is(TokenKind::Error)) {
-    failed = true;
-    return {};
-  }
+  if (token.is(TokenKind::Error))
+    return passOnTokenError();
   std::string found = describeToken(token.kind);
   if (token.is(TokenKind::Name) || token.is(TokenKind::Int) ||
       token.is(TokenKind::Float))
     if (token.text.size() <= 40)
       found = "'" + std::string(token.text) + "'";
   return error(token.range, "expected " + expected + ", found " + found);
+}
+
+Failure Parser::passOnTokenError() {
+  if (!failed)
+    diags.add(tokenDiags.getDiagnostics().front());
+  failed = true;
+  return {};
 }
 
 bool Parser::checkDepth(uint32_t depth) {

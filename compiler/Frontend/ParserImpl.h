@@ -72,6 +72,8 @@ private:
 
   Failure error(SourceRange where, std::string message, std::string fix = {});
   Failure unexpected(const std::string &expected);
+  /// At an Error token: passes on what the lexer or the preprocessor said.
+  Failure passOnTokenError();
   /// Refuses a construct of Python by its name in the table of refusals.
   Failure refuse(SourceRange where, std::string_view construct);
   bool checkDepth(uint32_t depth);
@@ -154,6 +156,9 @@ private:
   DiagnosticEngine &diags;
   ParserOptions options;
   TextKind kind;
+  // The lexer may be ahead of the parser; its error counts when the parser gets
+  // there, unless the parser finds one before.
+  DiagnosticEngine tokenDiags;
   Preprocessor preprocessor;
   std::deque<Token> lookahead;
   SourcePosition lastEnd;

@@ -1,0 +1,251 @@
+//===- SemaImpl.h - The evaluator: Python without the operations -*- C++
+//-*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks one program and emits IR as it goes. Constants are folded; what is left
+// goes to the OpLibrary of the level. A variable is a SemaValue in a scope; a
+// loop carries the variables its body assigns, an `if` merges them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_FRONTEND_SEMAIMPL_H
+#define TESSERA_COMPILER_FRONTEND_SEMAIMPL_H
+
+#include "compiler/Frontend/SemaValue.h"
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Region.h"
+
+#include <functional>
+#include <set>
+
+namespace tessera::frontend {
+
+//===----------------------------------------------------------------------===//
+// Shared by the parts of the analyser
+//===----------------------------------------------------------------------===//
+
+/// "a.b.c" of a chain of attributes on a name; empty for anything else.
+std::string getDottedName(const Expr *expr);
+
+/// Folds an expression of constants; `lookup` gives the value of a dotted name.
+/// Never reports anything.
+std::optional<ConstantData>
+tryFold(const Expr *expr,
+        const std::function<std::optional<ConstantData>(const std::string &)>
+            &lookup);
+
+/// The name of tessera that an expression refers to ("Tensor" for `Tensor`,
+/// `tsr.Tensor` or an alias), or an empty string.
+std::string resolveBuiltin(const Expr *expr, const CapturedNames &captured);
+
+/// One text for all ways to write the same dim expression: "D*H".
+std::string getCanonicalDim(const Expr *expr);
+
+/// The variables a body may assign, with the first place of each. `isDead`
+/// tells which arm of an `if` is never run (-1 neither, 0 the body, 1 `else`).
+void collectAssigned(const Body &body,
+                     std::vector<std::pair<std::string, SourceRange>> &names,
+                     const std::function<int(const If &)> &deadArm = {});
+
+//===----------------------------------------------------------------------===//
+// Analyzer
+//===----------------------------------------------------------------------===//
+
+enum class Flow : uint8_t { Normal, Returned, Failed };
+
+class Analyzer : public SemaContext {
+public:
+  Analyzer(mlir::ModuleOp module, const SemaRequest &request,
+           DiagnosticEngine &diags);
+
+  mlir::LogicalResult run();
+  const std::string &getSymbol() const { return symbol; }
+
+  ValueResult evaluateDimExpression(const Expr *expr) override;
+  mlir::FailureOr<std::string>
+  analyzeKernel(const CapturedFunction &callee,
+                const std::vector<ArgumentSpec> &arguments,
+                SourceRange site) override;
+
+private:
+  struct Scope {
+    const FunctionDef *definition = nullptr;
+    const CapturedNames *captured = nullptr;
+    const std::map<std::string, ConstantData, std::less<>> *constants = nullptr;
+    std::map<std::string, SemaValue, std::less<>> variables;
+    /// Names that a loop or one arm of an `if` assigned, and that one.
+    struct Gone {
+      SourceRange where;
+      std::string why;
+    };
+    std::map<std::string, Gone, std::less<>> gone;
+    std::optional<SemaValue> returned;
+    SourceRange returnRange;
+    bool hasDims = false;
+  };
+
+  // SemaProgram.cpp: signatures, entry blocks, modules.
+  mlir::LogicalResult runKernel();
+  mlir::LogicalResult runFunction();
+  mlir::LogicalResult checkDecorated();
+  mlir::LogicalResult declareDims();
+  mlir::LogicalResult bindSizes();
+  mlir::FailureOr<mlir::Type> getViewType(size_t parameter);
+  mlir::LogicalResult checkDType(SourceRange where, DType dtype);
+  mlir::LogicalResult bindParameters(mlir::Block &entry, bool kernel);
+  mlir::LogicalResult checkKernelEnd();
+  mlir::DictionaryAttr getArgumentAttributes(size_t parameter, bool kernel);
+  void addProgramAttributes(mlir::Operation *op);
+
+  // SemaExpr.cpp
+  ValueResult evaluate(const Expr *expr);
+  ValueResult evaluateName(const Name &name);
+  ValueResult lookUp(const std::string &dotted, const SourceRange &where,
+                     bool &found);
+  ValueResult getCaptured(const CapturedValue &captured,
+                          const std::string &dotted, const SourceRange &where);
+  ValueResult evaluateAttribute(const Attribute &attribute);
+  ValueResult evaluateSubscript(const Subscript &subscript);
+  ValueResult evaluateBinary(const BinOp &binary);
+  ValueResult combine(BinaryOperator op, const SemaValue &left,
+                      const SemaValue &right, const OpSite &site);
+  ValueResult addProduct(const SemaValue &acc, const BinOp &product,
+                         const OpSite &site);
+  ValueResult evaluateUnary(const UnaryOp &unary);
+  ValueResult evaluateBoolean(const BoolOp &boolean);
+  ValueResult evaluateCompare(const Compare &compare);
+  ValueResult evaluateConditional(const IfExp &conditional);
+  ValueResult evaluateModuleAttribute(const SemaValue &module,
+                                      const Attribute &attribute);
+  mlir::FailureOr<std::vector<SemaValue>> evaluateIndices(const Expr *slice);
+  /// A constant or run-time truth value; tiles are an error.
+  ValueResult evaluateCondition(const Expr *expr, const char *what);
+  ValueResult toBool(const SemaValue &value, const Expr *expr,
+                     const char *what);
+  ValueResult unknownName(const std::string &name, const SourceRange &where);
+
+  // SemaCall.cpp
+  ValueResult evaluateCall(const Call &call);
+  mlir::FailureOr<CallArguments> evaluateArguments(const Call &call);
+  ValueResult callPython(const std::string &name, const CallArguments &args,
+                         const OpSite &site);
+  ValueResult callMath(const std::string &name, const CallArguments &args,
+                       const OpSite &site);
+  ValueResult makeIterable(const std::string &name, const CallArguments &args,
+                           const OpSite &site);
+  ValueResult inlineFunction(const CapturedFunction &callee,
+                             const CallArguments &args, const OpSite &site);
+  ValueResult callFunction(const SemaValue &callee, const CallArguments &args,
+                           const OpSite &site);
+
+  // SemaStmt.cpp
+  Flow execute(const Body &body);
+  Flow execute(const Stmt *stmt);
+  Flow executeAssign(const Assign &assign);
+  Flow executeAugAssign(const AugAssign &assign);
+  Flow executeAnnAssign(const AnnAssign &assign);
+  Flow executeAssert(const Assert &assertion);
+  Flow executeExpr(const ExprStmt &stmt);
+  Flow executeReturn(const Return &stmt);
+  mlir::LogicalResult assign(const Expr *target, SemaValue value,
+                             const Expr *valueExpr);
+  mlir::LogicalResult storeTo(const Subscript &target, const SemaValue &value,
+                              const Expr *valueExpr);
+  void setVariable(const std::string &name, SemaValue value,
+                   const SourceRange &where);
+
+  // SemaControl.cpp
+  Flow executeIf(const If &stmt);
+  Flow executeFor(const For &stmt);
+  Flow executeWhile(const While &stmt);
+  Flow executeGrid(const For &stmt, const SemaValue &iterable);
+  Flow executeTileLoop(const For &stmt, const SemaValue &iterable);
+  Flow executeRange(const For &stmt, const SemaValue &iterable);
+  Flow executeUnrolled(const For &stmt, int64_t start, int64_t step,
+                       int64_t count);
+  int getDeadArm(const If &stmt, const std::set<std::string> &assigned);
+
+  /// A variable on its way through a loop or an `if`.
+  struct Carried {
+    std::string name;
+    SemaValue before;
+    mlir::Value init;
+    mlir::BlockArgument argument;
+    SourceRange assigned;
+    mlir::Value yielded;
+  };
+  mlir::FailureOr<std::vector<Carried>>
+  startLoop(const Body &body, const std::set<std::string> &targets,
+            mlir::Block &block);
+  mlir::LogicalResult finishTurn(std::vector<Carried> &carried,
+                                 const Body &body);
+  void dropUnchanged(std::vector<Carried> &carried, mlir::Block &block);
+  void finishLoop(const std::vector<Carried> &carried, mlir::ValueRange results,
+                  const std::map<std::string, SemaValue, std::less<>> &before,
+                  const SourceRange &loop);
+  /// The value as an SSA value that can be carried; null if it cannot be.
+  mlir::Value materialize(const SemaValue &value, mlir::Location location);
+  mlir::LogicalResult reportCarried(const Carried &carried,
+                                    const SemaValue &after);
+  Scope &scope() { return *scopes.back(); }
+
+  mlir::ModuleOp module;
+  std::unique_ptr<OpLibrary> ownedLibrary;
+  std::vector<std::unique_ptr<Scope>> scopes;
+  Signature signature;
+  std::string symbol;
+  mlir::Operation *program = nullptr;
+  std::map<std::string, Dim *, std::less<>> dimByText;
+  /// Trees of dim expressions written as strings.
+  SourceManager dimSources;
+  ASTContext dimTrees;
+  /// Per parameter: the block argument, or null.
+  std::vector<mlir::Value> parameterValues;
+
+  // Kernels.
+  const For *grid = nullptr;
+  bool insideGrid = false;
+  unsigned controlDepth = 0;
+  unsigned inlineDepth = 0;
+
+  friend class SignatureReader;
+};
+
+/// What the body does with a view; kept by the tile library, read at the end.
+struct ViewUse {
+  SourceRange firstRead;
+  SourceRange firstWrite;
+  SourceRange firstAtomic;
+};
+
+/// The tile library's view of a kernel (implemented by TileOps).
+class KernelState {
+public:
+  virtual ~KernelState() = default;
+  std::map<int, ViewUse> uses;
+  /// Per parameter: in, out, inout, reduce_*; empty for what the body does.
+  std::vector<std::string> modes;
+  std::vector<std::string> parameterNames;
+  std::vector<SourceRange> parameterRanges;
+  std::vector<std::string> parameterTexts;
+  /// The grid's axes, for program_id and num_programs.
+  struct GridAxis {
+    Axis *axis = nullptr; // null: a bare dim
+    mlir::Value index;
+    mlir::Value extent;
+    int64_t size = 0;
+  };
+  std::vector<GridAxis> gridAxes;
+  bool insideGrid = false;
+};
+
+/// The state of a library made by createTileOps.
+KernelState &getKernelState(OpLibrary &library);
+
+} // namespace tessera::frontend
+
+#endif // TESSERA_COMPILER_FRONTEND_SEMAIMPL_H
