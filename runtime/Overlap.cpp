@@ -137,9 +137,10 @@ Overlap selfOverlapOf(const MemoryView &view) {
   // so and cheap to see.
   Term axes[TSR_MAX_RANK];
   int count = 0;
+  if (std::find(view.sizes, view.sizes + view.rank, 0) !=
+      view.sizes + view.rank)
+    return Overlap::None;
   for (int32_t axis = 0; axis < view.rank; ++axis) {
-    if (view.sizes[axis] == 0)
-      return Overlap::None;
     if (view.sizes[axis] == 1)
       continue;
     if (view.strides[axis] == 0)
