@@ -659,7 +659,8 @@ bool Parser::parseParameters(FunctionDef *function) {
   if (!at(TokenKind::RightParen))
     return unexpected("',' or ')' in the parameters");
   if (kind == ParameterKind::KeywordOnly &&
-      function->parameters.back().kind != kind)
+      (function->parameters.empty() ||
+       function->parameters.back().kind != kind))
     return error(star, "a parameter must follow '*'");
   consume();
   return true;

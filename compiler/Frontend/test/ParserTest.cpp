@@ -195,6 +195,7 @@ TEST(Parser, BadParameters) {
             "1:12: 'b' needs a default, since the parameter before it has one");
   EXPECT_EQ(module("def f(a, a): pass"), "1:10: two parameters are called 'a'");
   EXPECT_EQ(module("def f(*): pass"), "1:7: a parameter must follow '*'");
+  EXPECT_EQ(module("def f(*,): pass"), "1:7: a parameter must follow '*'");
   EXPECT_EQ(module("def f(a, *,): pass"), "1:10: a parameter must follow '*'");
   EXPECT_EQ(module("def f(/): pass").substr(0, 4), "1:7:");
   EXPECT_EQ(module("def f(*, a, b=1, c): pass").substr(0, 7), "(Module");
