@@ -1,0 +1,70 @@
+//===- Compiler.h - From a program to an artifact ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the Python package and the command-line tools call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_COMPILER_H
+#define TESSERA_COMPILER_COMPILER_H
+
+#include "compiler/Frontend/Sema.h"
+#include "compiler/Pipeline.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Machine code and the plan that launches it (docs/abi.md).
+struct Artifact {
+  std::string plan;
+  std::vector<char> object;
+  std::vector<PassTime> times;
+};
+
+/// One decision of the schedule, for `explain`.
+struct Decision {
+  std::string kernel, what, by;
+  int64_t value;
+  std::vector<int64_t> alternatives;
+};
+
+/// One program on its way down: a context and a module in it. Errors are kept
+/// as text, ready for the user.
+class Compilation {
+public:
+  explicit Compilation(CompileOptions options);
+  ~Compilation();
+
+  /// Starts from the front end's output.
+  bool fromSource(const frontend::SemaRequest &request,
+                  const frontend::SourceManager &sources, bool colour);
+  /// Starts from the text of any stage.
+  bool fromText(const std::string &text, const std::string &name);
+
+  /// Goes down to `stage`.
+  bool lower(const std::string &stage);
+
+  /// The module as text, with the user's names and lines.
+  std::string print() const;
+  std::string stage() const;
+  /// The decisions in the module, which must be at stage sched.
+  std::vector<Decision> decisions() const;
+
+  /// Goes down to the end. Afterwards the module is gone.
+  bool finish(Artifact &artifact);
+  /// LLVM IR after optimisation.
+  bool emitLLVM(std::string &text);
+
+  const std::string &error() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILER_COMPILER_H

@@ -1,0 +1,145 @@
+//===- Pipeline.cpp - The whole compiler, stage by stage ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Read this first: to add a stage is to add a line to `all`. `inspect_ir`,
+// `--compile-to` and the dumps follow from it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pipeline.h"
+
+#include "compiler/Graph/Transforms/Passes.h"
+#include "compiler/GraphToSchedule/GraphToSchedule.h"
+#include "compiler/Schedule/Transforms/Passes.h"
+#include "compiler/ScheduleToTile/ScheduleToTile.h"
+#include "compiler/StageText.h"
+#include "compiler/Target/CPU/CPU.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "mlir/Pass/PassInstrumentation.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace tessera;
+
+static CpuOptions cpuOptions(const CompileOptions &options) {
+  CpuOptions cpu = cpuOptionsFor(options.target);
+  cpu.optLevel = options.optLevel;
+  return cpu;
+}
+
+static void buildGraph(OpPassManager &pm, const CompileOptions &) {
+  graph::buildGraphPipeline(pm);
+}
+
+static void buildSchedule(OpPassManager &pm, const CompileOptions &) {
+  schedule::buildSchedulePipeline(pm);
+}
+
+static void buildTileValue(OpPassManager &pm, const CompileOptions &) {
+  tile::buildScheduleToTilePipeline(pm);
+}
+
+static void buildTileMapped(OpPassManager &pm, const CompileOptions &options) {
+  buildCpuMappedPipeline(pm, cpuOptions(options));
+}
+
+static void buildTarget(OpPassManager &pm, const CompileOptions &options) {
+  buildCpuTargetPipeline(pm, cpuOptions(options));
+}
+
+llvm::ArrayRef<Stage> tessera::stages() {
+  static constexpr Stage all[] = {
+      {"graph", buildGraph},       {"sched", buildSchedule},
+      {"tile-value", buildTileValue}, {"tile", buildTileMapped},
+      {"target", buildTarget},
+  };
+  return all;
+}
+
+std::string tessera::stageNames() {
+  return llvm::join(
+      llvm::map_range(stages(), [](const Stage &s) { return s.name.str(); }),
+      ", ");
+}
+
+namespace {
+
+/// Notes how long each pass takes.
+struct TimePasses : PassInstrumentation {
+  explicit TimePasses(std::vector<PassTime> &times) : times(times) {}
+
+  void runBeforePass(Pass *, Operation *) override {
+    starts.push_back(std::chrono::steady_clock::now());
+  }
+  void runAfterPass(Pass *pass, Operation *) override {
+    std::chrono::duration<double, std::milli> taken =
+        std::chrono::steady_clock::now() - starts.pop_back_val();
+    // Adaptors only hold other passes; their time would count twice.
+    if (!pass->getArgument().empty())
+      times.push_back({pass->getArgument().str(), taken.count()});
+  }
+  void runAfterPassFailed(Pass *, Operation *) override { starts.pop_back(); }
+
+  std::vector<PassTime> &times;
+  SmallVector<std::chrono::steady_clock::time_point> starts;
+};
+
+} // namespace
+
+static LogicalResult dump(ModuleOp module, StringRef directory, size_t number,
+                          StringRef stage) {
+  std::string path =
+      llvm::formatv("{0}/{1:d2}-{2}.mlir", directory, number, stage).str();
+  std::error_code error = llvm::sys::fs::create_directories(directory);
+  if (!error) {
+    llvm::raw_fd_ostream file(path, error);
+    if (!error)
+      file << printStage(module);
+  }
+  if (error)
+    return module.emitError() << "cannot write " << path << ": "
+                              << error.message();
+  return success();
+}
+
+LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
+                               const CompileOptions &options,
+                               std::vector<PassTime> *times) {
+  auto find = [](StringRef name) {
+    return llvm::find_if(stages(),
+                         [&](const Stage &s) { return s.name == name; });
+  };
+  const Stage *end = find(last), *now = stages().begin();
+  if (end == stages().end())
+    return module.emitError() << "no stage is called '" << last
+                              << "'; there are " << stageNames();
+  if (StringRef at = getStage(module); !at.empty()) {
+    now = find(at);
+    if (now == stages().end())
+      return module.emitError() << "the module says it is at stage '" << at
+                                << "'; there are " << stageNames();
+    if (now > end)
+      return module.emitError() << "the module is already at stage " << at
+                                << ", past " << last;
+    ++now;
+  }
+  for (; now <= end; ++now) {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
+    pm.enableVerifier(options.verifyEach);
+    if (times)
+      pm.addInstrumentation(std::make_unique<TimePasses>(*times));
+    now->build(pm, options);
+    if (failed(pm.run(module)))
+      return failure();
+    setStage(module, now->name);
+    if (!options.dumpDirectory.empty() &&
+        failed(dump(module, options.dumpDirectory, now - stages().begin(),
+                    now->name)))
+      return failure();
+  }
+  return success();
+}

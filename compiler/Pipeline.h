@@ -1,0 +1,54 @@
+//===- Pipeline.h - The whole compiler, stage by stage ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TESSERA_COMPILER_PIPELINE_H
+#define TESSERA_COMPILER_PIPELINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What every stage may want to know; never read from the environment.
+struct CompileOptions {
+  /// "cpu" (this machine) or "cpu:avx2" (any x86-64-v3).
+  std::string target = "cpu";
+  int optLevel = 3;
+  /// Run MLIR's verifier after every pass.
+  bool verifyEach = false;
+  /// If not empty, every stage is written there as NN-name.mlir.
+  std::string dumpDirectory;
+};
+
+struct Stage {
+  llvm::StringLiteral name; // The word `inspect_ir` and `--compile-to` take.
+  /// Adds the passes that bring a module from the stage before to this one.
+  void (*build)(mlir::OpPassManager &, const CompileOptions &);
+};
+
+/// All stages, in the order they run.
+llvm::ArrayRef<Stage> stages();
+
+/// "graph, sched, tile-value, tile, target".
+std::string stageNames();
+
+/// The time one pass took.
+struct PassTime {
+  std::string pass;
+  double milliseconds;
+};
+
+/// Runs `module`, which says at which stage it is (see StageText.h; a module
+/// that says nothing has just left the front end), down to stage `last`.
+mlir::LogicalResult lowerTo(mlir::ModuleOp module, llvm::StringRef last,
+                            const CompileOptions &options,
+                            std::vector<PassTime> *times = nullptr);
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILER_PIPELINE_H

@@ -1,0 +1,191 @@
+//===- execute.cpp - Running artifacts, for Python ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "python/bindings/bindings.h"
+
+#include "compiler/Compiler.h"
+#include "jit/Engine.h"
+#include "tessera-c/runtime.h"
+
+#include "llvm/Support/Error.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+using namespace tessera;
+namespace nb = nanobind;
+
+namespace {
+
+/// A plan with its kernels in this process.
+class Executable {
+public:
+  Executable(const std::string &plan, nb::bytes object);
+  ~Executable() {
+    tsr_executable_free(executable);
+    tsr_plan_free(this->plan);
+  }
+  Executable(const Executable &) = delete;
+  Executable &operator=(const Executable &) = delete;
+
+  /// `tensors`: (address, sizes, strides) or None, for each argument and
+  /// result; `allocate(index, dtype, sizes)` returns (array, address).
+  nb::list run(nb::list tensors, nb::list scalars, nb::callable allocate);
+
+  nb::list tensorInfo() const;
+  nb::list scalarInfo() const;
+
+private:
+  std::unique_ptr<jit::LoadedObject> code;
+  tsr_plan *plan = nullptr;
+  tsr_executable *executable = nullptr;
+  std::vector<tsr_tensor_info> tensors;
+};
+
+/// What the allocator callback needs.
+struct Allocation {
+  nb::callable callback;
+  nb::list made;
+  bool failed = false;
+};
+
+} // namespace
+
+static void check(tsr_status status) {
+  if (!status)
+    return;
+  std::string text = tsr_status_message(status);
+  int32_t code = tsr_status_code(status);
+  tsr_status_free(status);
+  python::raise(code == TSR_INVALID_ARGUMENT || code == TSR_CHECK_FAILED
+                    ? "ArgumentError"
+                    : "InternalError",
+                text);
+}
+
+Executable::Executable(const std::string &text, nb::bytes object) {
+  check(tsr_plan_parse(text.data(), text.size(), &plan));
+  auto loaded = jit::LoadedObject::load(
+      llvm::ArrayRef<char>(object.c_str(), object.size()));
+  if (!loaded)
+    python::raise("InternalError", llvm::toString(loaded.takeError()));
+  code = std::move(*loaded);
+  std::vector<tsr_symbol> symbols;
+  for (int32_t i = 0; i < tsr_plan_num_kernels(plan); ++i) {
+    const char *name = tsr_plan_kernel(plan, i);
+    auto address = code->lookup(name);
+    if (!address)
+      python::raise("InternalError", llvm::toString(address.takeError()));
+    symbols.push_back({name, reinterpret_cast<tsr_kernel_fn>(*address)});
+  }
+  check(tsr_executable_create(plan, symbols.data(), symbols.size(),
+                              &executable));
+  for (int32_t i = 0; i < tsr_plan_num_tensors(plan); ++i) {
+    tsr_tensor_info info{};
+    info.struct_size = sizeof(info);
+    check(tsr_plan_tensor(plan, i, &info));
+    tensors.push_back(info);
+  }
+}
+
+nb::list Executable::tensorInfo() const {
+  static const char *const modes[] = {"in", "out", "inout", "reduce", "result"};
+  nb::list rows;
+  for (const tsr_tensor_info &info : tensors)
+    rows.append(nb::make_tuple(info.name, tsr_dtype_name(info.dtype), info.rank,
+                               modes[info.mode], bool(info.may_be_absent)));
+  return rows;
+}
+
+nb::list Executable::scalarInfo() const {
+  nb::list rows;
+  for (int32_t i = 0; i < tsr_plan_num_scalars(plan); ++i) {
+    const char *name;
+    int32_t dtype;
+    check(tsr_plan_scalar(plan, i, &name, &dtype));
+    rows.append(nb::make_tuple(name, tsr_dtype_name(dtype)));
+  }
+  return rows;
+}
+
+static void *allocateInPython(void *context, int32_t index, int32_t dtype,
+                              int32_t rank, const int64_t *sizes, size_t) {
+  auto &allocation = *static_cast<Allocation *>(context);
+  nb::gil_scoped_acquire acquire;
+  try {
+    nb::list shape;
+    for (int32_t axis = 0; axis < rank; ++axis)
+      shape.append(sizes[axis]);
+    auto made = nb::cast<nb::tuple>(
+        allocation.callback(index, tsr_dtype_name(dtype), nb::tuple(shape)));
+    allocation.made.append(made[0]);
+    return reinterpret_cast<void *>(nb::cast<uintptr_t>(made[1]));
+  } catch (nb::python_error &error) {
+    error.restore();
+    allocation.failed = true;
+    return nullptr;
+  }
+}
+
+nb::list Executable::run(nb::list given, nb::list scalars,
+                         nb::callable allocate) {
+  struct Shape {
+    std::vector<int64_t> sizes, strides;
+  };
+  std::vector<Shape> shapes(given.size());
+  std::vector<tsr_tensor> all(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    tsr_tensor &tensor = all[i];
+    tensor = {};
+    if (given[i].is_none()) {
+      tensor.rank = TSR_ABSENT;
+      tensor.dtype = i < tensors.size() ? tensors[i].dtype : 0;
+      continue;
+    }
+    auto parts = nb::cast<nb::tuple>(given[i]);
+    tensor.data = reinterpret_cast<void *>(nb::cast<uintptr_t>(parts[0]));
+    shapes[i].sizes = nb::cast<std::vector<int64_t>>(parts[1]);
+    shapes[i].strides = nb::cast<std::vector<int64_t>>(parts[2]);
+    tensor.dtype = nb::cast<int32_t>(parts[3]);
+    tensor.sizes = shapes[i].sizes.data();
+    tensor.strides = shapes[i].strides.data();
+    tensor.rank = int32_t(shapes[i].sizes.size());
+  }
+  std::vector<int64_t> values = nb::cast<std::vector<int64_t>>(scalars);
+  Allocation allocation{allocate, nb::list()};
+  tsr_call call{};
+  call.struct_size = sizeof(call);
+  call.tensors = all.data();
+  call.num_tensors = int32_t(all.size());
+  call.scalars = values.data();
+  call.num_scalars = int32_t(values.size());
+  call.allocate = allocateInPython;
+  call.allocate_context = &allocation;
+  tsr_status status;
+  {
+    nb::gil_scoped_release release;
+    status = tsr_executable_run(executable, &call);
+  }
+  if (allocation.failed) {
+    tsr_status_free(status);
+    throw nb::python_error();
+  }
+  check(status);
+  return allocation.made;
+}
+
+void python::bindExecute(nb::module_ &module) {
+  nb::class_<Executable>(module, "Executable")
+      .def(nb::init<const std::string &, nb::bytes>())
+      .def("run", &Executable::run)
+      .def_prop_ro("tensors", &Executable::tensorInfo)
+      .def_prop_ro("scalars", &Executable::scalarInfo);
+  module.def("set_num_threads", &tsr_set_num_threads);
+  module.def("num_threads", &tsr_get_num_threads);
+  module.def("threading", &tsr_threading_name);
+  nb::dict dtypes;
+  for (int32_t i = 0; i < TSR_NUM_DTYPES; ++i)
+    dtypes[tsr_dtype_name(i)] = i;
+  module.attr("DTYPES") = dtypes;
+}

@@ -1,0 +1,32 @@
+"""Tessera: write a tensor function or a tile kernel once, look at every stage, run it.
+
+    import tessera as tsr
+    from tessera import Tensor, Out, const, fp16
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from . import language as _language
+from ._core import num_threads, set_num_threads
+from .annotations import InOut, Out, Region, Tensor, const, dims, read, read_write, reduce_max, reduce_min, reduce_sum, write
+from .decorators import accum, function, kernel, policy, precision
+from .dtypes import (
+    bf16, complex64, fp4_e2m1, fp6_e2m3, fp6_e3m2, fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp16, fp32, fp64, i8, i16, i32, i64,
+    tf32, u8, u16, u32, u64,
+)
+from .dtypes import bool_ as bool
+from .errors import ArgumentError, CompileError, InternalError, TesseraError
+from .files import compile_source, load
+from .knobs import knobs
+from .language import *  # noqa: F403
+
+__version__ = "0.0.1"
+__all__ = [
+    "function", "kernel", "accum", "policy", "precision", "Tensor", "Out", "InOut", "Region", "const", "dims",
+    "read", "write", "read_write", "reduce_sum", "reduce_max", "reduce_min",
+    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
+    "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "complex64",
+    "compile_source", "load", "knobs", "num_threads", "set_num_threads",
+    "TesseraError", "CompileError", "ArgumentError", "InternalError",
+    *_language.__all__,
+]

@@ -1,0 +1,110 @@
+"""NumPy arrays, torch tensors and DLPack objects as the compiler and runtime see them.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from . import _core
+from .dtypes import as_dtype, to_numpy, to_torch
+from .errors import ArgumentError
+
+
+class Array:
+    """Address, sizes, strides (in elements) and dtype of one array."""
+
+    __slots__ = ("owner", "address", "sizes", "strides", "dtype", "library")
+
+    def __init__(self, owner, address, sizes, strides, dtype, library):
+        self.owner, self.address, self.sizes, self.strides = owner, address, sizes, strides
+        self.dtype, self.library = dtype, library
+
+    @property
+    def unit_axis(self) -> int:
+        """The innermost axis with stride 1, or -1: part of the key, because it is loaded as vectors."""
+        strides, sizes = self.strides, self.sizes
+        rank = len(sizes)
+        if rank == 0:
+            return -1
+        for axis in range(rank - 1, -1, -1):
+            if strides[axis] == 1 and sizes[axis] != 1:
+                return axis
+        # Only axes of size 1 are left to choose from: their stride is never used, but it must be 1.
+        return rank - 1 if strides[rank - 1] == 1 else -1
+
+    def key_sizes(self, whole_axes, named=()) -> tuple:
+        """Per axis its size where it belongs to the key, else -1.
+
+        That is: axes that are whole in a tile, and "equals 1" for axes without a name.
+        """
+        return tuple(
+            size if axis in whole_axes or (size == 1 and axis not in named) else -1
+            for axis, size in enumerate(self.sizes)
+        )
+
+    def for_runtime(self):
+        return (self.address, self.sizes, self.strides, _core.DTYPES[self.dtype.storage])
+
+
+def describe(value) -> Array | None:
+    """`value` as an Array, or None if it is no array."""
+    if isinstance(value, numpy.ndarray):
+        return _from_numpy(value)
+    module = type(value).__module__.partition(".")[0]
+    if module == "torch" or hasattr(value, "data_ptr"):
+        return _from_torch(value)
+    if isinstance(value, numpy.generic):
+        return None
+    if hasattr(value, "__dlpack__"):
+        return _from_numpy(numpy.from_dlpack(value), owner=value)
+    return None
+
+
+def _from_numpy(value: numpy.ndarray, owner=None) -> Array:
+    ours = as_dtype(value.dtype)
+    if ours is None or not ours.storage:
+        raise ArgumentError(f"arrays of {value.dtype} are not supported")
+    if not value.dtype.isnative:
+        raise ArgumentError(f"an array of {value.dtype} is in foreign byte order; pass x.astype(x.dtype.newbyteorder('='))")
+    size = value.itemsize
+    strides = value.strides
+    if any(stride % size for stride in strides):
+        raise ArgumentError(f"strides {strides} of the array are no multiples of its item size {size}; pass a copy")
+    return Array(
+        owner if owner is not None else value,
+        value.__array_interface__["data"][0],
+        value.shape,
+        tuple(stride // size for stride in strides),
+        ours,
+        "numpy",
+    )
+
+
+def _from_torch(value) -> Array | None:
+    try:
+        device = value.device
+    except AttributeError:
+        return None
+    if device.type != "cpu":
+        raise ArgumentError(f"a tensor on {device}: this version runs on the CPU; pass x.cpu()")
+    ours = as_dtype(value.dtype)
+    if ours is None or not ours.storage:
+        raise ArgumentError(f"tensors of {value.dtype} are not supported")
+    if value.is_sparse or value.is_quantized:
+        raise ArgumentError("sparse and quantised tensors are not supported; pass x.to_dense() or x.dequantize()")
+    if value.is_conj() or value.is_neg():
+        value = value.resolve_conj().resolve_neg()
+    return Array(value, value.data_ptr(), tuple(value.shape), value.stride(), ours, "torch")
+
+
+def allocate(library: str, storage: str, shape: tuple):
+    """A new array, and its address."""
+    if library == "torch":
+        import torch
+
+        made = torch.empty(shape, dtype=to_torch(storage))
+        return made, made.data_ptr()
+    made = numpy.empty(shape, dtype=to_numpy(storage))
+    return made, made.__array_interface__["data"][0]

@@ -1,0 +1,145 @@
+"""Outside names of a function: found in its globals and closure, checked at every call.
+
+A captured value is a tuple (kind, ...) as python/bindings/program.cpp reads it; it is
+also part of the key of a compiled version, so it must be hashable.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import types
+
+from . import arrays
+from .annotations import DimName, _Family, _Privilege, const
+from .dtypes import as_dtype, dtype
+
+_missing = object()
+# Builtins of Python that mean something in the language.
+_known_builtins = {"range", "print", "len", "min", "max", "abs", "int", "float", "bool", "round", "sum", "pow", "tuple", "slice"}
+
+
+class Scope:
+    """Resolves names as the function itself would."""
+
+    def __init__(self, fn: types.FunctionType | None, module_names: dict | None = None):
+        self.globals = fn.__globals__ if fn is not None else (module_names or {})
+        self.cells = {}
+        if fn is not None and fn.__closure__:
+            self.cells = dict(zip(fn.__code__.co_freevars, fn.__closure__))
+
+    def find(self, name: str):
+        cell = self.cells.get(name)
+        if cell is not None:
+            try:
+                return cell.cell_contents
+            except ValueError:  # not filled yet
+                return _missing
+        value = self.globals.get(name, _missing)
+        if value is _missing and name not in _known_builtins:
+            value = getattr(builtins, name, _missing)
+        return value
+
+
+def _is_tessera_module(value) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__ == "tessera"
+
+
+def _builtin_name(value) -> str | None:
+    """The name of something that `from tessera import ...` gives."""
+    if isinstance(value, (_Family, _Privilege)):
+        return getattr(value, "_name", None) or value.name
+    if value is const:
+        return "const"
+    return getattr(value, "__tessera_name__", None)
+
+
+def _is_plain(value) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, dtype)) or (
+        isinstance(value, tuple) and all(_is_plain(v) for v in value)
+    )
+
+
+def _classify(value, name: str, hidden: dict):
+    """The tuple for `value`; arrays are noted in `hidden`, functions described."""
+    from .function import Function
+
+    if isinstance(value, Function):
+        return ("function", value)
+    builtin = _builtin_name(value)
+    if builtin is not None:
+        return ("builtin", builtin)
+    if _is_plain(value):
+        return ("const", value)
+    if isinstance(value, DimName):
+        return ("dim", value.name)
+    known = as_dtype(value)
+    if known is not None:
+        return ("const", known)
+    if _is_tessera_module(value):
+        return ("module", "tessera")
+    if value is math:
+        return ("module", "math")
+    if hasattr(value, "item") and getattr(value, "shape", None) == () and not hasattr(value, "data_ptr"):
+        return ("const", value.item())  # a NumPy scalar
+    array = arrays.describe(value)
+    if array is not None:
+        hidden[name] = value
+        return ("array", name, array.dtype.name, array.key_sizes(()), array.unit_axis)
+    return ("other", type(value).__name__)
+
+
+def capture(names: list[str], scope: Scope, hidden: dict) -> dict:
+    """Resolves dotted names. A chain is followed until it has a value that the language knows."""
+    captured = {}
+    for dotted in names:
+        first, *rest = dotted.split(".")
+        value = scope.find(first)
+        if value is _missing:
+            continue
+        path = first
+        entry = _classify(value, path, hidden)
+        while rest and entry[0] == "other":
+            part = rest.pop(0)
+            value = getattr(value, part, _missing)
+            if value is _missing:
+                break
+            path += "." + part
+            entry = _classify(value, path, hidden)
+        captured[path] = entry
+    return captured
+
+
+def for_compiler(captured: dict) -> dict:
+    """Replaces functions by what the compiler needs of them."""
+    result = {}
+    for name, entry in captured.items():
+        if entry[0] == "function":
+            fn = entry[1]
+            result[name] = (
+                "function",
+                fn.program,
+                for_compiler(fn.capture()[0]),
+                fn.options.accum,
+                fn.options.policy or "",
+                dict(fn.options.constants_for("cpu")),
+            )
+        else:
+            result[name] = entry
+    return result
+
+
+def key_of(captured: dict) -> tuple:
+    """What of the captured names belongs to the key of a version."""
+    parts = []
+    for name, entry in captured.items():
+        if entry[0] == "function":
+            parts.append((name, id(entry[1]), key_of(entry[1].capture()[0])))
+        elif entry[0] == "const":
+            # 1, 1.0 and True are equal in Python but not in the language.
+            parts.append((name, type(entry[1]).__name__, entry[1]))
+        else:
+            parts.append((name, entry))
+    return tuple(parts)

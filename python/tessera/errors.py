@@ -1,0 +1,20 @@
+"""What can go wrong, as exceptions whose text is the whole message.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+
+class TesseraError(Exception):
+    """Any error of Tessera."""
+
+
+class CompileError(TesseraError):
+    """The program is not right; the text has file, line, caret and a fix."""
+
+
+class ArgumentError(TesseraError, TypeError):
+    """The call does not fit the signature."""
+
+
+class InternalError(TesseraError):
+    """A mistake of ours. Please report it with the text."""

@@ -1,0 +1,438 @@
+"""`@tsr.function` and `@tsr.kernel`: calling, compiling, looking.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import types
+
+from . import _core, arrays, capture, explain, options, source
+from .dtypes import as_dtype, by_name
+from .errors import ArgumentError, CompileError
+from .knobs import colour, knobs
+
+TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
+
+
+def check_target(target: str) -> str:
+    if target in TARGETS:
+        return target
+    later = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
+    if target.startswith(later):
+        raise CompileError(f"error: not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}\n")
+    raise CompileError(f"error: no target is called {target!r}; there are {', '.join(TARGETS)}\n")
+
+
+class Parameter:
+    """One parameter, as the front end describes it."""
+
+    __slots__ = ("name", "kind", "mode", "keyword_only", "dims", "dtype", "has_default", "default", "whole_axes", "named_axes")
+
+    def __init__(self, entry: dict):
+        for key, value in entry.items():
+            setattr(self, key, value)
+        self.whole_axes = frozenset(self.whole_axes)
+        self.named_axes = frozenset(i for i, dim in enumerate(self.dims or ()) if dim)
+
+    @property
+    def takes_array(self) -> bool:
+        return self.kind in ("tensor", "out", "inout", "region")
+
+
+class Version:
+    """One compiled version: machine code and plan, bound to this process."""
+
+    def __init__(self, fn: "Function", target: str, compilation, spec: "Spec"):
+        self.name = fn.__name__
+        self.target = target
+        self.spec = spec
+        self.artifact = compilation.finish()
+        self.executable = _core.Executable(self.artifact.plan, self.artifact.object)
+        self.tensors = self.executable.tensors
+        self.scalars = self.executable.scalars
+
+    @property
+    def plan(self) -> str:
+        return self.artifact.plan
+
+    @property
+    def report(self) -> str:
+        """Time per pass."""
+        rows = [f"{'pass':44} ms"]
+        rows += [f"{name:44} {ms:.2f}" for name, ms in self.artifact.times]
+        return "\n".join(rows)
+
+    @property
+    def resources(self) -> dict:
+        return {"object_bytes": len(self.artifact.object), "kernels": self.artifact.plan.count("launch @")}
+
+    def __repr__(self) -> str:
+        return f"<{self.name} compiled for {self.target}: {self.resources}>"
+
+    def __call__(self, *args, **kwargs):
+        """Runs this version; arguments as for the function, consts left out."""
+        names = [name for name, *_ in self.tensors if name not in kwargs] + [name for name, _ in self.scalars if name not in kwargs]
+        given = dict(zip(names, args), **kwargs)
+        found = {name: arrays.describe(value) for name, value in given.items()}
+        scalars = {name: value for name, value in given.items() if found[name] is None}
+        return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
+
+    def run(self, given: dict, scalars: dict, out: tuple):
+        """`given`: arrays by parameter name; `out`: arrays for what is left out."""
+        library = next(iter(given.values())).library if given else "numpy"
+        waiting = list(out)
+        tensors, returned = [], []
+        for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
+            array = given.get(name) if mode != "result" else None
+            if array is None:
+                if waiting:
+                    owner = waiting.pop(0)
+                    array = arrays.describe(owner)
+                    if array is None:
+                        raise ArgumentError(f"{self.name}: out= is a {type(owner).__name__}, not an array")
+                    returned.append((index, owner))
+                else:
+                    if mode != "result" and not may_be_absent:
+                        raise ArgumentError(f"{self.name}: argument {name} is missing")
+                    tensors.append(None)
+                    continue
+            if array.dtype.storage != storage:
+                raise ArgumentError(f"{self.name}: {name} is {array.dtype}, this version takes {storage}")
+            tensors.append(array.for_runtime())
+        values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
+        order = []
+
+        def allocate(index, storage, shape):
+            order.append(index)
+            return arrays.allocate(library, storage, shape)
+
+        made = self.executable.run(tensors, values, allocate)
+        returned += zip(order, made)
+        returned = [value for _, value in sorted(returned, key=lambda pair: pair[0])]
+        if not returned:
+            return None
+        return returned[0] if len(returned) == 1 else tuple(returned)
+
+
+def _bits(value, storage: str, name: str, function: str) -> int:
+    try:
+        if storage == "f64":
+            return struct.unpack("<q", struct.pack("<d", float(value)))[0]
+        if storage == "bool":
+            return int(bool(value))
+        number = value.__index__()
+    except (TypeError, ValueError, AttributeError):
+        raise ArgumentError(f"{function}: {name} takes {storage}, not {value!r}") from None
+    if not -(2**63) <= number < 2**63:
+        raise ArgumentError(f"{function}: {name} = {number} does not fit 64 bits")
+    return number
+
+
+class Spec:
+    """What a version is compiled for: one entry per parameter, and the key it belongs to."""
+
+    __slots__ = ("arguments", "captured", "key", "target")
+
+    def __init__(self, arguments, captured, target, tuned):
+        self.arguments, self.captured, self.target = arguments, captured, target
+        self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())))
+
+
+class Function:
+    """A `@tsr.function` or `@tsr.kernel`."""
+
+    def __init__(self, fn, kind: str, opts: options.Options | None = None, text: source.Source | None = None, names=None):
+        self.kind = kind
+        self.options = opts or options.Options()
+        self.provisional = False
+        self._fn = fn
+        self._names = names or {}
+        self._source = text
+        self._lock = threading.RLock()
+        self._versions: dict = {}
+        self._program = None
+        self._parameters: list[Parameter] | None = None
+        self._last: Spec | None = None
+        self._tuned: dict = {}
+        if fn is not None:
+            self.__name__ = fn.__name__
+            self.__qualname__ = fn.__qualname__
+            self.__doc__ = fn.__doc__
+            self.__module__ = fn.__module__
+            self.__wrapped__ = fn
+
+    # ---- the program ------------------------------------------------------------------------
+
+    @property
+    def source(self) -> source.Source:
+        if self._source is None:
+            self._source = source.of_function(self._fn)
+        return self._source
+
+    @property
+    def program(self):
+        if self._program is None:
+            s = self.source
+            self._program = _core.parse_function(s.text, s.file, s.first_line, s.column_offset, self.kind == "kernel", colour())
+            self._free = self._program.free_names()
+            self._scope = capture.Scope(self._fn, self._names)
+        return self._program
+
+    def capture(self) -> tuple[dict, dict]:
+        """The outside names and their values now; captured arrays by hidden name."""
+        self.program
+        hidden: dict = {}
+        return capture.capture(self._free, self._scope, hidden), hidden
+
+    @property
+    def captured(self) -> dict:
+        """The outside names this function uses, with their values now."""
+        shown = {}
+        for name, entry in self.capture()[0].items():
+            if entry[0] in ("const", "array", "function", "other"):
+                shown[name] = entry[1]
+        return shown
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        if self._parameters is None:
+            captured = capture.for_compiler(self.capture()[0])
+            entries = self.program.describe(captured, colour())
+            self._parameters = [Parameter(entry) for entry in entries]
+            consts = [p.name for p in self._parameters if p.kind == "const"]
+            tuned = list(self.options.tuning.space) if self.options.tuning else []
+            for schedule in self.options.schedules:
+                options.check_schedule(schedule.values, consts + tuned, f"{self.kind} '{self.__name__}'")
+        return self._parameters
+
+    # ---- arguments --------------------------------------------------------------------------
+
+    def _bind(self, args: tuple, kwargs: dict) -> dict:
+        """Values by parameter name; what is left out is not in it."""
+        parameters = self.parameters
+        positional = [p for p in parameters if not p.keyword_only]
+        bound = {}
+        if len(args) > len(positional):
+            raise ArgumentError(f"{self.__name__} takes {len(positional)} arguments, not {len(args)}: {', '.join(p.name for p in positional)}")
+        for parameter, value in zip(positional, args):
+            bound[parameter.name] = value
+        names = {p.name for p in parameters}
+        for name, value in kwargs.items():
+            if name not in names:
+                import difflib
+
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise ArgumentError(f"{self.__name__} has no parameter {name!r}{hint}")
+            if name in bound:
+                raise ArgumentError(f"{self.__name__} got {name} twice")
+            bound[name] = value
+        return bound
+
+    def _constants(self, target: str) -> dict:
+        return self.options.constants_for(target)
+
+    def _argument_specs(self, bound: dict, target: str):
+        """ArgumentSpecs for the compiler, and the arrays and scalars of this call."""
+        specs, given, scalars = [], {}, {}
+        constants = self._constants(target)
+        for p in self.parameters:
+            value = bound.get(p.name, _absent)
+            if p.kind == "const":
+                if value is _absent:
+                    value = constants.get(p.name, p.default if p.has_default else _absent)
+                if value is _absent:
+                    raise ArgumentError(f"{self.__name__}: const parameter {p.name} has no value and no default")
+                known = as_dtype(value)
+                specs.append(("const", value if known is None else known))
+                continue
+            if value is _absent or value is None:
+                if p.kind == "out":
+                    specs.append(("omitted",))
+                    continue
+                if p.has_default:
+                    specs.append(("const", p.default))
+                    continue
+                raise ArgumentError(f"{self.__name__}: argument {p.name} is missing")
+            array = None if p.kind == "scalar" else arrays.describe(value)
+            if array is not None:
+                if p.dims is not None and len(p.dims) != len(array.sizes):
+                    shape = " x ".join(map(str, array.sizes)) or "scalar"
+                    raise ArgumentError(f"{self.__name__}: {p.name} has {len(array.sizes)} axes ({shape}), but is annotated [{', '.join(p.dims)}]")
+                if p.dtype is not None and array.dtype is not by_name(p.dtype):
+                    raise ArgumentError(f"{self.__name__}: {p.name} is {array.dtype}, but is annotated {p.dtype}")
+                specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
+                given[p.name] = array
+                continue
+            if p.takes_array:
+                raise ArgumentError(f"{self.__name__}: {p.name} takes an array, not {type(value).__name__}")
+            if hasattr(value, "item") and getattr(value, "shape", None) == ():
+                value = value.item()
+            kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
+            if kind is None:
+                raise ArgumentError(f"{self.__name__}: {p.name} takes an array or a number, not {type(value).__name__}")
+            specs.append(("scalar", p.dtype or kind))
+            scalars[p.name] = value
+        return specs, given, scalars
+
+    # ---- compiling --------------------------------------------------------------------------
+
+    def _options(self, target: str) -> dict:
+        return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump}
+
+    def _start(self, spec: Spec):
+        """The program at the front end's exit."""
+        opts = self.options
+        return _core.compile_program(
+            self.program,
+            list(spec.arguments),
+            capture.for_compiler(spec.captured),
+            opts.constants_for(spec.target),
+            opts.schedule_for(spec.target),
+            opts.policy or "deterministic",
+            opts.accum,
+            self._options(spec.target),
+            colour(),
+        )
+
+    def _version(self, spec: Spec) -> Version:
+        version = self._versions.get(spec.key)
+        if version is None:
+            with self._lock:
+                version = self._versions.get(spec.key)
+                if version is None:
+                    version = Version(self, spec.target, self._start(spec), spec)
+                    self._versions[spec.key] = version
+        self._last = spec
+        return version
+
+    def __call__(self, *args, out=None, stream=None, target=None, **kwargs):
+        target = check_target(target or "cpu")
+        bound = self._bind(args, kwargs)
+        specs, given, scalars = self._argument_specs(bound, target)
+        captured, hidden = self.capture()
+        for name, value in hidden.items():
+            given[name] = arrays.describe(value)
+        out = () if out is None else out if isinstance(out, (tuple, list)) else (out,)
+        if self.options.tuning is not None:
+            from . import tuner
+
+            return tuner.call(self, bound, specs, given, scalars, captured, target, out)
+        version = self._version(Spec(specs, captured, target, self.options.tuned))
+        return version.run(given, scalars, out)
+
+    def __get__(self, instance, owner=None):
+        """Inside a class a function is a method; `self.scale` is then captured from it."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def _spec_from_words(self, target: str, words: dict) -> Spec:
+        """A Spec without arrays: `A=fp16, D=128`."""
+        if not words and self._last is not None and self._last.target == target:
+            return self._last
+        dtypes, sizes, values = {}, {}, {}
+        for name, value in words.items():
+            known = as_dtype(value)
+            if known is not None:
+                dtypes[name] = known
+            elif isinstance(value, int) and not any(p.name == name for p in self.parameters):
+                sizes[name] = value
+            else:
+                values[name] = value
+        specs, constants = [], self._constants(target)
+        for p in self.parameters:
+            if p.kind == "const":
+                value = values.get(p.name, constants.get(p.name, p.default))
+                specs.append(("const", value))
+            elif p.takes_array or p.kind == "any":
+                if p.kind == "out" and p.dtype is None and p.name not in dtypes:
+                    specs.append(("omitted",))
+                    continue
+                if p.dims is None:
+                    raise ArgumentError(f"{self.__name__}: {p.name} has no annotation, so its rank is not known; call it once, or annotate it")
+                known = dtypes.get(p.name) or (by_name(p.dtype) if p.dtype else None) or by_name("fp32")
+                wanted = []
+                for axis, dim in enumerate(p.dims):
+                    if dim.isdigit():
+                        wanted.append(int(dim) if axis in p.whole_axes else -1)
+                    elif axis in p.whole_axes:
+                        if dim not in sizes:
+                            raise ArgumentError(f"{self.__name__}: {dim} is a constant of each version; say which, e.g. {dim}=64")
+                        wanted.append(sizes[dim])
+                    else:
+                        wanted.append(-1)
+                specs.append(("tensor", known.name, tuple(wanted), len(wanted) - 1))
+            elif p.kind == "scalar":
+                specs.append(("scalar", p.dtype or "fp64"))
+        return Spec(specs, self.capture()[0], target, self.options.tuned)
+
+    def compile(self, target: str = "cpu", **words) -> Version:
+        """Compiles without calling: `gemm.compile(A=fp16, B=fp16)`; sizes of whole dims by name, `D=128`."""
+        return self._version(self._spec_from_words(check_target(target), words))
+
+    # ---- looking ----------------------------------------------------------------------------
+
+    def lower(self, stage: str, target: str = "cpu", **words):
+        """The program at a stage, as an object: `.text`, to be edited and given to `tsr.resume`."""
+        target = check_target(target)
+        stages = _core.stages()
+        if stage not in (*stages, "llvm"):
+            raise ArgumentError(f"no stage is called {stage!r}; there are {', '.join(stages)}, llvm")
+        compilation = self._start(self._spec_from_words(target, words))
+        return compilation.llvm() if stage == "llvm" else _lower(compilation, stage)
+
+    def inspect_ir(self, stage: str, target: str = "cpu", **words) -> str:
+        """The text of a stage: graph, sched, tile-value, tile, target (or llvm)."""
+        return self.lower(stage, target, **words)
+
+    def resume(self, text: str, target: str = "cpu") -> Version:
+        """Compiles an edited stage text; the result is called like the function."""
+        compilation = _core.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
+        return Version(self, target, compilation, None)
+
+    def explain(self, target: str = "cpu", **words) -> str:
+        """Each decision, the alternatives, who decided; and what the version is keyed by."""
+        target = check_target(target)
+        spec = self._spec_from_words(target, words)
+        compilation = self._start(spec)
+        compilation.lower("sched")
+        return explain.render(self, spec, compilation.decisions())
+
+    def _not_yet(self, verb: str, when: str):
+        raise CompileError(f"error: not yet: {self.__name__}.{verb} comes with {when}\n")
+
+    def run(self, *args, stage=None, **kwargs):
+        self._not_yet("run(stage=...)", "the oracle")
+
+    def certificate(self, *args, **kwargs):
+        self._not_yet("certificate()", "the oracle")
+
+    def trace(self, *args, **kwargs):
+        self._not_yet("trace()", "the oracle")
+
+    def check(self, *args, **kwargs):
+        self._not_yet("check()", "the oracle")
+
+    def tune(self, *args, **kwargs):
+        self._not_yet("tune()", "the tuner; @tsr.kernel.autotune is here")
+
+    def aot(self, *args, **kwargs):
+        self._not_yet("aot()", "the product around the compiler")
+
+    def __repr__(self) -> str:
+        return f"<tessera {self.kind} {self.__name__}>"
+
+
+def _lower(compilation, stage: str) -> str:
+    compilation.lower(stage)
+    return compilation.print()
+
+
+class _Absent:
+    def __repr__(self):
+        return "<absent>"
+
+
+_absent = _Absent()

@@ -1,0 +1,80 @@
+"""Every switch, in one place: an environment variable, its type, its default.
+
+    tsr.knobs.tune = "off"                     # for the process
+    TESSERA_TUNE=off python app.py             # the same, from outside
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+
+class _Knob:
+    def __init__(self, variable: str, kind: type, default, text: str, choices: tuple = ()):
+        self.variable, self.kind, self.default, self.text, self.choices = variable, kind, default, text, choices
+        self.value = None
+
+    def read(self):
+        if self.value is not None:
+            return self.value
+        text = os.environ.get(self.variable)
+        if text is None or text == "":
+            return self.default
+        if self.kind is bool:
+            return text not in ("0", "no", "off", "false")
+        return self.convert(text)
+
+    def convert(self, value):
+        try:
+            converted = self.kind(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{self.variable} must be {self.kind.__name__}, not {value!r}") from None
+        if self.choices and converted not in self.choices:
+            raise ValueError(f"{self.variable} must be one of {', '.join(self.choices)}, not {value!r}")
+        return converted
+
+
+class Knobs:
+    """The knobs; reading an attribute gives its value now."""
+
+    _knobs = {
+        "debug": _Knob("TESSERA_DEBUG", bool, False, "show compiler internals in errors"),
+        "num_threads": _Knob("TESSERA_NUM_THREADS", int, 0, "threads of the CPU target; 0: all"),
+        "tune": _Knob("TESSERA_TUNE", str, "on", "tune at the first call of a new key", ("off", "cached", "on")),
+        "verify": _Knob("TESSERA_VERIFY", bool, False, "verify the IR after every pass"),
+        "dump": _Knob("TESSERA_DUMP", str, "", "folder that gets every stage of every compile"),
+        "opt_level": _Knob("TESSERA_OPT_LEVEL", int, 3, "LLVM's optimisation level, 1 to 3"),
+        "cache": _Knob("TESSERA_CACHE", str, str(pathlib.Path("~/.tessera").expanduser()), "folder of caches"),
+    }
+
+    def __getattr__(self, name: str):
+        try:
+            return self._knobs[name].read()
+        except KeyError:
+            raise AttributeError(f"no knob is called {name!r}; there are {', '.join(self._knobs)}") from None
+
+    def __setattr__(self, name: str, value):
+        if name not in self._knobs:
+            raise AttributeError(f"no knob is called {name!r}; there are {', '.join(self._knobs)}")
+        knob = self._knobs[name]
+        knob.value = None if value is None else (bool(value) if knob.kind is bool else knob.convert(value))
+
+    def __dir__(self):
+        return list(self._knobs)
+
+    def __repr__(self) -> str:
+        rows = (f"{k.variable:22} {n:12} = {k.read()!r:20} {k.text}" for n, k in self._knobs.items())
+        return "\n".join(rows)
+
+
+knobs = Knobs()
+
+
+def colour(stream=None) -> bool:
+    """Whether errors printed to `stream` may be coloured."""
+    stream = stream or sys.stderr
+    return "NO_COLOR" not in os.environ and hasattr(stream, "isatty") and stream.isatty()

@@ -1,0 +1,50 @@
+"""The names of the language inside kernels and functions.
+
+They mean something only to the compiler; calling one from plain Python says so.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from .errors import TesseraError
+
+_names = """
+tile grid unroll program_id num_programs cdiv range_at load store atomic_add atomic_max atomic_min atomic_cas atomic_xchg
+zeros ones full arange mma mma_scaled mma_sparse fma sum max min prod mean var any all argmax argmin logsumexp cumsum cumprod cummax
+reduce scan sort topk rand where maximum minimum clamp abs exp exp2 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid floor ceil
+round isnan isfinite gelu silu relu softmax log_softmax layer_norm rms_norm cross_entropy attention scaled_dot_product_attention matmul
+einsum conv2d cat concat stack reshape transpose permute squeeze unsqueeze flatten expand take gather index_select embedding zeros_like
+ones_like full_like breakpoint ptx pow
+""".split()
+
+
+def _make(name: str):
+    def placeholder(*args, **kwargs):
+        raise TesseraError(f"tsr.{name} works inside @tsr.function and @tsr.kernel; plain Python has no tiles")
+
+    placeholder.__name__ = placeholder.__qualname__ = name
+    placeholder.__tessera_name__ = name
+    placeholder.__doc__ = f"`{name}` of the language, docs/language.md."
+    return placeholder
+
+
+for _name in _names:
+    globals()[_name] = _make(_name)
+
+inf = float("inf")
+nan = float("nan")
+
+
+class _Lowest(float):
+    """The lowest finite number of whatever dtype it meets."""
+
+    __tessera_name__ = "lowest"
+
+    def __repr__(self):
+        return "tsr.lowest"
+
+
+lowest = _Lowest(-3.4028234663852886e38)
+
+__all__ = [*_names, "inf", "nan", "lowest"]

@@ -1,0 +1,105 @@
+"""What decorators say about a function or kernel: precision, schedule, tuning.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+
+from .dtypes import as_dtype
+from .errors import CompileError
+
+# Schedule keys that are not parameters of the kernel, and the targets that follow them.
+SCHEDULE_KEYS = {
+    "threads": ("cpu",),
+    "vector": ("cpu", "gpu"),
+    "unroll": ("cpu", "gpu"),
+    "num_warps": ("gpu",),
+    "num_stages": ("gpu",),
+    "cluster": ("gpu",),
+    "warp_specialize": ("gpu",),
+    "consumers": ("gpu",),
+    "persistent": ("gpu",),
+    "group": ("cpu", "gpu"),
+    "split_k": ("gpu",),
+    "swizzle": ("gpu",),
+    "max_registers": ("gpu",),
+    "tile": ("cpu", "gpu"),
+}
+POLICIES = ("deterministic", "strict", "fast")
+PRECISIONS = ("ieee", "tf32", "tf32x3", "bf16x3")
+
+
+@dataclasses.dataclass
+class Schedule:
+    target: str | None
+    values: dict
+
+
+@dataclasses.dataclass
+class Tuning:
+    space: dict
+    key: list
+    cache: str
+    budget: int = 100
+    seconds: float = 60.0
+    where: str | None = None
+    numerics: str = "fixed"
+
+
+@dataclasses.dataclass
+class Options:
+    policy: str | None = None
+    accum: object = None
+    precision: str | None = None
+    schedules: list = dataclasses.field(default_factory=list)
+    tuning: Tuning | None = None
+    tuned: dict = dataclasses.field(default_factory=dict)  # set for one version
+
+    def copy(self) -> "Options":
+        return dataclasses.replace(self, schedules=list(self.schedules), tuned=dict(self.tuned))
+
+    def merged(self, target: str) -> dict:
+        """All schedule values for `target`; the most specific target wins."""
+        values: dict = {}
+        for schedule in sorted(self.schedules, key=lambda s: len(s.target or "")):
+            if schedule.target is None or target == schedule.target or target.startswith(schedule.target + ":"):
+                values.update(schedule.values)
+        values.update(self.tuned)
+        return values
+
+    def constants_for(self, target: str) -> dict:
+        return {k: v for k, v in self.merged(target).items() if k not in SCHEDULE_KEYS}
+
+    def schedule_for(self, target: str) -> dict:
+        chosen = {k: v for k, v in self.merged(target).items() if k in SCHEDULE_KEYS}
+        tile = chosen.pop("tile", None)
+        for name, size in (tile or {}).items():
+            chosen[f"tile.{name}"] = size
+        return chosen
+
+
+def check_policy(policy: str) -> str:
+    if policy not in POLICIES:
+        raise CompileError(f"error: no policy is called {policy!r}; there are {', '.join(POLICIES)}\n")
+    return policy
+
+
+def check_accum(value):
+    found = as_dtype(value)
+    if found is None:
+        raise CompileError(f"error: @tsr.accum takes a dtype, not {value!r}\n fix:  @tsr.accum(fp32)\n")
+    return found
+
+
+def check_schedule(values: dict, parameters: list[str], what: str) -> None:
+    """An unknown key is an error with the nearest names."""
+    known = [*SCHEDULE_KEYS, *parameters]
+    for key in values:
+        if key in known:
+            continue
+        near = difflib.get_close_matches(key, known, 3)
+        hint = f"\n fix:  {near[0]}={values[key]!r}\n" if near else "\n"
+        raise CompileError(f"error: {what} has no schedule key or const parameter {key!r}; there are {', '.join(known)}{hint}")

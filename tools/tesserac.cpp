@@ -1,0 +1,248 @@
+//===- tesserac.cpp - The compiler on the command line --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   tesserac x.tessera --compile-to tile            one stage, as text
+//   tesserac x.tessera --dims D=64 -o x.o           an object file and x.plan
+//   tesserac tile.mlir --compile-to target          go on from an edited stage
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Compiler.h"
+#include "compiler/Frontend/Parser.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::frontend;
+
+static cl::OptionCategory category("tesserac options");
+static cl::opt<std::string> input(cl::Positional, cl::Required,
+                                  cl::desc("<.tessera, .tss or .mlir file>"),
+                                  cl::cat(category));
+static cl::opt<std::string> compileTo(
+    "compile-to", cl::init("object"), cl::cat(category),
+    cl::desc("graph, sched, tile-value, tile, target, llvm, object"));
+static cl::opt<std::string>
+    compileFrom("compile-from", cl::cat(category),
+                cl::desc("the stage an .mlir file must be at"));
+static cl::opt<std::string> functionName("function", cl::cat(category),
+                                         cl::desc("default: the last one"));
+static cl::list<std::string>
+    types("types", cl::CommaSeparated, cl::cat(category),
+          cl::desc("element types of parameters: Q=fp16,K=fp16 (default fp32)"));
+static cl::list<std::string>
+    dims("dims", cl::CommaSeparated, cl::cat(category),
+         cl::desc("sizes of dims that are whole in a tile: D=64"));
+static cl::list<std::string> constants("constants", cl::CommaSeparated,
+                                       cl::cat(category),
+                                       cl::desc("const parameters: causal=1"));
+static cl::opt<std::string> target("target", cl::init("cpu"), cl::cat(category));
+static cl::opt<int> optLevel("opt-level", cl::init(3), cl::cat(category));
+static cl::opt<std::string> output("o", cl::init("-"), cl::cat(category),
+                                   cl::desc("output file"));
+static cl::opt<std::string> dumpDirectory(
+    "dump-stages-to", cl::cat(category),
+    cl::desc("folder that gets every stage as a numbered file"));
+static cl::opt<bool> verifyEach("verify-each", cl::cat(category),
+                                cl::desc("verify after every pass"));
+
+static int fail(const Twine &message) {
+  errs() << message;
+  return 1;
+}
+
+/// "A=fp16" pairs as a map.
+static StringMap<std::string> toMap(const cl::list<std::string> &items) {
+  StringMap<std::string> map;
+  for (const std::string &item : items) {
+    auto [name, value] = StringRef(item).split('=');
+    map[name] = value.str();
+  }
+  return map;
+}
+
+static ConstantData toConstant(StringRef text) {
+  int64_t integer;
+  double number;
+  if (text == "True" || text == "False")
+    return ConstantData(text == "True");
+  if (!text.getAsInteger(0, integer))
+    return ConstantData(integer);
+  if (!text.getAsDouble(number))
+    return ConstantData(number);
+  if (auto dtype = parseDType(text.str()))
+    return ConstantData(*dtype);
+  return ConstantData(text.str());
+}
+
+/// The last name of a decorator: `@tsr.kernel.schedule(...)` is a kernel's.
+static bool isKernel(const FunctionDef &definition,
+                     const SourceManager &sources) {
+  return llvm::any_of(definition.decorators, [&](const Expr *decorator) {
+    return StringRef(sources.getSnippet(decorator->range)).contains("kernel");
+  });
+}
+
+/// One spec per parameter from --types, --dims and --constants.
+static bool makeArguments(const Signature &signature,
+                          std::vector<WholeDim> whole, SemaRequest &request) {
+  StringMap<std::string> typeOf = toMap(types), sizeOf = toMap(dims),
+                         valueOf = toMap(constants);
+  for (auto [index, p] : enumerate(signature.parameters)) {
+    using Kind = ParameterDescription::Kind;
+    DType dtype = p.dtype.value_or(DType::FP32);
+    if (auto it = typeOf.find(p.name); it != typeOf.end()) {
+      auto parsed = parseDType(it->second);
+      if (!parsed)
+        return fail("error: no dtype is called '" + it->second + "'\n"), false;
+      dtype = *parsed;
+    }
+    if (auto it = valueOf.find(p.name); it != valueOf.end()) {
+      request.arguments.push_back(ArgumentSpec::value(toConstant(it->second)));
+    } else if (p.kind == Kind::Const) {
+      request.arguments.push_back(ArgumentSpec::value(p.defaultValue));
+    } else if (p.kind == Kind::Scalar) {
+      request.arguments.push_back(ArgumentSpec::scalar(dtype));
+    } else if (p.kind == Kind::Out && !p.dtype && !typeOf.contains(p.name)) {
+      request.arguments.push_back(ArgumentSpec::omitted());
+    } else if (!p.hasDims) {
+      return fail("error: parameter " + p.name +
+                  " has no annotation, so its rank is not known\n fix:  " +
+                  p.name + ": Tensor[\"M\", \"N\"]\n"),
+             false;
+    } else {
+      std::vector<int64_t> sizes(p.dims.size(), -1);
+      for (auto [axis, dim] : enumerate(p.dims)) {
+        if (!llvm::is_contained(whole, WholeDim{int(index), int(axis)}))
+          continue;
+        auto size = sizeOf.find(dim);
+        int64_t number;
+        StringRef text = size == sizeOf.end() ? StringRef(dim) : size->second;
+        if (text.getAsInteger(10, number))
+          return fail("error: " + dim + " is a constant of each version\n"
+                      " fix:  --dims " + dim + "=64\n"),
+                 false;
+        sizes[axis] = number;
+      }
+      int unit = int(sizes.size()) - 1;
+      request.arguments.push_back(ArgumentSpec::tensor(dtype, sizes, unit));
+    }
+  }
+  return true;
+}
+
+/// Parses `text` and hands the chosen function to the front end.
+static bool startFromSource(StringRef text, Compilation &compilation,
+                            bool colour) {
+  static SourceManager sources;
+  static ASTContext tree;
+  DiagnosticEngine diags(sources);
+  FileId file = sources.add(input, text);
+  Module *module = parseModule(tree, sources, file, diags);
+  if (!module)
+    return fail(diags.render(colour)), false;
+  SemaRequest request;
+  for (const Stmt *statement : module->body) {
+    auto *definition = dynCast<FunctionDef>(statement);
+    if (!definition)
+      continue;
+    ProgramKind kind = isKernel(*definition, sources) ? ProgramKind::Kernel
+                                                      : ProgramKind::Function;
+    if (request.definition) {
+      // Functions further up can be called from those below.
+      auto callee = std::make_shared<CapturedFunction>();
+      callee->kind = request.kind;
+      callee->definition = request.definition;
+      callee->captured = request.captured;
+      CapturedValue value;
+      value.kind = CapturedValue::Kind::Function;
+      value.function = std::move(callee);
+      request.captured[request.definition->name] = std::move(value);
+    }
+    request.definition = definition;
+    request.kind = kind;
+    if (definition->name == functionName)
+      break;
+  }
+  if (!request.definition ||
+      (!functionName.empty() && request.definition->name != functionName))
+    return fail("error: " + input + " has no function " + functionName + "\n"),
+           false;
+  auto signature =
+      describeSignature(*request.definition, request.captured, diags);
+  if (failed(signature))
+    return fail(diags.render(colour)), false;
+  if (!makeArguments(*signature, wholeDims(*request.definition, *signature),
+                     request))
+    return false;
+  request.target = target;
+  if (!compilation.fromSource(request, sources, colour))
+    return fail(compilation.error()), false;
+  return true;
+}
+
+static int write(StringRef path, StringRef text) {
+  std::error_code error;
+  raw_fd_ostream file(path, error);
+  if (error)
+    return fail("error: cannot write " + path + ": " + error.message() + "\n");
+  file << text;
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "The Tessera compiler\n");
+  bool colour = sys::Process::StandardErrHasColors() &&
+                !sys::Process::GetEnv("NO_COLOR");
+
+  auto buffer = MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
+  if (!buffer)
+    return fail("error: cannot read " + input + ": " +
+                buffer.getError().message() + "\n");
+  StringRef text = (*buffer)->getBuffer();
+
+  CompileOptions options;
+  options.target = target;
+  options.optLevel = optLevel;
+  options.verifyEach = verifyEach;
+  options.dumpDirectory = dumpDirectory;
+  Compilation compilation(options);
+  if (StringRef(input).ends_with(".mlir") || !compileFrom.empty()) {
+    if (!compilation.fromText(text.str(), input))
+      return fail(compilation.error());
+    if (!compileFrom.empty() && compilation.stage() != compileFrom)
+      return fail("error: " + input + " is at stage '" + compilation.stage() +
+                  "', not " + compileFrom + "\n");
+  } else if (!startFromSource(text, compilation, colour)) {
+    return 1;
+  }
+
+  if (compileTo == "llvm") {
+    std::string ir;
+    return compilation.emitLLVM(ir) ? write(output, ir)
+                                    : fail(compilation.error());
+  }
+  if (compileTo != "object")
+    return compilation.lower(compileTo)
+               ? write(output, compilation.print())
+               : fail(compilation.error());
+  if (output == "-")
+    return fail("error: an object file needs a name\n fix:  -o kernel.o\n");
+  Artifact artifact;
+  if (!compilation.finish(artifact))
+    return fail(compilation.error());
+  std::string plan = StringRef(output).rsplit('.').first.str() + ".plan";
+  return write(output, StringRef(artifact.object.data(),
+                                 artifact.object.size())) ||
+         write(plan, artifact.plan);
+}
