@@ -4,7 +4,9 @@
 #include "compiler/Dialects.h"
 
 #include "compiler/Graph/IR/Graph.h"
+#include "compiler/Graph/Transforms/Passes.h"
 #include "compiler/Schedule/IR/Schedule.h"
+#include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/Target/IR/Target.h"
 #include "compiler/Tile/IR/Tile.h"
 
@@ -31,4 +33,8 @@ void tessera::registerDialects(DialectRegistry &registry) {
                   tensor::TensorDialect, vector::VectorDialect>();
 }
 
-void tessera::registerPasses() {}
+void tessera::registerPasses() {
+  graph::registerGraphPasses();
+  graph::registerGraphPipeline();
+  schedule::registerSchedulePipeline();
+}

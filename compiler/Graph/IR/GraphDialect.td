@@ -17,6 +17,7 @@ def Graph_Dialect : Dialect {
     and, for kernels, `gir.mode` (`in`, `out`, `inout`, `reduce_sum`, ...).
     A tile program stands in a `gir.kernel` as Tile IR's value level.
   }];
+  let hasConstantMaterializer = 1;
 }
 
 class Graph_Op<string mnemonic, list<Trait> traits = []>

@@ -1,4 +1,4 @@
-//===- GraphOps.cpp - Graph IR: verifiers and folders ---------------------===//
+//===- GraphOps.cpp - Graph IR: verifiers and shape folders ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Graph/IR/Graph.h"
@@ -20,7 +20,7 @@ using namespace tessera::graph;
 /// There is one size operand per dynamic extent of the result.
 static LogicalResult verifySizes(Operation *op, OperandRange sizes,
                                  RankedTensorType result) {
-  if (int64_t(sizes.size()) != result.getNumDynamicDims())
+  if (int64_t(sizes.size()) != int64_t(result.getNumDynamicDims()))
     return op->emitOpError()
            << "result has " << result.getNumDynamicDims()
            << " dynamic extents, but there are " << sizes.size() << " sizes";
@@ -38,12 +38,6 @@ LogicalResult SelectOp::verify() {
     return emitOpError() << "condition has type " << getCondition().getType()
                          << ", result " << getResult().getType();
   return success();
-}
-
-OpFoldResult CastOp::fold(FoldAdaptor) {
-  if (getInput().getType() == getType())
-    return getInput();
-  return {};
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

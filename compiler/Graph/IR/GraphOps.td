@@ -25,9 +25,12 @@ def Graph_Size : Type<And<[Graph_IntTensor.predicate,
 // Element-wise
 //===----------------------------------------------------------------------===//
 
-// result and operand have one type.
-class Graph_Unary<string mnemonic, string what, Type tensor = Graph_FloatTensor>
+// result and operand have one type. Ops that IEEE 754 rounds correctly (or that
+// are exact) fold on constants; the others are left to the target's functions.
+class Graph_Unary<string mnemonic, string what, Type tensor = Graph_FloatTensor,
+                  bit folds = 0>
     : Graph_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
+  let hasFolder = folds;
   let summary = what;
   let arguments = (ins tensor:$input);
   let results = (outs tensor:$result);
@@ -36,31 +39,32 @@ class Graph_Unary<string mnemonic, string what, Type tensor = Graph_FloatTensor>
 
 // Both operands and the result have one type; broadcasting is explicit.
 class Graph_Binary<string mnemonic, string what, Type tensor = Graph_Tensor,
-                   list<Trait> traits = []>
+                   list<Trait> traits = [], bit folds = 1>
     : Graph_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType], traits)> {
+  let hasFolder = folds;
   let summary = what;
   let arguments = (ins tensor:$lhs, tensor:$rhs);
   let results = (outs tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
-def Graph_NegOp : Graph_Unary<"neg", "Negation", Graph_Tensor>;
-def Graph_AbsOp : Graph_Unary<"abs", "Absolute value", Graph_Tensor>;
+def Graph_NegOp : Graph_Unary<"neg", "Negation", Graph_Tensor, 1>;
+def Graph_AbsOp : Graph_Unary<"abs", "Absolute value", Graph_Tensor, 1>;
 def Graph_ExpOp : Graph_Unary<"exp", "e to the x">;
 def Graph_Exp2Op : Graph_Unary<"exp2", "2 to the x">;
 def Graph_LogOp : Graph_Unary<"log", "Natural logarithm">;
 def Graph_Log2Op : Graph_Unary<"log2", "Logarithm to base 2">;
 def Graph_Log1pOp : Graph_Unary<"log1p", "log(1 + x)">;
-def Graph_SqrtOp : Graph_Unary<"sqrt", "Square root">;
+def Graph_SqrtOp : Graph_Unary<"sqrt", "Square root", Graph_FloatTensor, 1>;
 def Graph_RsqrtOp : Graph_Unary<"rsqrt", "1 / sqrt(x)">;
 def Graph_SinOp : Graph_Unary<"sin", "Sine">;
 def Graph_CosOp : Graph_Unary<"cos", "Cosine">;
 def Graph_TanhOp : Graph_Unary<"tanh", "Hyperbolic tangent">;
 def Graph_ErfOp : Graph_Unary<"erf", "Error function">;
 def Graph_SigmoidOp : Graph_Unary<"sigmoid", "1 / (1 + exp(-x)), stable at both ends">;
-def Graph_FloorOp : Graph_Unary<"floor", "Largest integer not above">;
-def Graph_CeilOp : Graph_Unary<"ceil", "Smallest integer not below">;
-def Graph_RoundOp : Graph_Unary<"round", "Nearest integer, ties to even">;
+def Graph_FloorOp : Graph_Unary<"floor", "Largest integer not above", Graph_FloatTensor, 1>;
+def Graph_CeilOp : Graph_Unary<"ceil", "Smallest integer not below", Graph_FloatTensor, 1>;
+def Graph_RoundOp : Graph_Unary<"round", "Nearest integer, ties to even", Graph_FloatTensor, 1>;
 def Graph_GeluOp : Graph_Unary<"gelu", "x * normal CDF of x"> {
   let arguments = (ins Graph_FloatTensor:$input, UnitAttr:$tanh);
   let description = [{
@@ -73,8 +77,8 @@ def Graph_GeluOp : Graph_Unary<"gelu", "x * normal CDF of x"> {
   }];
 }
 def Graph_SiluOp : Graph_Unary<"silu", "x * sigmoid(x)">;
-def Graph_ReluOp : Graph_Unary<"relu", "max(x, 0); NaN stays NaN", Graph_Tensor>;
-def Graph_NotOp : Graph_Unary<"not", "Bitwise (or boolean) complement", Graph_IntTensor>;
+def Graph_ReluOp : Graph_Unary<"relu", "max(x, 0); NaN stays NaN", Graph_Tensor, 1>;
+def Graph_NotOp : Graph_Unary<"not", "Bitwise (or boolean) complement", Graph_IntTensor, 1>;
 
 def Graph_AddOp : Graph_Binary<"add", "Sum", Graph_Tensor, [Commutative]>;
 def Graph_SubOp : Graph_Binary<"sub", "Difference">;
@@ -82,7 +86,7 @@ def Graph_MulOp : Graph_Binary<"mul", "Product", Graph_Tensor, [Commutative]>;
 def Graph_DivOp : Graph_Binary<"div", "True division", Graph_FloatTensor>;
 def Graph_FloorDivOp : Graph_Binary<"floordiv", "Division rounded down, as in Python">;
 def Graph_ModOp : Graph_Binary<"mod", "Remainder with the divisor's sign, as in Python">;
-def Graph_PowOp : Graph_Binary<"pow", "Power">;
+def Graph_PowOp : Graph_Binary<"pow", "Power", Graph_Tensor, [], 0>;
 def Graph_AndOp : Graph_Binary<"and", "Bitwise and", Graph_IntTensor, [Commutative]>;
 def Graph_OrOp : Graph_Binary<"or", "Bitwise or", Graph_IntTensor, [Commutative]>;
 def Graph_XorOp : Graph_Binary<"xor", "Bitwise exclusive or", Graph_IntTensor, [Commutative]>;
@@ -117,6 +121,7 @@ def Graph_CompareOp : Graph_Op<"compare", [Pure, SameTypeOperands, SameOperandsA
   let arguments = (ins Graph_CompareKind:$kind, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_BoolTensor:$result);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasFolder = 1;
 }
 
 // isnan and isfinite.
@@ -144,6 +149,7 @@ def Graph_SelectOp : Graph_Op<"select", [Pure, AllTypesMatch<["a", "b", "result"
   let arguments = (ins Graph_BoolTensor:$condition, Graph_Tensor:$a, Graph_Tensor:$b);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$condition `,` $a `,` $b attr-dict `:` type($condition) `,` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
@@ -202,6 +208,7 @@ def Graph_DimOp : Graph_Op<"dim", [Pure]> {
   let hasFolder = 1;
   let hasVerifier = 1;
 }
+
 def Graph_BindDimsOp : Graph_Op<"bind_dims", []> {
   let summary = "Names the axes of a value";
   let description = [{
@@ -219,6 +226,22 @@ def Graph_BindDimsOp : Graph_Op<"bind_dims", []> {
   let arguments = (ins Graph_Tensor:$input, StrArrayAttr:$names);
   let assemblyFormat = "$input $names attr-dict `:` type($input)";
   let hasVerifier = 1;
+}
+
+def Graph_CheckEqualOp : Graph_Op<"check_equal", []> {
+  let summary = "Two sizes are equal, or the call fails with the message";
+  let description = [{
+    Stands where two run-time extents must agree and nothing proves it; the plan
+    makes a `check` of it. In the message, `{lhs}` and `{rhs}` stand for the two
+    sizes.
+
+    Example:
+    ```mlir
+    gir.check_equal %m, %n, "x has {lhs} rows, but y has {rhs}"
+    ```
+  }];
+  let arguments = (ins Graph_Size:$lhs, Graph_Size:$rhs, StrAttr:$message);
+  let assemblyFormat = "$lhs `,` $rhs `,` $message attr-dict";
 }
 
 def Graph_ArangeOp : Graph_Op<"arange", [Pure]> {
