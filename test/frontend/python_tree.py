@@ -63,36 +63,48 @@ def refused_here(node, parent):
     return REFUSED.get(kind)
 
 
-def children(node):
-    for name in node._fields:
-        value = getattr(node, name)
-        if isinstance(value, list):
-            for item in value:
-                if isinstance(item, ast.AST):
-                    yield item
-        elif isinstance(value, ast.AST) and not isinstance(value, LEAVES):
-            yield value
+class Found:
+    """What a walk over a file's tree meets."""
+
+    def __init__(self):
+        self.functions = []
+        self.multiline = []  # lines on which a string goes on
 
 
-def annotate(node, parent=None):
-    """Sets `refused`, the constructs in the node and below it, on every statement and function.
+def annotate(node, parent=None, found=None, met=None):
+    """Sets `refused`, the constructs in the node and below it, on every statement, and adds them to `found`.
 
     Of a function it leaves out that the function itself may be a nested one.
     """
-    found = set()
-    for child in children(node):
-        found |= annotate(child, node)
+    met = met or Found()
+    outer = found
+    if found is None or isinstance(node, ast.stmt):
+        found = set()
+    for name in node._fields:
+        value = getattr(node, name)
+        if type(value) is list:
+            for item in value:
+                if isinstance(item, ast.AST):
+                    annotate(item, node, found, met)
+        elif isinstance(value, ast.AST) and not isinstance(value, LEAVES):
+            annotate(value, node, found, met)
     if type(node) is ast.arguments:
         if node.vararg:
             found.add("*args")
         if node.kwarg:
             found.add("**kwargs")
+    elif type(node) is ast.Constant and node.lineno != node.end_lineno:
+        met.multiline.append(node.end_lineno)
     here = refused_here(node, parent)
     if isinstance(node, ast.stmt):
-        node.refused = found | {here} if here and not isinstance(node, ast.FunctionDef) else found
-    if here:
-        found = found | {here}
-    return found
+        if type(node) in (ast.FunctionDef, ast.AsyncFunctionDef):
+            met.functions.append(node)
+        node.refused = found | {here} if here and type(node) is not ast.FunctionDef else found
+        if outer is not None:
+            outer |= found
+    if here and outer is not None:
+        outer.add(here)
+    return met
 
 
 def quote(text):

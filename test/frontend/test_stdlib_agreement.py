@@ -50,14 +50,12 @@ def first_line(node, lines):
     return line
 
 
-def dedented(lines, node):
-    """(text, blanks removed) if all lines have the same blanks in front and no string would change."""
+def dedented(lines):
+    """(text, blanks removed) if all lines have the same blanks in front."""
     blanks = len(lines[0]) - len(lines[0].lstrip(" "))
     if not blanks or any(line and not line.startswith(" " * blanks) for line in lines):
         return None
-    if any(isinstance(n, ast.Constant) and n.lineno != n.end_lineno for n in ast.walk(node)):
-        return None
-    return "\n".join(line[blanks:] for line in lines), blanks
+    return "\n".join([line[blanks:] for line in lines]), blanks
 
 
 def clean_statements(body):
@@ -88,6 +86,14 @@ def wrapped(node, lines):
     return text
 
 
+def outside_the_tree(text):
+    """What may be refused in a text, but does not show in Python's tree."""
+    refused = {"\\N escape"} if "\\N" in text else set()
+    if not text.isascii():
+        refused.add("identifier")
+    return refused
+
+
 def questions(path):
     """(what, request, expected tree or None, constructs of which one must be named)"""
     text = read(path)
@@ -99,32 +105,27 @@ def questions(path):
             tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return
-    annotate(tree)
+    met = annotate(tree)
+    multiline = set(met.multiline)
     source = Source(text)
     printer = Printer(source)
     lines = source.lines
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            line = first_line(node, lines)
-            cut = lines[line - 1:node.end_lineno]
-            body = "\n".join(cut)
-            refused = set(node.refused)
-            if "\\N" in body:
-                refused.add("\\N escape")
-            if not body.isascii():
-                refused.add("identifier")
-            expected = None if node.refused else printer.text(node)
-            yield "function", Request("function", body.encode(), line), expected, refused
-            if pair := dedented(cut, node):
-                yield "function, dedented", Request("function", pair[0].encode(), line, pair[1]), expected, refused
-            if node.refused:
-                for statement in clean_statements(node.body):
-                    if body := wrapped(statement, lines):
-                        refused = {"\\N escape"} if "\\N" in body else set()
-                        if not body.isascii():
-                            refused.add("identifier")
-                        yield ("statement", Request("function", body.encode(), statement.lineno - 1),
-                               printer.text(statement), refused)
+    for node in met.functions:
+        line = first_line(node, lines)
+        cut = lines[line - 1:node.end_lineno]
+        body = "\n".join(cut)
+        refused = node.refused | outside_the_tree(body)
+        expected = None if node.refused else printer.text(node)
+        yield "function", Request("function", body.encode(), line), expected, refused
+        # Dedenting would change a string that goes on on the next line.
+        pair = dedented(cut) if multiline.isdisjoint(range(line, node.end_lineno + 1)) else None
+        if pair:
+            yield "function, dedented", Request("function", pair[0].encode(), line, pair[1]), expected, refused
+        if node.refused:
+            for statement in clean_statements(node.body):
+                if body := wrapped(statement, lines):
+                    yield ("statement", Request("function", body.encode(), statement.lineno - 1),
+                           printer.text(statement), outside_the_tree(body))
 
 
 def statement_of(answer):
