@@ -1,0 +1,113 @@
+"""The shipped kernels: exact on small integers, within the derived bound otherwise, at any extent and stride.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import bounds
+import numpy as np
+import pytest
+from conftest import EXTENTS, NUMPY, Inputs
+
+from tessera import kernels
+
+FLOATS = ("fp32", "fp16", "bf16")
+SHAPES = [(1, 1, 1), (7, 63, 65), (127, 65, 7), (1000, 7, 63), (63, 1000, 127), (65, 127, 1000)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", FLOATS + ("fp64",))
+def test_gemm_is_exact_on_small_integers(shape, dtype, inputs):
+    m, n, k = shape
+    a, b = inputs.small_integers(m, k, dtype=dtype, low=-1, high=2), inputs.small_integers(k, n, dtype=dtype, low=-1, high=2)
+    expected = (a.astype(np.float64) @ b.astype(np.float64)).astype(NUMPY[dtype])
+    np.testing.assert_array_equal(kernels.gemm(a, b), expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", FLOATS + ("fp64",))
+def test_gemm_is_within_its_bound(shape, dtype, inputs):
+    m, n, k = shape
+    a, b = inputs.normal(m, k, dtype=dtype), inputs.normal(k, n, dtype=dtype)
+    bounds.check(kernels.gemm(a, b), bounds.exact(a, dtype) @ bounds.exact(b, dtype), f"gemm {shape} {dtype}")
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+def test_gemm_at_each_extent(extent, inputs):
+    for m, n, k in ((extent, 33, 20), (33, extent, 20), (33, 20, extent)):
+        a, b = inputs.small_integers(m, k), inputs.small_integers(k, n)
+        np.testing.assert_array_equal(kernels.gemm(a, b), a @ b)
+
+
+def test_gemm_on_views(inputs):
+    a, b = inputs.small_integers(65, 40), inputs.small_integers(40, 31)
+    expected = a @ b
+    for left, x in Inputs.views(a):
+        for right, y in Inputs.views(b):
+            np.testing.assert_array_equal(kernels.gemm(x, y), expected, err_msg=f"A {left}, B {right}")
+    for name, out in Inputs.views(np.zeros((65, 31), np.float32)):
+        assert kernels.gemm(a, b, out) is None
+        np.testing.assert_array_equal(out, expected, err_msg=f"C {name}")
+
+
+def test_gemm_on_torch(inputs):
+    torch = pytest.importorskip("torch")
+    a, b = torch.tensor(inputs.small_integers(17, 65)), torch.tensor(inputs.small_integers(65, 9))
+    c = kernels.gemm(a, b)
+    assert isinstance(c, torch.Tensor)
+    assert torch.equal(c, a @ b)
+
+
+@pytest.mark.parametrize("rows", (0, 1, 7, 65))
+@pytest.mark.parametrize("columns", (1, 7, 63, 65, 127, 1000))
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax(rows, columns, dtype, inputs):
+    x = inputs.normal(rows, columns, dtype=dtype, scale=3)
+    got = kernels.softmax(x)
+    assert got.dtype == x.dtype
+    if rows:
+        bounds.check(got, bounds.softmax(bounds.exact(x, dtype)), f"softmax {rows} x {columns} {dtype}")
+    else:
+        assert got.shape == (0, columns)
+
+
+@pytest.mark.parametrize("columns", (1, 7, 63, 65, 127, 1000))
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_layer_norm(columns, dtype, inputs):
+    x, w, b = inputs.normal(9, columns, dtype=dtype), inputs.normal(columns, dtype=dtype), inputs.normal(columns, dtype=dtype)
+    e = lambda a: bounds.exact(a, dtype)
+    bounds.check(kernels.layer_norm(x, w, b), bounds.layer_norm(e(x), e(w), e(b)), f"layer_norm {columns} {dtype}")
+
+
+def test_rows_on_views(inputs):
+    x = inputs.normal(13, 65)
+    expected = kernels.softmax(x)
+    for name, view in Inputs.views(x):
+        np.testing.assert_array_equal(kernels.softmax(view), expected, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_linear_gelu(dtype, inputs):
+    x, w, b = inputs.normal(65, 100, dtype=dtype), inputs.normal(33, 100, dtype=dtype), inputs.normal(33, dtype=dtype)
+    e = lambda a: bounds.exact(a, dtype)
+    inner = e(x).matmul(e(w).T) + bounds.inside(e(b))
+    bounds.check(kernels.linear_gelu(x, w, b), bounds.outside(bounds.gelu(inner), dtype), f"linear_gelu {dtype}")
+
+
+ATTENTION = [  # B, H, HK, S, T, D
+    (1, 1, 1, 1, 1, 16), (2, 4, 2, 65, 127, 64), (1, 2, 1, 127, 65, 40), (1, 2, 2, 1, 1000, 64), (1, 4, 1, 200, 200, 80),
+]
+
+
+@pytest.mark.parametrize("causal", (False, True))
+@pytest.mark.parametrize("shape", ATTENTION)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_flash_attention(shape, causal, dtype, inputs):
+    b, h, hk, s, t, d = shape
+    q, k, v = inputs.normal(b, h, s, d, dtype=dtype), inputs.normal(b, hk, t, d, dtype=dtype), inputs.normal(b, hk, t, d, dtype=dtype)
+    got = kernels.flash_attention(q, k, v, causal=causal)
+    for batch in range(b):
+        for head in range(h):
+            group = head // (h // hk)
+            e = lambda a: bounds.exact(a, dtype)
+            expected = bounds.attention(e(q[batch, head]), e(k[batch, group]), e(v[batch, group]), causal)
+            bounds.check(got[batch, head], expected, f"attention {shape} causal={causal} {dtype} head {head}")
