@@ -91,8 +91,8 @@ ExprError applyBinary(ExprOp op, int64_t lhs, int64_t rhs, int64_t &result) {
 
 ExprError evaluateCode(const ExprInstruction *code, int32_t count,
                        ExprInputs inputs, int64_t &result) {
-  int64_t stack[maxExprStack];
-  int64_t *top = stack - 1; // the last value
+  int64_t stack[maxExprStack + 1];
+  int64_t *top = stack; // the last value; the first place is never used
   for (int32_t pc = 0; pc < count; ++pc) {
     const ExprInstruction &instruction = code[pc];
     switch (instruction.op) {

@@ -184,7 +184,22 @@ static bool worksHere() {
   return counter.eachOnce();
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define TESSERA_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TESSERA_TSAN 1
+#endif
+#endif
+#ifdef TESSERA_TSAN
+#define SKIP_UNDER_TSAN                                                        \
+  GTEST_SKIP() << "tsan supports no threads in a forked child"
+#else
+#define SKIP_UNDER_TSAN ((void)0)
+#endif
+
 TEST_F(Parallel, AForkedChildDoesntHang) {
+  SKIP_UNDER_TSAN;
   ASSERT_TRUE(worksHere()); // the parent has threads now
   for (int i = 0; i < 20; ++i) {
     pid_t child = fork();
@@ -202,6 +217,7 @@ TEST_F(Parallel, AForkedChildDoesntHang) {
 }
 
 TEST_F(Parallel, ForkWhileOtherThreadsAllocate) {
+  SKIP_UNDER_TSAN;
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)
