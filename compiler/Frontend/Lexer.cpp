@@ -301,7 +301,8 @@ Token Lexer::lexNumber() {
       if (!base.isDigit(peek()) || !lexDigits(base.isDigit))
         return failAt(here(), std::string("invalid ") + base.what);
       if (isDecimalDigit(peek()))
-        return failAt(here(), std::string("invalid digit in a ") + base.what);
+        return failAt(here(),
+                      std::string("invalid digit in this ") + base.what);
       return finishNumber(TokenKind::Int, base.what);
     }
   }

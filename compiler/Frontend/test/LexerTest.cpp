@@ -79,7 +79,7 @@ TEST(Lexer, BadNumbers) {
     EXPECT_EQ(tokens(text), "error: invalid decimal number") << text;
   EXPECT_EQ(tokens("012"), "error: a decimal number cannot begin with 0");
   EXPECT_EQ(tokens("0o8"), "error: invalid octal number");
-  EXPECT_EQ(tokens("0o18"), "error: invalid digit in a octal number");
+  EXPECT_EQ(tokens("0o18"), "error: invalid digit in this octal number");
   EXPECT_EQ(tokens("0b2"), "error: invalid binary number");
   EXPECT_EQ(tokens("0xg"), "error: invalid hexadecimal number");
 }
