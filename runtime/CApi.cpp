@@ -1,5 +1,6 @@
 // The C interface, where it is more than a function of one component.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/CpuFeatures.h"
 #include "runtime/Executable.h"
 #include "runtime/Status.h"
 
@@ -98,6 +99,10 @@ tsr_status tsr_executable_create(const tsr_plan *plan,
                                  const tsr_symbol *symbols, size_t num_symbols,
                                  tsr_executable **executable) {
   *executable = nullptr;
+  for (const std::string &feature : plan->plan->features)
+    if (std::string missing = missingCpuFeature(feature); !missing.empty())
+      return makeError(TSR_UNSUPPORTED,
+                       plan->plan->function + " can't run here: " + missing);
   std::unordered_map<std::string_view, tsr_kernel_fn> table;
   for (size_t i = 0; i < num_symbols; ++i)
     table.emplace(symbols[i].name, symbols[i].function);

@@ -104,6 +104,7 @@ struct Step {
 
 struct Plan {
   std::string function;
+  std::vector<std::string> features; // of the processor, that kernels use
   std::vector<Tensor> tensors;  // the arguments, the results, then the others
   int32_t numArguments = 0;     // arguments and results
   std::vector<int32_t> written; // arguments and results that are written

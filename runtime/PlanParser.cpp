@@ -147,9 +147,19 @@ bool PlanParser::parseHeaderLine(LineLexer &lexer, bool &isBody) {
     pendingMessages.push_back({line, token.text});
     return true;
   }
+  if (lexer.accept("requires")) {
+    do {
+      Token token = lexer.take();
+      if (token.kind != Token::Kind::String)
+        return fail("expected a string, found " + describe(token));
+      plan.features.emplace_back(token.text);
+    } while (lexer.peek().kind != Token::Kind::EndOfLine);
+    return true;
+  }
   isBody = lexer.accept("body");
-  return isBody || fail("expected arg, result, message or body, found " +
-                        describe(lexer.peek()));
+  return isBody ||
+         fail("expected arg, result, message, requires or body, found " +
+              describe(lexer.peek()));
 }
 
 bool PlanParser::parseArgument(LineLexer &lexer) {

@@ -32,7 +32,7 @@ typedef struct tsr_status_object *tsr_status;
 enum {
   TSR_OK = 0,
   TSR_INVALID_PLAN = 1,     /* the text is not a valid plan */
-  TSR_UNSUPPORTED = 2,      /* a format version this runtime doesn't read */
+  TSR_UNSUPPORTED = 2,      /* a format version or processor feature */
   TSR_INVALID_ARGUMENT = 3, /* what the caller passed doesn't fit */
   TSR_MISSING_SYMBOL = 4,   /* a kernel of the plan was not provided */
   TSR_OUT_OF_MEMORY = 5,

@@ -103,7 +103,8 @@ static const Mistake mistakes[] = {
     {"OtherTarget", "tessera.plan 1\nfunction f\ntarget cuda 1\n",
      "plan line 3: expected 'cpu', found 'cuda'"},
     {"HeaderWord", head + "argument\n",
-     "plan line 4: expected arg, result, message or body, found 'argument'"},
+     "plan line 4: expected arg, result, message, requires or body, found "
+     "'argument'"},
     {"Mode", head + "arg %A f32 []\n",
      "plan line 4: expected in, out, inout or reduce, found 'f32'"},
     {"Dtype", head + "arg %A in tf32 []\n",
