@@ -1,0 +1,474 @@
+// Vector clocks and per-byte state, see Checker.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
+
+#include "sim/check/Semantics.h"
+#include "sim/check/Shadow.h"
+
+#include <cinttypes>
+
+namespace tessera::sim::check {
+
+using ptx::Space;
+
+void Clock::join(const Clock &other) {
+  for (const auto &[block, view] : other.blocks) {
+    BlockView &mine = blocks[block];
+    mine.uniform = std::max(mine.uniform, view.uniform);
+    if (view.each.empty())
+      continue;
+    if (mine.each.empty()) {
+      mine.each = view.each;
+      continue;
+    }
+    for (size_t t = 0; t < mine.each.size(); ++t)
+      mine.each[t] = std::max(mine.each[t], view.each[t]);
+  }
+}
+
+void Clock::know(uint64_t block, unsigned thread, uint32_t epoch,
+                 unsigned threadsPerBlock) {
+  BlockView &view = blocks[block];
+  if (view.each.empty())
+    view.each.assign(threadsPerBlock, 0);
+  view.each[thread] = std::max(view.each[thread], epoch);
+}
+
+Checker::Checker(Launch &launch)
+    : launch(launch), threadsPerBlock(launch.options.block[0] *
+                                      launch.options.block[1] *
+                                      launch.options.block[2]) {}
+Checker::~Checker() = default;
+
+std::unique_ptr<BlockChecker> Checker::startBlock(Block &block) {
+  return std::make_unique<BlockChecker>(*this, block);
+}
+void Checker::finish() {}
+
+ByteState &Checker::globalByte(uint64_t address) {
+  uint64_t page = address >> pageBits;
+  if (page != lastPage) {
+    auto &slot = pages[page];
+    if (!slot)
+      slot = std::make_unique<std::vector<ByteState>>(1u << pageBits);
+    lastPage = page;
+    lastStates = slot.get();
+  }
+  return (*lastStates)[address & ((1u << pageBits) - 1)];
+}
+
+BlockChecker::BlockChecker(Checker &owner, Block &block)
+    : owner(owner), block(block), threads(block.threads),
+      shared(block.sharedBytes), sharedWritten(block.sharedBytes, 0),
+      arrivals(16) {
+  auto nothing = std::make_shared<Clock>();
+  for (ThreadState &t : threads)
+    t.known = nothing;
+  // The reserved bytes belong to the system and start as zero.
+  std::fill(sharedWritten.end() - 1024, sharedWritten.end(), 1);
+}
+
+void BlockChecker::note(Warp &w, const Inst &i, const char *kind,
+                        std::string message, uint64_t address) {
+  Report r;
+  r.kind = kind;
+  r.ptxLine = i.line;
+  r.source = sourcePlace(i, owner.launch);
+  r.thread = "block " + std::to_string(block.linear) + " warp " +
+             std::to_string(w.index);
+  r.address = address;
+  r.message = message + " at " + describePlace(i, owner.launch) + ", block (" +
+              std::to_string(block.index[0]) + "," +
+              std::to_string(block.index[1]) + "," +
+              std::to_string(block.index[2]) + ") warp " +
+              std::to_string(w.index);
+  owner.launch.addReport(std::move(r));
+}
+
+ClockPtr BlockChecker::release(unsigned t) {
+  ThreadState &s = threads[t];
+  auto clock = std::make_shared<Clock>(*s.known);
+  clock->know(block.linear, t, s.epoch, owner.threadsPerBlock);
+  ++s.epoch;
+  return clock;
+}
+
+void BlockChecker::acquire(unsigned t, const ClockPtr &clock) {
+  if (!clock || clock == threads[t].known)
+    return;
+  auto joined = std::make_shared<Clock>(*threads[t].known);
+  joined->join(*clock);
+  threads[t].known = joined;
+}
+
+bool BlockChecker::ordered(const Mark &mark, unsigned thread) const {
+  if (mark.block == block.linear) {
+    if (mark.thread == thread)
+      return true;
+  }
+  return threads[thread].known->of(mark.block, mark.thread) >= mark.epoch;
+}
+
+void BlockChecker::reportRace(Warp &w, const Inst &i, unsigned lane,
+                              const Mark &other, uint64_t address,
+                              bool isShared, const char *what) {
+  const LaunchOptions &o = owner.launch.options;
+  char text[128];
+  uint64_t b = other.block;
+  std::snprintf(text, sizeof text, "block (%u,%u,%u) thread (%u,%u,%u)",
+                unsigned(b % o.grid[0]), unsigned(b / o.grid[0] % o.grid[1]),
+                unsigned(b / o.grid[0] / o.grid[1]),
+                other.thread % o.block[0],
+                other.thread / o.block[0] % o.block[1],
+                other.thread / o.block[0] / o.block[1]);
+  Report r;
+  r.kind = "race";
+  r.ptxLine = i.line;
+  r.source = sourcePlace(i, owner.launch);
+  r.thread = threadName(w, lane);
+  r.otherThread = text;
+  r.otherPtxLine = other.inst ? other.inst->line : 0;
+  r.otherSource = other.inst ? sourcePlace(*other.inst, owner.launch) : "";
+  r.address = address;
+  char where[96];
+  std::snprintf(where, sizeof where, "%s address 0x%" PRIx64,
+                isShared ? "shared" : "global", address);
+  r.message = std::string(what) + " race on " + where + ": " + r.thread +
+              " at " + describePlace(i, owner.launch) + " and " +
+              r.otherThread + " at " +
+              (other.inst ? describePlace(*other.inst, owner.launch) : "?") +
+              " are not ordered";
+  owner.launch.addReport(std::move(r));
+}
+
+/// Strong accesses of two threads that can see each other's scope never race.
+static bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock) {
+  if ((a.semantics & orderMask) == weak || (b.semantics & orderMask) == weak)
+    return false;
+  if (sameBlock)
+    return true;
+  return (a.semantics & scopeMask) >= scopeDevice &&
+         (b.semantics & scopeMask) >= scopeDevice;
+}
+
+void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
+                             unsigned lane, uint64_t address, bool isShared,
+                             AccessKind kind) {
+  unsigned thread = w.index * 32 + lane;
+  ThreadState &self = threads[thread];
+  Mark mark{thread, uint32_t(block.linear), self.epoch, &i};
+  if (byte.pendingCopy) {
+    Report r;
+    r.kind = "async-copy";
+    r.ptxLine = i.line;
+    r.source = sourcePlace(i, owner.launch);
+    r.thread = threadName(w, lane);
+    r.otherPtxLine = byte.pendingCopy->line;
+    r.address = address;
+    r.message = r.thread + " touches shared address " +
+                std::to_string(address) + " at " +
+                describePlace(i, owner.launch) +
+                " before the cp.async of thread " +
+                std::to_string(byte.pendingThread) + " at " +
+                describePlace(*byte.pendingCopy, owner.launch) +
+                " is waited for";
+    owner.launch.addReport(std::move(r));
+  }
+  const Mark &write = byte.write;
+  bool isRead = kind == AccessKind::Read;
+  if (write.inst && !ordered(write, thread) &&
+      !morallyStrong(i, *write.inst, write.block == block.linear))
+    reportRace(w, i, lane, write, address, isShared,
+               isRead ? "read-after-write" : "write-after-write");
+  if (isRead) {
+    Mark &read = byte.read;
+    if (!read.inst || ordered(read, thread)) {
+      read = mark;
+      return;
+    }
+    if (!byte.readers)
+      byte.readers = std::make_unique<std::vector<Mark>>();
+    auto &list = *byte.readers;
+    for (Mark &r : list)
+      if (r.thread == thread && r.block == mark.block) {
+        r = mark;
+        return;
+      }
+    // Forget readers that are ordered before this one; keep a bounded number.
+    if (list.size() >= 64)
+      std::erase_if(list, [&](const Mark &r) { return ordered(r, thread); });
+    if (list.size() < 1024)
+      list.push_back(mark);
+    return;
+  }
+  auto against = [&](const Mark &r) {
+    if (r.inst && !ordered(r, thread) &&
+        !morallyStrong(i, *r.inst, r.block == block.linear))
+      reportRace(w, i, lane, r, address, isShared, "write-after-read");
+  };
+  against(byte.read);
+  if (byte.readers) {
+    for (const Mark &r : *byte.readers)
+      against(r);
+    byte.readers.reset();
+  }
+  byte.read = Mark();
+  byte.write = mark;
+}
+
+void BlockChecker::synchronise(Warp &w, const Inst &i, unsigned lane,
+                               SyncVariable &v, AccessKind kind) {
+  unsigned t = w.index * 32 + lane;
+  uint8_t order = i.semantics & orderMask;
+  bool isRed = kind == AccessKind::Atomic && (i.flags & 1);
+  bool reads = kind == AccessKind::Read ||
+               (kind == AccessKind::Atomic && !isRed);
+  bool writes = kind != AccessKind::Read;
+  if (reads && v.released) {
+    if (order == check::acquire || order == acquireRelease) {
+      acquire(t, v.released);
+    } else {
+      auto joined = threads[t].pending
+                        ? std::make_shared<Clock>(*threads[t].pending)
+                        : std::make_shared<Clock>();
+      joined->join(*v.released);
+      threads[t].pending = joined;
+    }
+  }
+  if (!writes)
+    return;
+  ClockPtr mine;
+  if (order == check::release || order == acquireRelease)
+    mine = release(t);
+  else
+    mine = threads[t].released;
+  if (kind == AccessKind::Write) {
+    v.released = mine; // a plain write ends the release sequence
+  } else if (mine) {
+    auto joined = v.released ? std::make_shared<Clock>(*v.released)
+                             : std::make_shared<Clock>();
+    joined->join(*mine);
+    v.released = joined;
+  }
+}
+
+void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
+                          const Access &at, unsigned bytes, AccessKind kind) {
+  bool strong = (i.semantics & orderMask) != weak;
+  Memory &memory = *owner.launch.memory;
+  Allocation *allocation = nullptr;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    uint64_t address = at.address[l];
+    bool isShared = at.space[l] == Space::Shared;
+    if (!isShared && at.space[l] != Space::Global)
+      continue;
+    if (strong)
+      synchronise(w, i, l,
+                  isShared ? sharedSync[uint32_t(address)]
+                           : owner.globalSync[address],
+                  kind);
+    GlobalShadow *written = nullptr;
+    if (!isShared) {
+      if (!allocation || address - allocation->base >= allocation->size)
+        allocation = memory.find(address);
+      if (allocation && !allocation->initialised) {
+        if (!allocation->shadow)
+          allocation->shadow =
+              std::make_shared<GlobalShadow>(allocation->size, false);
+        written = allocation->shadow.get();
+      }
+    }
+    for (unsigned b = 0; b < bytes; ++b) {
+      if (i.usedBytes && !(i.usedBytes >> b & 1))
+        continue;
+      uint64_t a = address + b;
+      if (isShared && a >= block.sharedBytes - 1024)
+        continue;
+      uint8_t *known = isShared  ? &sharedWritten[a]
+                       : written ? &written->written[a - allocation->base]
+                                 : nullptr;
+      if (known && !*known) {
+        if (kind == AccessKind::Write) {
+          *known = 1;
+        } else {
+          char where[64];
+          std::snprintf(where, sizeof where, "0x%" PRIx64, a);
+          Report r;
+          r.kind = "uninitialised";
+          r.ptxLine = i.line;
+          r.source = sourcePlace(i, owner.launch);
+          r.thread = threadName(w, l);
+          r.address = a;
+          r.message = r.thread + " reads " +
+                      (isShared ? "shared address " : "global address ") +
+                      where + " at " + describePlace(i, owner.launch) +
+                      ", which nobody has written";
+          owner.launch.addReport(std::move(r));
+          *known = 1; // once is enough
+        }
+      }
+      ByteState &state = isShared ? shared[a] : owner.globalByte(a);
+      checkByte(state, w, i, l, a, isShared, kind);
+    }
+  }
+}
+
+void BlockChecker::fence(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned t = w.index * 32 + std::countr_zero(m);
+    if (threads[t].pending) {
+      acquire(t, threads[t].pending);
+      threads[t].pending.reset();
+    }
+    threads[t].released = release(t);
+  }
+}
+
+void BlockChecker::warpSync(Warp &w, uint32_t mask) {
+  if (!(mask & (mask - 1)))
+    return;
+  auto joined = std::make_shared<Clock>();
+  const Clock *last = nullptr;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned t = w.index * 32 + std::countr_zero(m);
+    if (threads[t].known.get() != last) {
+      last = threads[t].known.get();
+      joined->join(*last);
+    }
+  }
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned t = w.index * 32 + std::countr_zero(m);
+    joined->know(block.linear, t, threads[t].epoch, owner.threadsPerBlock);
+    ++threads[t].epoch;
+  }
+  for (uint32_t m = mask; m; m &= m - 1)
+    threads[w.index * 32 + std::countr_zero(m)].known = joined;
+}
+
+void BlockChecker::arriveBarrier(Warp &w, unsigned id, uint32_t mask) {
+  const Group *waiting = nullptr;
+  (void)waiting;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned t = w.index * 32 + std::countr_zero(m);
+    arrivals[id].push_back({t, threads[t].epoch});
+  }
+}
+
+void BlockChecker::completeBarrier(unsigned id, bool all) {
+  auto joined = std::make_shared<Clock>();
+  const Clock *last = nullptr;
+  uint32_t highest = 0;
+  for (auto [t, epoch] : arrivals[id]) {
+    if (threads[t].known.get() != last) {
+      last = threads[t].known.get();
+      joined->join(*last);
+    }
+    highest = std::max(highest, threads[t].epoch);
+  }
+  if (all) {
+    // Everybody, exited threads included, is ordered before everybody.
+    for (ThreadState &t : threads)
+      highest = std::max(highest, t.epoch);
+    Clock::BlockView &view = joined->blocks[block.linear];
+    view.uniform = highest;
+    view.each.clear();
+    for (ThreadState &t : threads) {
+      t.epoch = highest + 1;
+      t.known = joined;
+    }
+    arrivals[id].clear();
+    return;
+  }
+  for (auto [t, epoch] : arrivals[id])
+    joined->know(block.linear, t, epoch, owner.threadsPerBlock);
+  // Threads that only arrived release, but learn nothing.
+  for (auto [t, epoch] : arrivals[id]) {
+    threads[t].epoch = std::max(threads[t].epoch, epoch + 1);
+    Warp &w = *block.warps[t / 32];
+    for (const Group &g : w.groups)
+      if (g.mask >> (t % 32) & 1 && g.state == Group::AtBlockBarrier &&
+          g.barrier == id)
+        acquire(t, joined);
+  }
+  arrivals[id].clear();
+}
+
+void BlockChecker::divergentBarrier(Warp &w, const Inst &i, uint32_t mask) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "an aligned barrier is reached by lanes 0x%08x only, while "
+                "lanes 0x%08x of the warp are elsewhere",
+                mask, w.live & ~mask);
+  note(w, i, "divergent-barrier", text, 0);
+}
+
+void BlockChecker::exited(Warp &w, uint32_t mask) {
+  for (const PendingCopy &c : w.copies)
+    if (mask >> c.lane & 1)
+      note(w, *c.inst, "async-copy",
+           "a thread exits without waiting for its cp.async", c.shared);
+  std::erase_if(w.copies,
+                [&](const PendingCopy &c) { return mask >> c.lane & 1; });
+}
+
+void BlockChecker::finished() {
+  for (unsigned id = 0; id < block.barriers.size(); ++id) {
+    const BlockBarrier &b = block.barriers[id];
+    if (b.active && b.inst)
+      note(*block.warps[0], *b.inst, "barrier-misuse",
+           "barrier " + std::to_string(id) +
+               " has arrivals that nobody waited for at the end of the block",
+           0);
+  }
+}
+
+void BlockChecker::mbarrierInit(Warp &, const Inst &, unsigned,
+                                uint32_t offset) {
+  mbarriers[offset] = SyncVariable();
+  mbarrierDone[offset] = SyncVariable();
+  std::fill_n(sharedWritten.begin() + offset, 8, 1);
+}
+void BlockChecker::mbarrierInval(Warp &, const Inst &, unsigned,
+                                 uint32_t offset) {
+  mbarriers.erase(offset);
+}
+void BlockChecker::mbarrierArrive(Warp &w, const Inst &, unsigned lane,
+                                  uint32_t offset) {
+  SyncVariable &v = mbarriers[offset];
+  auto joined = v.released ? std::make_shared<Clock>(*v.released)
+                           : std::make_shared<Clock>();
+  joined->join(*release(w.index * 32 + lane));
+  v.released = joined;
+}
+void BlockChecker::mbarrierWait(Warp &w, const Inst &, unsigned lane,
+                                uint32_t offset) {
+  auto it = mbarriers.find(offset);
+  if (it != mbarriers.end())
+    acquire(w.index * 32 + lane, it->second.released);
+}
+
+void BlockChecker::copyIssued(Warp &w, const PendingCopy &copy) {
+  for (unsigned b = 0; b < copy.bytes; ++b) {
+    ByteState &byte = shared[copy.shared + b];
+    // The write may happen from now on: what is unordered now races.
+    uint8_t before = sharedWritten[copy.shared + b];
+    checkByte(byte, w, *copy.inst, copy.lane, copy.shared + b, true,
+              AccessKind::Write);
+    sharedWritten[copy.shared + b] = before;
+    byte.pendingCopy = copy.inst;
+    byte.pendingThread = w.index * 32 + copy.lane;
+  }
+}
+
+void BlockChecker::copyDone(Warp &w, const PendingCopy &copy) {
+  unsigned t = w.index * 32 + copy.lane;
+  for (unsigned b = 0; b < copy.bytes; ++b) {
+    ByteState &byte = shared[copy.shared + b];
+    byte.pendingCopy = nullptr;
+    byte.write = {t, uint32_t(block.linear), threads[t].epoch, copy.inst};
+    sharedWritten[copy.shared + b] = 1;
+  }
+}
+
+} // namespace tessera::sim::check

@@ -1,0 +1,14 @@
+// Memory order and scope of an access, packed in Inst::semantics.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::sim::check {
+constexpr uint8_t weak = 0, relaxed = 1, acquire = 2, release = 3,
+                  acquireRelease = 4;
+constexpr uint8_t orderMask = 0x0f;
+constexpr uint8_t scopeBlock = 0x00, scopeCluster = 0x10, scopeDevice = 0x20,
+                  scopeSystem = 0x30;
+constexpr uint8_t scopeMask = 0x30;
+} // namespace tessera::sim::check

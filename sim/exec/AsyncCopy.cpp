@@ -1,0 +1,176 @@
+// cp.async and its groups.
+//
+// Without checking, a copy happens when it is issued, which is one of the
+// moments the ISA allows. With checking it happens when the thread waits for
+// it (or, adversarially, some time before), and its destination must not be
+// touched until then.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
+#include "sim/exec/Access.h"
+#include "sim/exec/Decode.h"
+#include "sim/exec/Mbarrier.h"
+
+namespace tessera::sim {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+void perform(Warp &w, const PendingCopy &c) {
+  uint8_t *to = w.block->shared + c.shared;
+  std::memcpy(to, reinterpret_cast<const void *>(c.global), c.copied);
+  std::memset(to + c.copied, 0, c.bytes - c.copied);
+}
+
+/// Performs the copies of a lane up to commit group `last`.
+void completeCopies(Warp &w, unsigned lane, uint32_t last) {
+  auto &copies = w.copies;
+  size_t kept = 0;
+  for (size_t k = 0; k < copies.size(); ++k) {
+    PendingCopy &c = copies[k];
+    if (c.lane == lane && c.group <= last) {
+      perform(w, c);
+      w.block->checker->copyDone(w, c);
+    } else {
+      copies[kept++] = c;
+    }
+  }
+  copies.resize(kept);
+}
+
+// ops[0] shared address, ops[1] global address, ops[2] source size,
+// ops[3] ignore predicate; width: bytes; target: shared offset; imm: global
+void copy(Warp &w, const Inst &i, uint32_t mask) {
+  Access to, from;
+  Inst part; // only offset and address width matter to computeAddresses
+  part.addressWidth = i.regWidth;
+  part.imm = int32_t(i.target);
+  computeAddresses(w, part, mask, i.ops[0], to.address);
+  computeAddresses(w, i, mask, i.ops[1], from.address);
+  uint32_t reading = mask;
+  uint8_t copied[32];
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    uint32_t n = i.width;
+    if (i.ops[2] != noRef)
+      n = std::min<uint32_t>(n, w.reg<uint32_t>(i.ops[2])[l]);
+    if (i.ops[3] != noRef && (w.pred(i.ops[3]) >> l & 1))
+      n = 0;
+    copied[l] = uint8_t(n);
+    if (!n)
+      reading &= ~(m & -m);
+  }
+  bool checking = bool(w.block->checker);
+  if (reading) {
+    // Short sources: bounds are those of the bytes read.
+    bool full = true;
+    for (uint32_t m = reading; m; m &= m - 1)
+      full &= copied[std::countr_zero(m)] == i.width;
+    if (full) {
+      translate(w, i, reading, Space::Global, i.width, i.width,
+                AccessKind::Read, from);
+    } else {
+      for (uint32_t m = reading; m; m &= m - 1) {
+        unsigned l = std::countr_zero(m);
+        translate(w, i, m & -m, Space::Global, copied[l], 1, AccessKind::Read,
+                  from);
+      }
+    }
+  }
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    if (to.address[l] & (i.width - 1))
+      throw Fault{Fault::MisalignedAddress,
+                  "shared address of cp.async is not aligned to " +
+                      std::to_string(i.width) + " bytes"};
+    uint8_t *p = sharedPointer(w, to.address[l], i.width, l);
+    PendingCopy c{uint32_t(p - w.block->shared), from.address[l], i.width,
+                  copied[l], uint8_t(l), w.copyGroup[l] + 1, &i};
+    if (!checking) {
+      perform(w, c);
+    } else {
+      w.block->checker->copyIssued(w, c);
+      w.copies.push_back(c);
+    }
+  }
+  if (checking && w.block->worker->counters == nullptr)
+    return;
+}
+
+void commit(Warp &w, const Inst &, uint32_t mask) {
+  forLanes(mask, [&](unsigned l) { ++w.copyGroup[l]; });
+}
+
+void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
+  if (!w.block->checker)
+    return;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    if (i.flags) { // wait_all
+      completeCopies(w, l, ~0u);
+      continue;
+    }
+    uint32_t n = uint32_t(i.imm);
+    if (w.copyGroup[l] > n)
+      completeCopies(w, l, w.copyGroup[l] - n);
+    else if (n == 0)
+      completeCopies(w, l, w.copyGroup[l]);
+  }
+}
+
+void arrive(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t address[32];
+  computeAddresses(w, i, mask, i.ops[8], address);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    if (w.block->checker)
+      completeCopies(w, l, ~0u);
+    mbarrierArriveOne(w, i, l, address[l], !i.flags);
+  }
+}
+
+} // namespace
+
+void decodeAsyncCopy(Decoder &d, Inst &inst) {
+  inst.opClass = OpClass::AsyncCopy;
+  if (d.has("commit_group")) {
+    inst.fn = commit;
+  } else if (d.has("wait_group")) {
+    inst.imm = d.immediate(d.operand(0));
+    inst.fn = waitGroup;
+  } else if (d.has("wait_all")) {
+    inst.flags = 1;
+    inst.fn = waitGroup;
+  } else if (d.has("mbarrier")) {
+    Space space = d.spaceModifier();
+    d.address(d.operand(0), inst,
+              space == Space::Generic ? space : Space::Shared, 8);
+    inst.flags = d.has("noinc");
+    inst.fn = arrive;
+  } else {
+    Inst shared;
+    d.address(d.operand(0), shared, Space::Shared, 0);
+    inst.ops[0] = shared.ops[0];
+    inst.regWidth = shared.addressWidth;
+    inst.target = uint32_t(int32_t(shared.imm));
+    d.address(d.operand(1), inst, Space::Global, 1);
+    inst.width = uint8_t(d.immediate(d.operand(2)));
+    if (inst.width != 4 && inst.width != 8 && inst.width != 16)
+      d.fail(d.operand(2), "size must be 4, 8 or 16");
+    size_t n = d.operandCount();
+    if (d.has("L2::cache_hint"))
+      --n;
+    for (size_t k = 3; k < n; ++k) {
+      const Operand &o = d.operand(k);
+      if (d.regBits(o) == 1)
+        inst.ops[3] = d.pred(o);
+      else
+        inst.ops[2] = d.src(o, Type::U32);
+    }
+    inst.fn = copy;
+  }
+}
+
+} // namespace tessera::sim

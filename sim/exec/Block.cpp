@@ -1,0 +1,242 @@
+// Running a block: turns of its warps, and bar/barrier.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/Block.h"
+
+#include "sim/check/Checker.h"
+#include "sim/exec/BarrierFlags.h"
+
+namespace tessera::sim {
+
+Block::Block(Launch &launch, LaunchWorker &worker, uint64_t linear)
+    : launch(&launch), worker(&worker), linear(linear) {
+  const LaunchOptions &o = launch.options;
+  // Blocks of a cluster are numbered one after the other.
+  uint64_t cluster = uint64_t(o.cluster[0]) * o.cluster[1] * o.cluster[2];
+  if (cluster == 1) {
+    index[0] = linear % o.grid[0];
+    index[1] = linear / o.grid[0] % o.grid[1];
+    index[2] = linear / o.grid[0] / o.grid[1];
+  } else {
+    uint64_t c = linear / cluster;
+    clusterRank = linear % cluster;
+    uint32_t n[3] = {o.grid[0] / o.cluster[0], o.grid[1] / o.cluster[1],
+                     o.grid[2] / o.cluster[2]};
+    uint32_t at[3] = {uint32_t(c % n[0]), uint32_t(c / n[0] % n[1]),
+                      uint32_t(c / n[0] / n[1])};
+    uint32_t in[3] = {clusterRank % o.cluster[0],
+                      clusterRank / o.cluster[0] % o.cluster[1],
+                      clusterRank / o.cluster[0] / o.cluster[1]};
+    for (int d = 0; d < 3; ++d)
+      index[d] = at[d] * o.cluster[d] + in[d];
+  }
+  threads = liveThreads = o.block[0] * o.block[1] * o.block[2];
+  uint32_t used = launch.program->staticShared;
+  if (o.dynamicShared) {
+    uint32_t align = launch.program->dynamicAlign;
+    used = (used + align - 1) / align * align + o.dynamicShared;
+  }
+  used = (used + 15) & ~15u;
+  // The last 1024 bytes are the system's (%reserved_smem_offset_*).
+  sharedBytes = used + 1024;
+  sharedStorage.reset(new uint8_t[sharedBytes + 1024]());
+  shared = reinterpret_cast<uint8_t *>(
+      (reinterpret_cast<uintptr_t>(sharedStorage.get()) + 1023) &
+      ~uintptr_t(1023));
+  if (launch.checker)
+    checker = launch.checker->startBlock(*this);
+  unsigned count = (threads + 31) / 32;
+  for (unsigned i = 0; i < count; ++i) {
+    warps.push_back(std::make_unique<Warp>());
+    warps.back()->start(*this, i, *launch.program->codes[0]);
+  }
+}
+
+Block::~Block() = default;
+
+Block::State Block::run(uint64_t quantum) {
+  bool adversarial = launch->options.adversarial;
+  uint64_t start = worker->warpInstructions;
+  while (true) {
+    if (launch->stop.load(std::memory_order_relaxed))
+      throw Fault{Fault::Stopped, ""};
+    bool progress = false, allDone = true, spinning = true;
+    for (unsigned n = 0; n < warps.size(); ++n) {
+      unsigned i = (nextWarp + n) % warps.size();
+      Warp &warp = *warps[i];
+      if (warp.done())
+        continue;
+      allDone = false;
+      uint64_t budget = 20000;
+      if (adversarial) {
+        if (warps.size() > 1 && worker->random() % 4 == 0) {
+          spinning = false;
+          progress = true; // skipped on purpose
+          continue;
+        }
+        budget = 1 + worker->random() % 200;
+      }
+      runningWarp = &warp;
+      if (warp.run(budget))
+        progress = true;
+      if (!warp.yield)
+        spinning = false;
+    }
+    nextWarp = adversarial ? unsigned(worker->random() % warps.size()) : 0;
+    if (allDone) {
+      if (checker)
+        checker->finished();
+      return State::Done;
+    }
+    if (!progress)
+      throw Fault{Fault::Deadlock, "no thread of the block can go on: " +
+                                       whoWaits()};
+    uint64_t ran = worker->warpInstructions - start;
+    uint64_t limit = launch->options.maxInstructions;
+    if (limit && executed + ran > limit)
+      throw Fault{Fault::Deadlock, "block ran more than " +
+                                       std::to_string(limit) +
+                                       " warp instructions: " + whoWaits()};
+    if (ran >= quantum || spinning) {
+      executed += ran;
+      return State::Running;
+    }
+  }
+}
+
+bool Block::isComplete(const BlockBarrier &b) const {
+  if (!b.active)
+    return false;
+  if (b.expected)
+    return b.units >= b.expected;
+  return b.threads >= liveThreads;
+}
+
+void Block::arrive(Warp &warp, unsigned index) {
+  Group &g = warp.groups[index];
+  const Inst &in = warp.frame->code->insts[g.pc];
+  unsigned lane = std::countr_zero(g.mask);
+  uint32_t id = warp.reg<uint32_t>(in.ops[0])[lane];
+  uint32_t count =
+      in.ops[1] == noRef ? 0 : warp.reg<uint32_t>(in.ops[1])[lane];
+  if (id >= 16)
+    throw Fault{Fault::IllegalInstruction,
+                "barrier number " + std::to_string(id) + " is not below 16"};
+  if (count % 32) {
+    if (checker)
+      checker->note(warp, in, "barrier-misuse",
+                    "barrier thread count " + std::to_string(count) +
+                        " is not a multiple of 32",
+                    0);
+    count = (count + 31) / 32 * 32;
+  }
+  BlockBarrier &b = barriers[id];
+  if (!b.active) {
+    b = BlockBarrier();
+    b.active = true;
+    b.expected = count;
+    b.arrivedMask.assign(warps.size(), 0);
+  } else if (b.expected != count && checker) {
+    checker->note(warp, in, "barrier-misuse",
+                  "barrier " + std::to_string(id) +
+                      " is used with thread count " +
+                      std::to_string(count ? count : threads) + " and " +
+                      std::to_string(b.expected ? b.expected : threads) +
+                      " at the same time",
+                  0);
+  }
+  b.inst = &in;
+  if ((b.arrivedMask[warp.index] & g.mask) && checker)
+    checker->note(warp, in, "barrier-misuse",
+                  "a thread arrives twice at barrier " + std::to_string(id) +
+                      " before it completes",
+                  0);
+  b.arrivedMask[warp.index] |= g.mask;
+  b.threads += std::popcount(g.mask);
+  b.units += g.mask == warp.live ? 32 : std::popcount(g.mask);
+  if (in.ops[3] != noRef) {
+    uint32_t p = warp.pred(in.ops[3]);
+    if (in.flags & barrierNegated)
+      p = ~p;
+    p &= g.mask;
+    b.popc += std::popcount(p);
+    b.anyTrue |= p != 0;
+    b.allTrue &= p == g.mask;
+  }
+  if (checker)
+    checker->arriveBarrier(warp, id, g.mask);
+  if (in.flags & barrierArriveOnly) {
+    ++g.pc;
+  } else {
+    g.state = Group::AtBlockBarrier;
+    g.barrier = id;
+  }
+  if (isComplete(b))
+    complete(id);
+}
+
+void Block::complete(unsigned id) {
+  BlockBarrier &b = barriers[id];
+  if (checker)
+    checker->completeBarrier(id, b.expected == 0);
+  b.active = false;
+  for (auto &warp : warps)
+    for (Group &g : warp->groups) {
+      if (g.state != Group::AtBlockBarrier || g.barrier != id)
+        continue;
+      const Inst &in = g.frame->code->insts[g.pc];
+      if (in.ops[2] != noRef) {
+        uint8_t *registers = g.frame->registers;
+        if (in.flags & (barrierAnd | barrierOr)) {
+          auto *p = reinterpret_cast<uint32_t *>(registers + in.ops[2]);
+          bool value = in.flags & barrierAnd ? b.allTrue : b.anyTrue;
+          *p = (*p & ~g.mask) | (value ? g.mask : 0);
+        } else {
+          auto *p = reinterpret_cast<uint32_t *>(registers + in.ops[2]);
+          forLanes(g.mask, [&](unsigned l) { p[l] = b.popc; });
+        }
+      }
+      g.state = Group::Ready;
+      ++g.pc;
+    }
+}
+
+void Block::completeBarriers() {
+  for (unsigned id = 0; id < barriers.size(); ++id)
+    if (barriers[id].active && barriers[id].threads && isComplete(barriers[id]))
+      complete(id);
+}
+
+std::string Block::whoWaits() {
+  std::string text;
+  unsigned shown = 0;
+  for (auto &warp : warps) {
+    for (const Group &g : warp->groups) {
+      if (++shown > 6) {
+        text += "...";
+        return text;
+      }
+      const Inst &in = g.frame->code->insts[g.pc];
+      char head[96];
+      std::snprintf(head, sizeof head, "warp %u lanes 0x%08x ", warp->index,
+                    g.mask);
+      text += head;
+      if (g.state == Group::AtBlockBarrier) {
+        const BlockBarrier &b = barriers[g.barrier];
+        text += "wait at barrier " + std::to_string(g.barrier) + " (" +
+                std::to_string(b.expected ? b.units : b.threads) + " of " +
+                std::to_string(b.expected ? b.expected : liveThreads) +
+                " threads arrived)";
+      } else if (g.state == Group::AtWarpSync) {
+        std::snprintf(head, sizeof head, "wait for lanes 0x%08x",
+                      g.members & warp->live & ~g.mask);
+        text += head;
+      } else {
+        text += "run";
+      }
+      text += " at " + describePlace(in, *launch) + "; ";
+    }
+  }
+  return text;
+}
+
+} // namespace tessera::sim

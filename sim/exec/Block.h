@@ -1,0 +1,52 @@
+// A thread block: warps, shared memory and barriers.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "sim/exec/Launch.h"
+#include "sim/exec/Warp.h"
+
+namespace tessera::sim {
+
+struct BlockBarrier {
+  uint32_t threads = 0;  // arrived
+  uint32_t units = 0;    // arrived, whole warps counted as 32
+  uint32_t expected = 0; // given count, 0 for all
+  bool active = false;
+  uint32_t popc = 0;
+  bool allTrue = true, anyTrue = false;
+  const Inst *inst = nullptr;
+  std::vector<uint32_t> arrivedMask; // lanes per warp, for reports and checks
+};
+
+struct Block {
+  Launch *launch = nullptr;
+  LaunchWorker *worker = nullptr;
+  uint32_t index[3] = {0, 0, 0};
+  uint64_t linear = 0;
+  unsigned clusterRank = 0;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::unique_ptr<uint8_t[]> sharedStorage;
+  uint8_t *shared = nullptr;
+  uint32_t sharedBytes = 0;
+  std::vector<BlockBarrier> barriers{16};
+  unsigned threads = 0;
+  unsigned liveThreads = 0;
+  unsigned nextWarp = 0;
+  uint64_t executed = 0;
+  std::unique_ptr<check::BlockChecker> checker;
+
+  Block(Launch &launch, LaunchWorker &worker, uint64_t linear);
+  ~Block();
+
+  enum class State { Running, Done };
+  /// Runs about `quantum` warp instructions.
+  State run(uint64_t quantum);
+  /// The group executes the barrier instruction it stands at.
+  void arrive(Warp &warp, unsigned group);
+  void completeBarriers();
+  void complete(unsigned id);
+  bool isComplete(const BlockBarrier &barrier) const;
+  std::string whoWaits();
+};
+
+} // namespace tessera::sim

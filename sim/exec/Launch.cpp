@@ -1,0 +1,194 @@
+// Running a launch: worker threads that interleave the blocks of a grid.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/Launch.h"
+
+#include "sim/check/Checker.h"
+#include "sim/exec/Block.h"
+#include "sim/exec/Link.h"
+#include "sim/report/Counters.h"
+
+#include <chrono>
+#include <deque>
+#include <thread>
+
+namespace tessera::sim {
+
+thread_local const Warp *runningWarp = nullptr;
+
+Launch::~Launch() = default;
+
+std::string sourcePlace(const Inst &inst, const Launch &launch) {
+  const ptx::Instruction *source = inst.source;
+  if (!source || source->location < 0)
+    return "";
+  // The function that holds the instruction holds its locations too.
+  for (const auto &code : launch.program->codes) {
+    const auto &body = code->function->body;
+    if (body.empty() || source < &body.front() || source > &body.back())
+      continue;
+    const ptx::Location &loc = code->function->locations[source->location];
+    const auto &files = launch.program->module->filesOf(code->function);
+    auto file = files.find(loc.file);
+    return (file == files.end() ? "file " + std::to_string(loc.file)
+                                : file->second) +
+           ":" + std::to_string(loc.line);
+  }
+  return "";
+}
+
+std::string describePlace(const Inst &inst, const Launch &launch) {
+  std::string place = "PTX line " + std::to_string(inst.line);
+  std::string source = sourcePlace(inst, launch);
+  if (!source.empty())
+    place += " (" + source + ")";
+  return place;
+}
+
+void Launch::addReport(Report report) {
+  std::lock_guard lock(mutex);
+  for (Report &old : result.reports)
+    if (old.kind == report.kind && old.ptxLine == report.ptxLine &&
+        old.otherPtxLine == report.otherPtxLine) {
+      ++old.count;
+      return;
+    }
+  if (result.reports.size() < options.maxReports)
+    result.reports.push_back(std::move(report));
+}
+
+static const char *faultName(Fault::Kind kind) {
+  switch (kind) {
+  case Fault::IllegalAddress:
+    return "out-of-bounds";
+  case Fault::MisalignedAddress:
+    return "misaligned";
+  case Fault::Trap:
+    return "trap";
+  case Fault::Assert:
+    return "assert";
+  case Fault::IllegalInstruction:
+    return "illegal-instruction";
+  case Fault::Deadlock:
+    return "deadlock";
+  case Fault::Stopped:
+    return "stopped";
+  }
+  return "fault";
+}
+
+void Launch::work(unsigned number) {
+  LaunchWorker worker;
+  worker.random.seed(options.seed * 1000003 + number);
+  std::unique_ptr<report::Counters> counters;
+  if (options.count) {
+    counters = std::make_unique<report::Counters>(*program);
+    worker.counters = counters.get();
+  }
+  // Blocks that were started and are not done. A block that spins hands over
+  // to the next one, and a new one is started, so that a block may wait for
+  // any other.
+  std::deque<std::unique_ptr<Block>> active;
+  uint64_t quantum = options.adversarial ? 2000 : 400000;
+  size_t wanted = 1;
+  if (options.cooperative)
+    wanted = (blockCount + 1);
+  else if (options.adversarial)
+    wanted = 4;
+  Block *current = nullptr;
+  try {
+    while (!stop) {
+      while (active.size() < wanted) {
+        uint64_t next = nextBlock.fetch_add(1);
+        if (next >= blockCount)
+          break;
+        active.push_back(std::make_unique<Block>(*this, worker, next));
+      }
+      if (active.empty())
+        break;
+      std::unique_ptr<Block> block = std::move(active.front());
+      active.pop_front();
+      current = block.get();
+      if (block->run(quantum) == Block::State::Running) {
+        active.push_back(std::move(block));
+        ++wanted; // somebody waits: more blocks may be needed
+      } else if (wanted > 1 && !options.cooperative && !options.adversarial) {
+        --wanted;
+      }
+      current = nullptr;
+    }
+  } catch (const Fault &fault) {
+    if (fault.kind != Fault::Stopped) {
+      Report report;
+      report.kind = faultName(fault.kind);
+      const Warp *where = current ? runningWarp : nullptr;
+      report.message = fault.message;
+      if (where && fault.kind != Fault::Deadlock) {
+        report.ptxLine = where->inst->line;
+        report.source = sourcePlace(*where->inst, *this);
+        report.thread = "block " + std::to_string(current->linear) + " warp " +
+                        std::to_string(where->index);
+        report.message += " at " + describePlace(*where->inst, *this) +
+                          ", '" +
+                          std::string(where->inst->source
+                                          ? where->inst->source->spelling
+                                          : "ret") +
+                          "', block (" + std::to_string(current->index[0]) +
+                          "," + std::to_string(current->index[1]) + "," +
+                          std::to_string(current->index[2]) + ") warp " +
+                          std::to_string(where->index);
+      }
+      addReport(report);
+      std::lock_guard lock(mutex);
+      result.ok = false;
+      result.fault = fault.kind;
+      stop = true;
+    }
+  }
+  std::lock_guard lock(mutex);
+  result.warpInstructions += worker.warpInstructions;
+  result.threadInstructions += worker.threadInstructions;
+  if (counters) {
+    if (!result.counters)
+      result.counters = std::make_shared<report::Counters>(*program);
+    result.counters->add(*counters);
+  }
+}
+
+LaunchResult Launch::run() {
+  auto begin = std::chrono::steady_clock::now();
+  static std::atomic<uint64_t> grids{0};
+  gridId = ++grids;
+  blockCount = uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
+  workspace.assign(256, 0);
+  uint32_t size = 256;
+  std::memcpy(workspace.data(), &size, 4);
+  memory->expose(reinterpret_cast<uint64_t>(workspace.data()),
+                 workspace.size(), "grid workspace");
+  if (options.check)
+    checker = std::make_unique<check::Checker>(*this);
+  unsigned count = options.threads ? options.threads
+                                   : std::min(8u, std::max(1u, std::thread::
+                                                   hardware_concurrency()));
+  // Checking and chosen schedules must repeat exactly: one thread.
+  if (options.check || options.adversarial)
+    count = 1;
+  count = unsigned(std::min<uint64_t>(count, blockCount));
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < count; ++i)
+    threads.emplace_back([this, i] { work(i); });
+  work(0);
+  for (std::thread &t : threads)
+    t.join();
+  if (checker)
+    checker->finish();
+  memory->unexpose(reinterpret_cast<uint64_t>(workspace.data()));
+  for (const Report &r : result.reports)
+    if (r.kind != "remark")
+      result.ok = false;
+  result.seconds = std::chrono::duration<double>(
+                       std::chrono::steady_clock::now() - begin)
+                       .count();
+  return std::move(result);
+}
+
+} // namespace tessera::sim

@@ -1,0 +1,101 @@
+// One kernel launch: what to run, how, and what came out.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "sim/exec/Code.h"
+#include "sim/exec/Memory.h"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <random>
+
+namespace tessera::sim {
+
+struct Block;
+struct Warp;
+namespace check {
+class Checker;
+struct BlockChecker;
+} // namespace check
+namespace report {
+struct Counters;
+}
+
+/// How tensor cores add up, where the ISA leaves it open.
+enum class TensorMode : uint8_t { Hardware, Ieee };
+
+struct LaunchOptions {
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  uint32_t dynamicShared = 0;
+  unsigned arch = 80;
+  bool check = false;
+  bool count = false;
+  bool adversarial = false;
+  bool cooperative = false;
+  uint64_t seed = 0;
+  unsigned threads = 0; // 0: as many as the machine has, at most 8
+  TensorMode tensorMode = TensorMode::Hardware;
+  uint64_t maxInstructions = 0; // per block; 0: no limit
+  unsigned maxReports = 64;
+};
+
+struct Report {
+  std::string kind; // "race", "out-of-bounds", ...
+  std::string message;
+  unsigned ptxLine = 0;
+  std::string source; // file:line
+  std::string thread, otherThread;
+  unsigned otherPtxLine = 0;
+  std::string otherSource;
+  uint64_t address = 0;
+  uint64_t count = 1; // times the same place was reported
+};
+
+struct LaunchResult {
+  bool ok = true;
+  int fault = -1; // Fault::Kind
+  std::vector<Report> reports;
+  uint64_t warpInstructions = 0, threadInstructions = 0;
+  double seconds = 0;
+  std::shared_ptr<report::Counters> counters;
+};
+
+/// What a worker thread owns.
+struct LaunchWorker {
+  std::mt19937_64 random;
+  uint64_t warpInstructions = 0, threadInstructions = 0;
+  report::Counters *counters = nullptr;
+};
+
+struct Launch {
+  const Program *program = nullptr;
+  Memory *memory = nullptr;
+  LaunchOptions options;
+  std::vector<uint8_t> params;
+  std::vector<uint8_t> workspace; // behind %envreg1/2
+  uint64_t gridId = 0;
+  std::atomic<uint64_t> nextBlock{0};
+  uint64_t blockCount = 0;
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  LaunchResult result;
+  std::unique_ptr<check::Checker> checker;
+  std::function<void(const std::string &)> print; // printf of kernels
+
+  void addReport(Report report);
+  LaunchResult run();
+  ~Launch();
+
+private:
+  void work(unsigned number);
+};
+
+/// The warp this thread executes, for reports.
+extern thread_local const Warp *runningWarp;
+
+/// "PTX line 12 (kernel.py:3)", for messages.
+std::string describePlace(const Inst &inst, const Launch &launch);
+std::string sourcePlace(const Inst &inst, const Launch &launch);
+
+} // namespace tessera::sim
