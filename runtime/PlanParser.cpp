@@ -12,8 +12,11 @@ static constexpr size_t maxTextSize = size_t{16} << 20;
 static constexpr size_t maxHeaderTensors = 4096;
 static constexpr std::string_view formatName = "tessera.plan";
 
-static std::string quoted(char sigil, std::string_view name) {
-  return "'" + std::string(1, sigil) + std::string(name) + "'";
+static std::string quotedInteger(std::string_view name) {
+  Token token;
+  token.kind = Token::Kind::Integer;
+  token.text = name;
+  return describe(token);
 }
 
 tsr_status parsePlan(std::string_view text, Plan &plan) {
@@ -186,7 +189,7 @@ bool PlanParser::parseScalarArgument(LineLexer &lexer, std::string_view name) {
   for (auto [word, type] : types)
     if (lexer.accept(word)) {
       if (names.integers.count(name))
-        return fail(quoted('$', name) + " is defined twice");
+        return fail(quotedInteger(name) + " is defined twice");
       // Scalars come first in the frame; finishHeader gives tensors theirs.
       auto slot = static_cast<int32_t>(plan.scalars.size());
       names.integers[name] = {slot, type, false};

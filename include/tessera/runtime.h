@@ -32,7 +32,7 @@ class [[nodiscard]] Status {
 public:
   Status() = default;
   /// Takes ownership.
-  explicit Status(tsr_status raw) : raw(raw) {}
+  explicit Status(tsr_status status) : raw(status) {}
   Status(Status &&other) noexcept : raw(std::exchange(other.raw, nullptr)) {}
   Status &operator=(Status &&other) noexcept {
     std::swap(raw, other.raw);
@@ -125,8 +125,10 @@ public:
   /// A result that the runtime should obtain from the allocator.
   View() = default;
 
-  View(void *data, int32_t dtype, std::initializer_list<int64_t> sizes)
-      : data(data), dtype(dtype), rank(static_cast<int32_t>(sizes.size())) {
+  View(void *elements, int32_t elementType,
+       std::initializer_list<int64_t> sizes)
+      : data(elements), dtype(elementType),
+        rank(static_cast<int32_t>(sizes.size())) {
     assert(sizes.size() <= TSR_MAX_RANK);
     size_t axis = sizes.size();
     int64_t stride = 1;
@@ -140,9 +142,10 @@ public:
   }
 
   /// Strides are counted in elements.
-  View(void *data, int32_t dtype, std::initializer_list<int64_t> sizes,
+  View(void *elements, int32_t elementType,
+       std::initializer_list<int64_t> sizes,
        std::initializer_list<int64_t> strides)
-      : View(data, dtype, sizes) {
+      : View(elements, elementType, sizes) {
     assert(sizes.size() == strides.size());
     size_t axis = 0;
     for (int64_t stride : strides)
