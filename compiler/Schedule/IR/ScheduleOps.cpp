@@ -21,3 +21,13 @@ LogicalResult FuseOp::verify() {
     return emitOpError() << "yields other types than its results";
   return success();
 }
+
+LogicalResult PartialOp::verify() {
+  // (C1)
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (input.getRank() != 1 || result.getRank() != 1 ||
+      input.getElementType() != result.getElementType())
+    return emitOpError() << "reduces chunks of " << input << " into " << result;
+  return success();
+}

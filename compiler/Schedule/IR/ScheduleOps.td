@@ -81,6 +81,32 @@ def Schedule_AutotuneOp : Schedule_Op<"autotune", []> {
   let assemblyFormat = "$space `key` $key `budget` `=` $budget `numerics` `=` $numerics attr-dict";
 }
 
+def Schedule_PartialOp : Schedule_Op<"partial", [Pure]> {
+  let summary = "One reduction per chunk of a long axis";
+  let description = [{
+    Element `p` of the result is the reduction of the elements
+    `p * chunk ... (p + 1) * chunk - 1` that exist. A full reduction is a partial
+    one and a reduction of its few results: every chunk is a program of its own,
+    and the order does not depend on the number of threads. `kind` is sum, prod,
+    max, min, any or all.
+
+    Constraints:
+    * (C1) input and result have rank 1 and one element type.
+
+    Example:
+    ```mlir
+    %p = sched.partial "sum" %x chunk = 16384 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, AnyRankedTensor:$input, I64Attr:$chunk, AnyRankedTensor:$size);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $kind $input `chunk` `=` $chunk `size` `(` $size `:` type($size) `)` attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Schedule_OverlapOp : Schedule_Op<"overlap", []> {
   let summary = "Two kernels of this plan may run at once";
   let arguments = (ins StrAttr:$first, StrAttr:$second);

@@ -1,0 +1,227 @@
+//===- Decisions.cpp - The first decisions for a kernel -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/GraphToSchedule/Decisions.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::graph;
+using namespace tessera::schedule;
+
+namespace {
+
+/// Writes decisions; a user's word goes before the model's and the default.
+struct Writer {
+  OpBuilder &builder;
+  Location loc;
+  DictionaryAttr schedule;
+
+  ParamAttr param(int64_t value, ArrayRef<int64_t> range, StringRef by) {
+    return ParamAttr::get(builder.getContext(), value, range,
+                          builder.getStringAttr(by));
+  }
+
+  std::optional<int64_t> user(StringRef key) const {
+    if (schedule)
+      if (auto value = schedule.getAs<IntegerAttr>(key))
+        return value.getInt();
+    return std::nullopt;
+  }
+  std::optional<int64_t> userTile(StringRef dim) const {
+    auto tiles = schedule ? schedule.getAs<DictionaryAttr>("tile") : nullptr;
+    if (tiles && !dim.empty())
+      if (auto value = tiles.getAs<IntegerAttr>(dim))
+        return value.getInt();
+    return std::nullopt;
+  }
+
+  /// Loop `loop` runs over axis `axis` of `value`. Returns the chosen size.
+  int64_t tile(int64_t loop, Value value, int64_t axis, int64_t size,
+               ArrayRef<int64_t> range, StringRef kind = "grid") {
+    Extent extent = getExtent(value, axis);
+    StringRef name = extent.kind == Extent::Kind::Axis
+                         ? getDimName(extent.value, extent.axis)
+                         : "";
+    StringRef by = "default";
+    if (std::optional<int64_t> chosen = userTile(name)) {
+      size = *chosen;
+      by = "user";
+    } else if (extent.isConstant() && extent.constant < size) {
+      size = std::max<int64_t>(
+          1, std::min<int64_t>(size, llvm::alignTo(extent.constant, 16)));
+      by = "model";
+    }
+    TileOp::create(builder, loc, builder.getI64IntegerAttr(loop),
+                   param(size, range, by), builder.getStringAttr(kind),
+                   name.empty() ? StringAttr() : builder.getStringAttr(name));
+    return size;
+  }
+  /// One program, or one turn, per element of the axis.
+  void single(int64_t loop, Value value, int64_t axis,
+              StringRef kind = "grid") {
+    tile(loop, value, axis, 1, {1}, kind);
+  }
+
+  void places() {
+    for (StringRef what :
+         {"threads", "vector", "unroll", "micro_m", "micro_n", "pack", "group"})
+      if (std::optional<int64_t> value = user(what))
+        PlaceOp::create(builder, loc, builder.getStringAttr(what),
+                        param(*value, {*value}, "user"));
+      else if (what == "threads")
+        PlaceOp::create(builder, loc, builder.getStringAttr(what),
+                        param(0, {0}, "default"));
+    if (std::optional<int64_t> stages = user("num_stages"))
+      PipelineOp::create(builder, loc, param(*stages, {*stages}, "user"));
+  }
+};
+
+constexpr int64_t rowTiles[] = {256, 512, 1024, 2048, 4096};
+
+/// Element-wise: programs along all axes, vectors along the last.
+void writeMap(Writer &writer, Value value) {
+  int64_t rank = rankOf(value);
+  for (int64_t axis = 0; axis + 1 < rank; ++axis)
+    writer.single(axis, value, axis);
+  if (rank > 0)
+    writer.tile(rank - 1, value, rank - 1, 1024, rowTiles);
+}
+
+std::string writeRows(Writer &writer, const Group &group, Value value) {
+  bool whole = int64_t(group.gridAxes.size()) < group.rank;
+  int64_t size = 1;
+  for (int64_t axis = 0; axis < group.rank; ++axis) {
+    bool grid = llvm::is_contained(group.gridAxes, axis);
+    bool last = axis == group.rank - 1;
+    StringRef kind = grid ? "grid" : "loop";
+    // Vectors: along the last axis if the kernel iterates it at all.
+    if (last && (grid ? !group.reducesLast : true))
+      size = writer.tile(axis, value, axis, grid ? 256 : 1024, rowTiles, kind);
+    else
+      writer.single(axis, value, axis, kind);
+  }
+  if (!group.reducesLast)
+    return "columns:sequential";
+  if (!whole) {
+    // The root has no axis for the loop: loop number `rank` is that of the
+    // reductions. The first one found names its extent.
+    for (auto &[op, maps] : group.members)
+      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        Value input = reduce.getInput();
+        size = writer.tile(group.rank, input, rankOf(input) - 1, 1024, rowTiles,
+                           "loop");
+        break;
+      }
+  }
+  return "rows:sequential-" + std::to_string(size);
+}
+
+std::string writeGemm(Writer &writer, const Group &group, Value value) {
+  int64_t rank = group.rank;
+  for (int64_t axis = 0; axis + 2 < rank; ++axis)
+    writer.single(axis, value, axis);
+  writer.tile(rank - 2, value, rank - 2, 128, {16, 32, 64, 128, 256});
+  writer.tile(rank - 1, value, rank - 1, 256, {64, 128, 256, 512});
+  GemmOp gemm;
+  for (auto &[op, maps] : group.members)
+    if (auto found = dyn_cast<GemmOp>(op))
+      gemm = found;
+  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1, 256,
+                              {64, 128, 256, 512}, "loop");
+  return "gemm:sequential-" + std::to_string(depth);
+}
+
+/// The head size stays whole in a tile: the smallest of these that holds it.
+constexpr int64_t headSizes[] = {16, 32, 64, 80, 96, 128, 256, 384, 512};
+
+std::string writeAttention(Writer &writer, AttentionOp op) {
+  int64_t rank = rankOf(op.getResult());
+  for (int64_t axis = 0; axis + 2 < rank; ++axis)
+    writer.single(axis, op.getResult(), axis);
+  writer.tile(rank - 2, op.getResult(), rank - 2, 64, {16, 32, 64, 128});
+  // 0: the plan chooses among the variants by the size it meets.
+  int64_t bucket = 0;
+  int64_t size = std::max(tensorType(op.getQ()).getDimSize(rank - 1),
+                          tensorType(op.getV()).getDimSize(rank - 1));
+  bool known = !tensorType(op.getQ()).isDynamicDim(rank - 1) &&
+               !tensorType(op.getV()).isDynamicDim(rank - 1);
+  if (known) {
+    const int64_t *found = llvm::lower_bound(headSizes, size);
+    bucket = found == std::end(headSizes) ? llvm::alignTo(size, 64) : *found;
+  }
+  TileOp::create(writer.builder, writer.loc,
+                 writer.builder.getI64IntegerAttr(rank - 1),
+                 writer.param(bucket, headSizes, known ? "model" : "default"),
+                 writer.builder.getStringAttr("whole"), StringAttr());
+  int64_t keys = writer.tile(rank, op.getK(), rank - 2, 128,
+                             {32, 64, 128, 256, 512}, "loop");
+  return "attention:online-" + std::to_string(keys);
+}
+
+/// Programs along all axes but `axis`, which is a loop.
+void writeAlong(Writer &writer, Value value, int64_t axis) {
+  int64_t rank = rankOf(value);
+  for (int64_t i = 0; i < rank; ++i) {
+    StringRef kind = i == axis ? "loop" : "grid";
+    if (i == rank - 1)
+      writer.tile(i, value, i, i == axis ? 1024 : 256, rowTiles, kind);
+    else
+      writer.single(i, value, i, kind);
+  }
+}
+
+} // namespace
+
+std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
+                                     DictionaryAttr schedule) {
+  Value value = group.root->getResult(0);
+  Writer writer{builder, group.root->getLoc(), schedule};
+  std::string numerics = "elementwise";
+  switch (group.kind) {
+  case Group::Kind::Map:
+    writeMap(writer, value);
+    break;
+  case Group::Kind::Rows:
+    numerics = writeRows(writer, group, value);
+    break;
+  case Group::Kind::Gemm:
+    numerics = writeGemm(writer, group, value);
+    break;
+  case Group::Kind::Attention:
+    numerics = writeAttention(writer, cast<AttentionOp>(group.root));
+    break;
+  case Group::Kind::Scan:
+    writeAlong(writer, value, cast<ScanOp>(group.root).getAxis());
+    numerics = "scan:sequential";
+    break;
+  case Group::Kind::Concat:
+    writeAlong(writer, value, cast<ConcatOp>(group.root).getAxis());
+    numerics = "copy";
+    break;
+  case Group::Kind::Partial: {
+    auto partial = cast<PartialOp>(group.root);
+    writer.single(0, value, 0);
+    writer.tile(1, partial.getInput(), 0, 1024, rowTiles, "loop");
+    numerics = "partial:chunk-" + std::to_string(partial.getChunk());
+    break;
+  }
+  }
+  writer.places();
+  return numerics;
+}
+
+std::string schedule::writeCopyDecisions(OpBuilder &builder, Value value,
+                                         DictionaryAttr schedule) {
+  Writer writer{builder, value.getLoc(), schedule};
+  writeMap(writer, value);
+  writer.places();
+  return "copy";
+}
+
+void schedule::writeKernelDecisions(OpBuilder &builder, Location loc,
+                                    DictionaryAttr schedule) {
+  Writer{builder, loc, schedule}.places();
+}

@@ -1,0 +1,27 @@
+//===- Decisions.h - The first decisions for a kernel -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TESSERA_COMPILER_GRAPHTOSCHEDULE_DECISIONS_H
+#define TESSERA_COMPILER_GRAPHTOSCHEDULE_DECISIONS_H
+
+#include "compiler/GraphToSchedule/Fusion.h"
+
+namespace tessera::schedule {
+
+/// Writes `sched.tile`, `sched.place` and `sched.pipeline` for a group at the
+/// builder's position. `schedule` is what the user's decorators said (may be
+/// null). Returns the numerics class.
+std::string writeDecisions(mlir::OpBuilder &builder, const Group &group,
+                           mlir::DictionaryAttr schedule);
+
+/// The same for a copy of `value`.
+std::string writeCopyDecisions(mlir::OpBuilder &builder, mlir::Value value,
+                               mlir::DictionaryAttr schedule);
+
+/// The keys of a user's `gir.kernel` that are no constants of its body.
+void writeKernelDecisions(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::DictionaryAttr schedule);
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_COMPILER_GRAPHTOSCHEDULE_DECISIONS_H

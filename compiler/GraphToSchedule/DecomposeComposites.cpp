@@ -1,0 +1,361 @@
+//===- DecomposeComposites.cpp - Composites become primitives -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/GraphToSchedule/Passes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
+#include <numbers>
+
+namespace tessera::schedule {
+#define GEN_PASS_DEF_DECOMPOSECOMPOSITESPASS
+#include "compiler/GraphToSchedule/Passes.h.inc"
+} // namespace tessera::schedule
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::graph;
+using schedule::rankOf;
+using schedule::tensorType;
+
+namespace {
+
+/// A full reduction of a longer axis is made of chunks of this size.
+constexpr int64_t partialChunk = 16384;
+
+/// Builds primitives at one place, with the location of the composite.
+struct Primitives {
+  OpBuilder builder;
+  Location loc;
+
+  explicit Primitives(Operation *op) : builder(op), loc(op->getLoc()) {}
+
+  static Type innerType(Type type) {
+    return type.isF64() ? type : Float32Type::get(type.getContext());
+  }
+
+  Value cast(Value value, Type element) {
+    if (tensorType(value).getElementType() == element)
+      return value;
+    return CastOp::create(builder, loc, tensorType(value).clone(element), value,
+                          builder.getStringAttr("rn"));
+  }
+  /// The value in the type composites compute in.
+  Value inner(Value value) {
+    return cast(value, innerType(tensorType(value).getElementType()));
+  }
+
+  template <typename Op> Value unary(Value value) {
+    return Op::create(builder, loc, value.getType(), value);
+  }
+  template <typename Op> Value binary(Value a, Value b) {
+    return Op::create(builder, loc, a.getType(), a, b);
+  }
+  Value compare(CompareKind kind, Value a, Value b) {
+    return CompareOp::create(
+        builder, loc, tensorType(a).clone(builder.getI1Type()), kind, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return SelectOp::create(builder, loc, a.getType(), condition, a, b);
+  }
+
+  /// The dynamic sizes of a value, as operands of a broadcast or reshape.
+  SmallVector<Value> sizesOf(Value value) {
+    SmallVector<Value> sizes;
+    for (int64_t axis = 0; axis < rankOf(value); ++axis)
+      if (tensorType(value).isDynamicDim(axis))
+        sizes.push_back(materialize(builder, loc, getExtent(value, axis)));
+    return sizes;
+  }
+
+  /// `value` with its axis i as axis `axes[i]` of the shape of `like`.
+  Value broadcast(Value value, ArrayRef<int64_t> axes, Value like) {
+    auto type = tensorType(like).clone(tensorType(value).getElementType());
+    if (type == value.getType())
+      return value;
+    return BroadcastOp::create(builder, loc, type, value, axes, sizesOf(like));
+  }
+
+  /// A number everywhere in the shape and type of `like`.
+  Value number(double value, Value like) {
+    Type element = tensorType(like).getElementType();
+    auto type = RankedTensorType::get({}, element);
+    Attribute attribute = builder.getFloatAttr(element, value);
+    Value scalar = ConstantOp::create(
+        builder, loc,
+        llvm::cast<ElementsAttr>(DenseElementsAttr::get(type, attribute)));
+    return broadcast(scalar, {}, like);
+  }
+
+  Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> axes) {
+    return int64_t(axes.size()) == rankOf(value) && rankOf(value) > 0
+               ? reduceAll(kind, value)
+               : reduceOnce(kind, value, axes);
+  }
+  Value reduceOnce(ReduceKind kind, Value value, ArrayRef<int64_t> axes) {
+    return ReduceOp::create(builder, loc, reducedType(value, axes), kind, value,
+                            axes, TypeAttr(), 1);
+  }
+  static RankedTensorType reducedType(Value value, ArrayRef<int64_t> axes) {
+    SmallVector<int64_t> shape;
+    for (int64_t axis = 0; axis < rankOf(value); ++axis)
+      if (!llvm::is_contained(axes, axis))
+        shape.push_back(tensorType(value).getDimSize(axis));
+    return RankedTensorType::get(shape, tensorType(value).getElementType());
+  }
+  /// Reduction over all axes. Leading axes give programs; the long axis of a
+  /// vector is cut into chunks.
+  Value reduceAll(ReduceKind kind, Value x) {
+    if (rankOf(x) > 1) {
+      auto axes = llvm::to_vector(llvm::seq<int64_t>(1, rankOf(x)));
+      return reduceOnce(kind, reduceOnce(kind, x, axes), {0});
+    }
+    int64_t size = tensorType(x).getDimSize(0);
+    if (!ShapedType::isDynamic(size) && size <= partialChunk)
+      return reduceOnce(kind, x, {0});
+    auto integer = [&](int64_t value) {
+      return materialize(builder, loc, Extent::get(value));
+    };
+    Value extent = materialize(builder, loc, getExtent(x, 0));
+    Value chunks =
+        binary<FloorDivOp>(binary<AddOp>(extent, integer(partialChunk - 1)),
+                           integer(partialChunk));
+    auto type = RankedTensorType::get({ShapedType::kDynamic},
+                                      tensorType(x).getElementType());
+    Value partial = schedule::PartialOp::create(
+        builder, loc, type, builder.getStringAttr(stringifyReduceKind(kind)), x,
+        builder.getI64IntegerAttr(partialChunk), chunks);
+    return reduceOnce(kind, partial, {0});
+  }
+
+  /// Spreads the result of a reduction over `axes` back to the shape of `like`.
+  Value spread(Value reduced, ArrayRef<int64_t> axes, Value like) {
+    SmallVector<int64_t> kept;
+    for (int64_t axis = 0; axis < rankOf(like); ++axis)
+      if (!llvm::is_contained(axes, axis))
+        kept.push_back(axis);
+    return broadcast(reduced, kept, like);
+  }
+
+  /// How many elements `axes` hold, less `less`, as a float like `like`.
+  Value count(Value value, ArrayRef<int64_t> axes, double less, Value like) {
+    Value size;
+    for (int64_t axis : axes) {
+      Value one = materialize(builder, loc, getExtent(value, axis));
+      size = size ? binary<MulOp>(size, one) : one;
+    }
+    Value scalar = cast(size, tensorType(like).getElementType());
+    if (less != 0)
+      scalar = binary<SubOp>(scalar, number(less, scalar));
+    return broadcast(scalar, {}, like);
+  }
+
+  /// The largest element, or 0 where that is infinite: x - it is then never
+  /// inf - inf, and exp of it is 0 for a row of only minus infinity.
+  Value finiteMax(Value value, ArrayRef<int64_t> axes, bool keepPlusInf) {
+    Value max = reduce(ReduceKind::Max, value, axes);
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    Value test = keepPlusInf ? max : unary<AbsOp>(max);
+    Value infinite =
+        compare(CompareKind::Eq, test, number(keepPlusInf ? -inf : inf, max));
+    return select(infinite, number(0, max), max);
+  }
+};
+
+/// e = exp(-|x|); x >= 0: 1 / (1 + e), else e / (1 + e). No overflow, and full
+/// relative precision at both ends.
+Value sigmoid(Primitives &p, Value x) {
+  Value e = p.unary<ExpOp>(p.unary<NegOp>(p.unary<AbsOp>(x)));
+  Value one = p.number(1, x);
+  Value positive = p.compare(CompareKind::Ge, x, p.number(0, x));
+  Value top = p.select(positive, one, e);
+  // NaN compares false and stays NaN through e.
+  return p.binary<DivOp>(top, p.binary<AddOp>(one, e));
+}
+
+Value gelu(Primitives &p, Value x, bool tanh) {
+  Value half = p.binary<MulOp>(p.number(0.5, x), x);
+  Value inside;
+  if (tanh) {
+    Value cube = p.binary<MulOp>(p.binary<MulOp>(x, x), x);
+    Value sum =
+        p.binary<AddOp>(x, p.binary<MulOp>(p.number(0.044715, x), cube));
+    double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    inside = p.unary<TanhOp>(p.binary<MulOp>(p.number(scale, x), sum));
+  } else {
+    inside = p.unary<ErfOp>(
+        p.binary<MulOp>(p.number(1 / std::numbers::sqrt2, x), x));
+  }
+  return p.binary<MulOp>(half, p.binary<AddOp>(p.number(1, x), inside));
+}
+
+Value softmax(Primitives &p, SoftmaxOp op) {
+  Value x = p.inner(op.getInput());
+  int64_t axis[] = {int64_t(op.getAxis())};
+  Value max = p.finiteMax(x, axis, /*keepPlusInf=*/true);
+  Value shifted = p.binary<SubOp>(x, p.spread(max, axis, x));
+  Value e = p.unary<ExpOp>(shifted);
+  Value sum = p.reduce(ReduceKind::Sum, e, axis);
+  // The sum is 0 only for a row without a finite element.
+  Value empty = p.compare(CompareKind::Eq, sum, p.number(0, sum));
+  Value safe = p.select(empty, p.number(1, sum), sum);
+  if (op.getLog())
+    return p.binary<SubOp>(shifted, p.spread(p.unary<LogOp>(safe), axis, x));
+  Value inverse = p.binary<DivOp>(p.number(1, safe), safe);
+  return p.binary<MulOp>(e, p.spread(inverse, axis, x));
+}
+
+Value logsumexp(Primitives &p, Value x, ArrayRef<int64_t> axes) {
+  Value max = p.finiteMax(x, axes, /*keepPlusInf=*/false);
+  Value e = p.unary<ExpOp>(p.binary<SubOp>(x, p.spread(max, axes, x)));
+  Value sum = p.reduce(ReduceKind::Sum, e, axes);
+  return p.binary<AddOp>(p.unary<LogOp>(sum), max);
+}
+
+Value layerNorm(Primitives &p, LayerNormOp op) {
+  Value x = p.inner(op.getInput());
+  SmallVector<int64_t> axes;
+  for (int64_t i = rankOf(x) - op.getAxes(); i < rankOf(x); ++i)
+    axes.push_back(i);
+  if (!op.getRms()) {
+    Value sum = p.reduce(ReduceKind::Sum, x, axes);
+    Value mean = p.binary<DivOp>(sum, p.count(x, axes, 0, sum));
+    x = p.binary<SubOp>(x, p.spread(mean, axes, x));
+  }
+  Value squares = p.reduce(ReduceKind::Sum, p.binary<MulOp>(x, x), axes);
+  Value variance = p.binary<DivOp>(squares, p.count(x, axes, 0, squares));
+  Value eps = p.number(op.getEps().convertToDouble(), variance);
+  Value factor = p.unary<RsqrtOp>(p.binary<AddOp>(variance, eps));
+  Value result = p.binary<MulOp>(x, p.spread(factor, axes, x));
+  Type element = tensorType(x).getElementType();
+  bool weight = true;
+  for (Value parameter : op.getParameters()) {
+    Value wide = p.broadcast(p.cast(parameter, element), axes, x);
+    result =
+        weight ? p.binary<MulOp>(result, wide) : p.binary<AddOp>(result, wide);
+    weight = false;
+  }
+  return result;
+}
+
+/// logsumexp(row) - row[target]
+Value crossEntropy(Primitives &p, CrossEntropyOp op) {
+  Value logits = op.getLogits(), targets = op.getTargets();
+  int64_t axis = rankOf(logits) - 1;
+  Value total = logsumexp(p, p.inner(logits), {axis});
+  SmallVector<int64_t> shape(tensorType(targets).getShape());
+  shape.push_back(1);
+  Value column = ReshapeOp::create(
+      p.builder, p.loc,
+      RankedTensorType::get(shape, tensorType(targets).getElementType()),
+      targets, p.sizesOf(targets));
+  auto type = RankedTensorType::get(shape, tensorType(logits).getElementType());
+  Value picked = GatherOp::create(p.builder, p.loc, type, logits, column, axis);
+  Value flat = ReshapeOp::create(
+      p.builder, p.loc,
+      tensorType(targets).clone(tensorType(logits).getElementType()), picked,
+      p.sizesOf(targets));
+  return p.binary<SubOp>(total, p.inner(flat));
+}
+
+Value reduction(Primitives &p, ReduceOp op) {
+  Value x = op.getInput();
+  Type from = tensorType(x).getElementType();
+  SmallVector<int64_t> axes(op.getAxes());
+  llvm::sort(axes);
+  ReduceKind kind = op.getKind();
+  if (kind == ReduceKind::Argmax || kind == ReduceKind::Argmin)
+    return {};
+  bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Prod ||
+              kind >= ReduceKind::Mean;
+  Type accumulate = from;
+  if (op.getAccumulate())
+    accumulate = *op.getAccumulate();
+  else if (isa<FloatType>(from))
+    accumulate = Primitives::innerType(from);
+  else if (kind >= ReduceKind::Mean)
+    accumulate = Primitives::innerType(tensorType(op).getElementType());
+  if (adds)
+    x = p.cast(x, accumulate);
+  switch (kind) {
+  case ReduceKind::Mean: {
+    Value sum = p.reduce(ReduceKind::Sum, x, axes);
+    return p.binary<DivOp>(sum, p.count(x, axes, 0, sum));
+  }
+  case ReduceKind::Var: {
+    Value sum = p.reduce(ReduceKind::Sum, x, axes);
+    Value mean = p.binary<DivOp>(sum, p.count(x, axes, 0, sum));
+    Value d = p.binary<SubOp>(x, p.spread(mean, axes, x));
+    Value squares = p.reduce(ReduceKind::Sum, p.binary<MulOp>(d, d), axes);
+    return p.binary<DivOp>(squares,
+                           p.count(x, axes, op.getCorrection(), squares));
+  }
+  case ReduceKind::Logsumexp:
+    return logsumexp(p, x, axes);
+  default:
+    return p.reduce(kind, x, axes);
+  }
+}
+
+struct DecomposeCompositesPass
+    : schedule::impl::DecomposeCompositesPassBase<DecomposeCompositesPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> worklist;
+    getOperation()->walk([&](Operation *op) {
+      if (schedule::isComposite(op) || isa<ReduceOp, GemmOp>(op))
+        worklist.push_back(op);
+    });
+    for (Operation *op : worklist) {
+      Primitives p(op);
+      Value result =
+          llvm::TypeSwitch<Operation *, Value>(op)
+              .Case([&](SigmoidOp o) {
+                return sigmoid(p, p.inner(o.getInput()));
+              })
+              .Case([&](SiluOp o) {
+                Value x = p.inner(o.getInput());
+                return p.binary<MulOp>(x, sigmoid(p, x));
+              })
+              .Case([&](GeluOp o) {
+                return gelu(p, p.inner(o.getInput()), o.getTanh());
+              })
+              .Case([&](SoftmaxOp o) { return softmax(p, o); })
+              .Case([&](LayerNormOp o) { return layerNorm(p, o); })
+              .Case([&](CrossEntropyOp o) { return crossEntropy(p, o); })
+              .Case([&](ReduceOp o) { return reduction(p, o); })
+              .Case([&](GemmOp o) { return gemm(p, o); })
+              .Default([](Operation *) { return Value(); });
+      if (!result)
+        continue;
+      result = p.cast(result, tensorType(op->getResult(0)).getElementType());
+      // The last op computes the user's variable: it keeps the name.
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    }
+  }
+
+  /// Transposed operands become views, so that a kernel reads one order.
+  static Value gemm(Primitives &p, GemmOp op) {
+    if (!op.getTransposeLhs() && !op.getTransposeRhs())
+      return {};
+    auto swap = [&](Value value) -> Value {
+      auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(value)));
+      SmallVector<int64_t> shape(tensorType(value).getShape());
+      std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+      std::swap(shape[axes.size() - 1], shape[axes.size() - 2]);
+      return TransposeOp::create(
+          p.builder, p.loc,
+          RankedTensorType::get(shape, tensorType(value).getElementType()),
+          value, axes);
+    };
+    Value lhs = op.getTransposeLhs() ? swap(op.getLhs()) : op.getLhs();
+    Value rhs = op.getTransposeRhs() ? swap(op.getRhs()) : op.getRhs();
+    return GemmOp::create(p.builder, p.loc, op.getType(), lhs, rhs, UnitAttr(),
+                          UnitAttr(), op.getAccumulateAttr(),
+                          op.getPrecisionAttr());
+  }
+};
+
+} // namespace

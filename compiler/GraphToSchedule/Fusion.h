@@ -1,0 +1,93 @@
+//===- Fusion.h - Which ops make one kernel ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A *group* is one kernel: a root, whose result reaches memory, and members,
+// which are computed where the root needs them and never stored. Ops are
+// visited from the last to the first, so that all readers of a value are known:
+// it joins the group of its readers, or becomes the root of a group of its own.
+//
+// Whether a member is cheap depends on how often it is computed. That follows
+// from its axes: each axis of a member is traced to an axis of the root (the
+// number of that axis) or to the loop of a reduction (a number from
+// `firstLoop`).
+//
+//   y[i, j] = e[i, j] / sum(e, j)[i]        root axes: 0, 1
+//     sum                                   [0]        computed once per row
+//     e, read by the division               [0, 1]
+//     e, read by the sum                    [0, loop]  a second pass over the
+//     row
+//
+// All reductions of a group must have the same axes, the *grid axes*: a program
+// computes each of them once. Here the grid axes are [0]: one program per row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_GRAPHTOSCHEDULE_FUSION_H
+#define TESSERA_COMPILER_GRAPHTOSCHEDULE_FUSION_H
+
+#include "compiler/Schedule/IR/Payload.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <memory>
+
+namespace tessera::schedule {
+
+/// The axes of a member, traced to the root; see the top of this file.
+using AxisMap = llvm::SmallVector<int64_t, 4>;
+
+struct Group {
+  enum class Kind {
+    Map,  ///< element-wise
+    Rows, ///< with reductions; grid axes are fixed
+    Gemm, ///< with one matrix product, its epilogue around it
+    Attention,
+    Scan,
+    Concat,
+    Partial,
+  };
+  Kind kind = Kind::Map;
+  mlir::Operation *root = nullptr;
+  int64_t rank = 0; ///< of the root's result
+  AxisMap gridAxes; ///< of Rows
+  /// Rows: reductions are over the last axis of their input, which is then the
+  /// vector axis of the kernel.
+  bool reducesLast = false;
+  bool gathers = false;
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<AxisMap, 2>> members;
+};
+
+/// How a function is cut into kernels.
+class Fusion {
+public:
+  explicit Fusion(mlir::func::FuncOp function);
+
+  /// The group `op` is the root of, if any.
+  Group *groupOf(mlir::Operation *op) const { return roots.lookup(op); }
+  /// Ops that stay outside kernels: views of memory and calls.
+  bool isOutside(mlir::Operation *op) const { return outside.contains(op); }
+
+private:
+  void visit(mlir::Operation *op);
+  void makeRoot(mlir::Operation *op);
+  bool join(mlir::Operation *op, Group &group);
+  void hoistTransposes();
+  /// The maps of `op` from all its readers in the group; nothing if a reader
+  /// wants it in memory.
+  llvm::SmallVector<AxisMap, 2> mapsIn(mlir::Operation *op, Group &group);
+
+  mlir::func::FuncOp function;
+  std::vector<std::unique_ptr<Group>> groups;
+  llvm::DenseMap<mlir::Operation *, Group *> roots;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Group *, 2>> memberOf;
+  llvm::DenseSet<mlir::Operation *> outside;
+  llvm::DenseSet<mlir::Operation *> afterGemm; ///< element-wise on a product
+  llvm::DenseMap<mlir::Operation *, int64_t> cost, number;
+};
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_COMPILER_GRAPHTOSCHEDULE_FUSION_H

@@ -1,0 +1,205 @@
+//===- GraphToSchedule.cpp - Groups become sched.fuse ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/GraphToSchedule/Decisions.h"
+#include "compiler/GraphToSchedule/Fusion.h"
+#include "compiler/GraphToSchedule/Passes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tessera::schedule {
+#define GEN_PASS_DEF_GRAPHTOSCHEDULEPASS
+#include "compiler/GraphToSchedule/Passes.h.inc"
+} // namespace tessera::schedule
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::graph;
+using namespace tessera::schedule;
+
+namespace {
+
+/// Rewrites one function by the groups `Fusion` found.
+class Rewriter {
+public:
+  explicit Rewriter(func::FuncOp function)
+      : function(function), fusion(function),
+        schedule(function->getAttrOfType<DictionaryAttr>("gir.schedule")) {}
+
+  LogicalResult run() {
+    Block &body = function.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      if (Group *group = fusion.groupOf(&op))
+        buildFuse(*group);
+      else if (fusion.isOutside(&op) || isa<DimOp, CheckEqualOp>(op))
+        settle(&op);
+      else if (auto done = dyn_cast<func::ReturnOp>(op))
+        finish(done);
+      else if (!isa<FuseOp>(op) && op.getDialect()->getNamespace() != "gir" &&
+               !isa<PartialOp>(op))
+        return op.emitOpError() << "has no place in a function of Graph IR";
+    }
+    // What became part of a kernel, or was computed for nobody.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isa<BindDimsOp>(op) ||
+          (op.use_empty() && isMemoryEffectFree(&op) && !isa<FuseOp>(op) &&
+           !op.hasTrait<OpTrait::IsTerminator>()))
+        op.erase();
+    return success();
+  }
+
+private:
+  /// Where a value of the graph is in memory.
+  Value memory(Value value) {
+    Value found = inMemory.lookup(value);
+    return found ? found : value;
+  }
+
+  std::string nextName() {
+    return (function.getName() + "_" + Twine(count++)).str();
+  }
+
+  /// Starts a kernel before `op`, with an empty body.
+  std::pair<FuseOp, Block *> makeFuse(Operation *op, Value value) {
+    OpBuilder builder(op);
+    auto fuse = FuseOp::create(builder, value.getLoc(), value.getType(),
+                               builder.getStringAttr(nextName()), ValueRange(),
+                               builder.getStringAttr(""));
+    return {fuse, &fuse.getBody().emplaceBlock()};
+  }
+
+  /// An operand inside the kernel: a member's clone, a constant, a scalar that
+  /// is computed again, or an argument.
+  Value inside(Value value, FuseOp fuse, OpBuilder &builder,
+               IRMapping &mapping) {
+    if (Value found = mapping.lookupOrNull(value))
+      return found;
+    Operation *op = value.getDefiningOp();
+    if (op && (isa<ConstantOp>(op) ||
+               (isScalar(value) && !isPlanExpression(value)))) {
+      for (Value operand : op->getOperands())
+        inside(operand, fuse, builder, mapping);
+      return builder.clone(*op, mapping)->getResult(0);
+    }
+    Value argument =
+        fuse.getBody().front().addArgument(value.getType(), value.getLoc());
+    fuse.getInputsMutable().append(memory(value));
+    mapping.map(value, argument);
+    return argument;
+  }
+
+  void buildFuse(Group &group) {
+    Value result = group.root->getResult(0);
+    auto [fuse, body] = makeFuse(group.root, result);
+    OpBuilder builder = OpBuilder::atBlockEnd(body);
+    fuse.setNumerics(writeDecisions(builder, group, schedule));
+    SmallVector<Operation *> members;
+    for (auto &[op, maps] : group.members)
+      members.push_back(op);
+    llvm::sort(members, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    IRMapping mapping;
+    for (Operation *op : members) {
+      for (Value operand : op->getOperands())
+        inside(operand, fuse, builder, mapping);
+      builder.clone(*op, mapping);
+    }
+    YieldOp::create(builder, fuse.getLoc(), mapping.lookup(result));
+    inMemory[result] = fuse.getResult(0);
+  }
+
+  /// A kernel that copies `value` (in memory, or a scalar) to fresh memory.
+  Value copy(Operation *before, Value value) {
+    auto [fuse, body] = makeFuse(before, value);
+    OpBuilder builder = OpBuilder::atBlockEnd(body);
+    fuse.setNumerics(writeCopyDecisions(builder, value, schedule));
+    IRMapping mapping;
+    Value mapped = inside(value, fuse, builder, mapping);
+    YieldOp::create(builder, fuse.getLoc(), mapped);
+    return fuse.getResult(0);
+  }
+
+  /// An op that stays outside kernels reads memory.
+  void settle(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(memory(operand.get()));
+    auto reshape = dyn_cast<ReshapeOp>(op);
+    if (!reshape || getReshapeParts(reshape).isView())
+      return;
+    // Merged axes need row-major memory, which only kernels' results are.
+    Value input = reshape.getInput();
+    if (!input.getDefiningOp<FuseOp>())
+      reshape.getInputMutable().set(copy(op, input));
+  }
+
+  /// Results are memory of their own: not an argument, not a view, not twice
+  /// the same, and nobody reads them as row-major, which a caller's need not
+  /// be.
+  void finish(func::ReturnOp op) {
+    llvm::SmallDenseSet<Value> seen;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = memory(operand.get());
+      bool reshaped = llvm::any_of(value.getUsers(), [](Operation *user) {
+        return isa<ReshapeOp>(user);
+      });
+      if (!value.getDefiningOp<FuseOp>() || !seen.insert(value).second ||
+          reshaped)
+        value = copy(op, value);
+      operand.set(value);
+    }
+  }
+
+  func::FuncOp function;
+  Fusion fusion;
+  DictionaryAttr schedule;
+  DenseMap<Value, Value> inMemory;
+  int64_t count = 0;
+};
+
+/// dim(x + y, 0) -> dim(x, 0): sizes refer to arguments.
+void resolveDims(func::FuncOp function) {
+  function->walk([](DimOp op) {
+    Extent extent = getExtent(op.getResult());
+    if (extent.kind == Extent::Kind::Axis && extent.value == op.getInput() &&
+        extent.axis == int64_t(op.getAxis()))
+      return;
+    OpBuilder builder(op);
+    op.getResult().replaceAllUsesWith(
+        materialize(builder, op.getLoc(), extent));
+    op.erase();
+  });
+}
+
+/// gir.kernel -> sched.kernel with the user's decisions
+void wrapKernel(graph::KernelOp kernel) {
+  OpBuilder builder(kernel);
+  auto wrapper =
+      schedule::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(),
+                                 builder.getStringAttr("as-written"));
+  Block &body = wrapper.getBody().emplaceBlock();
+  builder.setInsertionPointToEnd(&body);
+  writeKernelDecisions(builder, kernel.getLoc(),
+                       kernel->getAttrOfType<DictionaryAttr>("gir.schedule"));
+  kernel->moveBefore(&body, body.end());
+}
+
+struct GraphToSchedulePass
+    : schedule::impl::GraphToSchedulePassBase<GraphToSchedulePass> {
+  void runOnOperation() override {
+    SmallVector<graph::KernelOp> kernels(
+        getOperation().getOps<graph::KernelOp>());
+    for (graph::KernelOp kernel : kernels)
+      wrapKernel(kernel);
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      resolveDims(function);
+      if (failed(Rewriter(function).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

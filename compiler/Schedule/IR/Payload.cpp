@@ -1,0 +1,95 @@
+//===- Payload.cpp - What stands inside a sched.fuse ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedule/IR/Payload.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::graph;
+
+bool schedule::isElementwise(Operation *op) {
+  return isa<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, Log1pOp, SqrtOp,
+             RsqrtOp, SinOp, CosOp, TanhOp, ErfOp, FloorOp, CeilOp, RoundOp,
+             ReluOp, NotOp, AddOp, SubOp, MulOp, DivOp, FloorDivOp, ModOp,
+             PowOp, AndOp, OrOp, XorOp, ShlOp, ShrOp, MaximumOp, MinimumOp,
+             FmaOp, CompareOp, IsNanOp, IsFiniteOp, SelectOp, CastOp>(op);
+}
+
+bool schedule::isComposite(Operation *op) {
+  return isa<SigmoidOp, SiluOp, GeluOp, SoftmaxOp, LayerNormOp, CrossEntropyOp>(
+      op);
+}
+
+schedule::ReshapeParts schedule::getReshapeParts(ReshapeOp op) {
+  Value input = op.getInput(), result = op.getResult();
+  int64_t from = rankOf(input), to = rankOf(result);
+  ReshapeParts parts;
+  auto same = [&](int64_t i, int64_t j) {
+    return getExtent(input, i) == getExtent(result, j);
+  };
+  while (parts.front < std::min(from, to) && same(parts.front, parts.front))
+    ++parts.front;
+  while (parts.front + parts.back < std::min(from, to) &&
+         same(from - 1 - parts.back, to - 1 - parts.back))
+    ++parts.back;
+  parts.mergedAxes = from - parts.front - parts.back;
+  return parts;
+}
+
+std::optional<SmallVector<int64_t>> schedule::getUnitReshape(ReshapeOp op) {
+  RankedTensorType from = tensorType(op.getInput()), to = op.getType();
+  SmallVector<int64_t> axes;
+  int64_t next = 0;
+  for (int64_t axis = 0; axis < to.getRank(); ++axis) {
+    while (next < from.getRank() && from.getDimSize(next) == 1 &&
+           to.getDimSize(axis) != 1)
+      ++next;
+    if (next < from.getRank() &&
+        getExtent(op.getInput(), next) == getExtent(op.getResult(), axis)) {
+      axes.push_back(next++);
+      continue;
+    }
+    if (to.getDimSize(axis) != 1)
+      return std::nullopt;
+    axes.push_back(-1);
+  }
+  for (; next < from.getRank(); ++next)
+    if (from.getDimSize(next) != 1)
+      return std::nullopt;
+  return axes;
+}
+
+bool schedule::isScalar(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() != 0)
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    return function &&
+           function.getArgAttr(argument.getArgNumber(), "gir.scalar");
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<DimOp, ConstantOp>(op))
+    return true;
+  return isElementwise(op) && llvm::all_of(op->getOperands(), isScalar);
+}
+
+bool schedule::isPlanExpression(Value value) {
+  if (!isScalar(value))
+    return false;
+  Type type = tensorType(value).getElementType();
+  if (!type.isInteger(64) && !type.isInteger(1))
+    return false;
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<DimOp, ConstantOp>(op))
+    return true;
+  bool boolean = type.isInteger(1);
+  if (!(boolean ? isa<AndOp, OrOp, NotOp, CompareOp, SelectOp>(op)
+                : isa<AddOp, SubOp, MulOp, NegOp, FloorDivOp, ModOp, MaximumOp,
+                      MinimumOp, SelectOp>(op)))
+    return false;
+  return llvm::all_of(op->getOperands(), isPlanExpression);
+}

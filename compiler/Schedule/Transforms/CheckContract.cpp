@@ -1,0 +1,79 @@
+//===- CheckContract.cpp - The closed list of Schedule IR -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedule/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tessera::schedule {
+#define GEN_PASS_DEF_CHECKCONTRACTPASS
+#include "compiler/Schedule/Transforms/Passes.h.inc"
+} // namespace tessera::schedule
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::graph;
+
+namespace {
+
+/// Between kernels: views of memory, calls, and what the plan computes.
+bool mayStandInFunction(Operation *op) {
+  if (isa<func::ReturnOp, schedule::FuseOp, schedule::OverlapOp, TransposeOp,
+          BroadcastOp, ReshapeOp, SliceOp, CallKernelOp, DimOp, ConstantOp,
+          CheckEqualOp>(op))
+    return true;
+  return op->getNumResults() == 1 &&
+         schedule::isPlanExpression(op->getResult(0));
+}
+
+/// In a kernel: decisions and primitives.
+bool mayStandInFuse(Operation *op) {
+  if (isa<schedule::TileOp, schedule::PlaceOp, schedule::PipelineOp,
+          schedule::AutotuneOp, schedule::YieldOp, schedule::PartialOp>(op))
+    return true;
+  if (auto gemm = dyn_cast<GemmOp>(op))
+    return !gemm.getTransposeLhs() && !gemm.getTransposeRhs();
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getKind() < ReduceKind::Mean;
+  return schedule::isElementwise(op) ||
+         isa<TransposeOp, BroadcastOp, ReshapeOp, ConstantOp, ArangeOp, TakeOp,
+             GatherOp, ScanOp, ConcatOp, AttentionOp>(op);
+}
+
+struct CheckContractPass
+    : schedule::impl::CheckContractPassBase<CheckContractPass> {
+  void runOnOperation() override {
+    bool good = true;
+    auto check = [&](Operation *op, bool listed, StringRef place) {
+      if (listed)
+        return;
+      op->emitError() << "'" << op->getName() << "' may not stand in " << place;
+      good = false;
+    };
+    for (Operation &op : getOperation().getOps()) {
+      if (auto function = dyn_cast<func::FuncOp>(op)) {
+        for (Operation &inner : function.getOps()) {
+          check(&inner, mayStandInFunction(&inner),
+                "a function of Schedule IR");
+          if (auto fuse = dyn_cast<schedule::FuseOp>(inner))
+            for (Operation &payload : fuse.getOps())
+              check(&payload, mayStandInFuse(&payload), "a sched.fuse");
+        }
+        continue;
+      }
+      if (auto kernel = dyn_cast<schedule::KernelOp>(op)) {
+        for (Operation &inner : kernel.getOps())
+          check(&inner,
+                isa<schedule::TileOp, schedule::PlaceOp, schedule::PipelineOp,
+                    schedule::AutotuneOp, graph::KernelOp>(inner),
+                "a sched.kernel");
+        continue;
+      }
+      check(&op, false, "a module of Schedule IR");
+    }
+    if (!good)
+      signalPassFailure();
+  }
+};
+
+} // namespace
