@@ -167,6 +167,7 @@ def main():
             print(f"{name:6} max {result['max_ulp']:7.4f} ULP at {result['at']}"
                   f"{' ' + result['at_y'] if name == 'powf' else ''}  "
                   f"{result['inputs']:>10} inputs  {result['seconds']:6.1f} s  "
+                  f"{result['ns_per_element']:6.3f} ns/element  "
                   f"{'ok' if reason is None else 'FAILED: ' + reason}",
                   flush=True)
     if args.json:
