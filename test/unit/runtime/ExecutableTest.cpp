@@ -169,6 +169,11 @@ TEST(Executable, LeavingALoopInTheMiddleFreesItsTemporaries) {
                     y, 5),
             "");
   EXPECT_EQ(y, std::vector<int32_t>(3, 10));
+  // An outer loop comes back: what the first visit held must be gone.
+  EXPECT_EQ(runInts("let $i = 0\nloop\nwhile $i < $n\nset $i = $i + 1\n"
+                    "loop\nalloc %t i32 [$N]\nwhile 0\nend\nend\n",
+                    y, 5),
+            "");
   tsr_get_memory_stats(&after);
   EXPECT_EQ(before.bytes_in_use, after.bytes_in_use);
 }

@@ -119,6 +119,18 @@ TEST(Expression, PrecedenceAndAssociation) {
   EXPECT_EQ(evaluate("7 and 0 and 7"), 0);
 }
 
+TEST(Expression, LongChainsNeedNoDeepStack) {
+  std::string conjunction = "$a", disjunction = "$b", sum = "$a";
+  for (int i = 0; i < 2000; ++i) {
+    conjunction += " and $a";
+    disjunction += " or $b";
+    sum += " + $a";
+  }
+  EXPECT_EQ(evaluate(conjunction, 1, 0), 1);
+  EXPECT_EQ(evaluate(disjunction, 1, 0), 0);
+  EXPECT_EQ(evaluate(sum, 3, 0), 6003);
+}
+
 TEST(Expression, MinMaxSelect) {
   EXPECT_EQ(evaluate("min($a, $b, 5)", 9, 7), 5);
   EXPECT_EQ(evaluate("max($a, $b, 5, 8)", 9, 7), 9);

@@ -26,6 +26,7 @@ struct Counter {
   static void body(void *self, int64_t begin, int64_t end) {
     auto &counter = *static_cast<Counter *>(self);
     EXPECT_LT(begin, end);
+    EXPECT_LE(end, static_cast<int64_t>(counter.visits.size()));
     for (int64_t i = begin; i < end; ++i)
       ++counter.visits[static_cast<size_t>(i)];
     if (counter.sleepMicroseconds)
@@ -161,6 +162,26 @@ TEST_F(Parallel, TheApplicationsOwnThreads) {
   Counter counter(10);
   tsr_parallel_for(10, Counter::body, &counter);
   EXPECT_TRUE(counter.eachOnce());
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Parallel, NestedCallsDontAskTheApplicationAgain) {
+  static std::atomic<int> calls;
+  calls = 0;
+  tsr_set_parallel_for(
+      [](void *, int64_t n, int32_t, tsr_range_fn body, void *data) {
+        ++calls;
+        body(data, 0, n);
+      },
+      nullptr);
+  tsr_parallel_for(
+      10,
+      [](void *, int64_t, int64_t) {
+        Counter inner(10);
+        tsr_parallel_for(10, Counter::body, &inner);
+        EXPECT_TRUE(inner.eachOnce());
+      },
+      nullptr);
   EXPECT_EQ(calls, 1);
 }
 
