@@ -125,10 +125,22 @@ std::unique_ptr<Program> decodeKernel(LinkedModule &module,
     for (const ptx::Operand &e : o.elements)
       self(self, e);
   };
-  for (size_t i = 0; i < order.size(); ++i)
-    for (const ptx::Instruction &inst : order[i]->body)
-      for (const ptx::Operand &o : inst.operands)
+  bool indirect = false;
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const ptx::Instruction &inst : order[i]->body) {
+      for (const ptx::Operand &o : inst.operands) {
         visit(visit, o);
+        indirect |= inst.base == "call" && o.kind == ptx::Operand::Reg;
+      }
+    }
+    // Any function whose address is stored somewhere may be called.
+    if (indirect && i + 1 == order.size())
+      for (const ptx::Function *f : module.functionTable)
+        if (!number.count(f)) {
+          number[f] = order.size();
+          order.push_back(f);
+        }
+  }
   uint32_t align = program->dynamicAlign;
   for (const ptx::Variable *v : dynamic)
     shared.offsets[v] = (program->staticShared + align - 1) / align * align;
@@ -143,6 +155,10 @@ std::unique_ptr<Program> decodeKernel(LinkedModule &module,
   }
   layout = nullptr;
   numbers = nullptr;
+  for (const ptx::Function *f : module.functionTable) {
+    auto it = number.find(f);
+    program->functionCodes.push_back(it == number.end() ? ~0u : it->second);
+  }
   return program;
 }
 
@@ -323,7 +339,10 @@ unsigned Decoder::calleeNumber(const ptx::Function *f) {
 /// The address of a variable or function as a value.
 Ref Decoder::symbol(const Operand &o, unsigned bits) {
   if (o.function)
-    return constant(functionWindow + 16ull * calleeNumber(o.function), 64);
+    {
+    calleeNumber(o.function);
+    return constant(module.addressOf(module.define(o.function)), 64);
+  }
   const ptx::Variable *v = o.variable;
   if (!v)
     fail(o, "unknown symbol '" + o.name + "'");
@@ -351,11 +370,29 @@ Ref Decoder::symbol(const Operand &o, unsigned bits) {
     code.frameValues.push_back(
         {FrameValue::LocalAddress, 0, localOffset(v), it->second});
   }
-  if (bits != 64)
-    fail(o, "address of a local variable needs a 64-bit register");
-  if (o.offset)
-    fail(o, "address of a local variable with an offset is not supported");
-  return it->second;
+  if (bits == 64 && !o.offset)
+    return it->second;
+  Inst offset; // offsets and 32-bit registers: computed where it is used
+  offset.ops[0] = scratch(bits);
+  offset.ops[1] = it->second;
+  offset.imm = o.offset;
+  if (bits == 64)
+    offset.fn = [](Warp &w, const Inst &i, uint32_t) {
+      auto *d = w.reg<uint64_t>(i.ops[0]);
+      const auto *a = w.reg<uint64_t>(i.ops[1]);
+      forLanes(~0u, [&](unsigned l) { d[l] = a[l] + uint64_t(i.imm); });
+    };
+  else
+    offset.fn = [](Warp &w, const Inst &i, uint32_t) {
+      auto *d = w.reg<uint32_t>(i.ops[0]);
+      const auto *a = w.reg<uint64_t>(i.ops[1]);
+      forLanes(~0u, [&](unsigned l) {
+        d[l] = uint32_t(a[l] + uint64_t(i.imm));
+      });
+    };
+  Ref result = offset.ops[0];
+  before(std::move(offset));
+  return result;
 }
 
 Ref Decoder::dst(const Operand &o, unsigned bits) {

@@ -94,7 +94,7 @@ void Launch::work(unsigned number) {
     wanted = (blockCount + 1);
   else if (options.adversarial)
     wanted = 4;
-  Block *current = nullptr;
+  std::unique_ptr<Block> current; // outlives a fault, which names it
   try {
     while (!stop) {
       while (active.size() < wanted) {
@@ -105,16 +105,15 @@ void Launch::work(unsigned number) {
       }
       if (active.empty())
         break;
-      std::unique_ptr<Block> block = std::move(active.front());
+      current = std::move(active.front());
       active.pop_front();
-      current = block.get();
-      if (block->run(quantum) == Block::State::Running) {
-        active.push_back(std::move(block));
+      if (current->run(quantum) == Block::State::Running) {
+        active.push_back(std::move(current));
         ++wanted; // somebody waits: more blocks may be needed
       } else if (wanted > 1 && !options.cooperative && !options.adversarial) {
         --wanted;
       }
-      current = nullptr;
+      current.reset();
     }
   } catch (const Fault &fault) {
     if (fault.kind != Fault::Stopped) {

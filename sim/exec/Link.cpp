@@ -4,6 +4,7 @@
 
 #include "sim/exec/Decode.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::sim {
@@ -41,11 +42,8 @@ std::unique_ptr<LinkedModule> LinkedModule::load(std::vector<std::string> texts,
         uint64_t value = 0;
         if (const ptx::Variable *target = linked->findVariable(r.symbol))
           value = linked->addressOf(target);
-        else if (linked->findFunction(r.symbol))
-          throw ptx::Error(v.line, 1,
-                           "variable '" + v.name +
-                               "' holds the address of function '" +
-                               r.symbol + "', which is not supported");
+        else if (const ptx::Function *f = linked->findFunction(r.symbol))
+          value = linked->addressOf(f);
         else
           throw ptx::Error(v.line, 1, "unknown symbol '" + r.symbol + "'");
         value += r.addend;
@@ -103,6 +101,14 @@ const ptx::Variable *LinkedModule::define(const ptx::Variable *v) const {
 uint64_t LinkedModule::addressOf(const ptx::Variable *v) const {
   auto it = addresses.find(define(v));
   return it == addresses.end() ? 0 : it->second;
+}
+
+uint64_t LinkedModule::addressOf(const ptx::Function *f) {
+  size_t at = std::find(functionTable.begin(), functionTable.end(), f) -
+              functionTable.begin();
+  if (at == functionTable.size())
+    functionTable.push_back(f);
+  return functionWindow + 16 * (at + 1);
 }
 
 const std::map<unsigned, std::string> &

@@ -28,6 +28,9 @@ struct LinkedModule {
   const ptx::Variable *findVariable(std::string_view name) const;
   const ptx::Variable *define(const ptx::Variable *v) const;
   uint64_t addressOf(const ptx::Variable *v) const;
+  /// Functions whose address was taken; their place in the function window.
+  std::vector<const ptx::Function *> functionTable;
+  uint64_t addressOf(const ptx::Function *f);
   const std::map<unsigned, std::string> &
   filesOf(const ptx::Function *f) const;
   /// The decoded kernel; throws ptx::Error. Kept for the next launch.

@@ -541,8 +541,13 @@ void decodeMma(Decoder &d, Inst &inst) {
       d.fail("needs scale operands");
     p.scaleType = types[4];
     p.scaleCount = d.has("scale_vec::4X") ? 4 : d.has("scale_vec::2X") ? 2 : 1;
-    p.scaleA = d.src(d.operand(4), Type::B32);
-    p.scaleB = d.src(d.operand(6), Type::B32);
+    auto one = [&](const Operand &o) -> const Operand & {
+      return o.kind == Operand::Vector && o.elements.size() == 1
+                 ? o.elements[0]
+                 : o;
+    };
+    p.scaleA = d.src(one(d.operand(4)), Type::B32);
+    p.scaleB = d.src(one(d.operand(6)), Type::B32);
     for (int k : {5, 7}) {
       const Operand &o = d.operand(k);
       if (o.kind != Operand::Vector || o.elements.size() != 2)

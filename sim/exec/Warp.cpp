@@ -621,9 +621,11 @@ void Warp::doCall(unsigned i, const Inst &in, uint32_t mask) {
       for (uint32_t m = left; m; m &= m - 1)
         if (p[std::countr_zero(m)] == address)
           same |= m & -m;
-      callee = unsigned(address - functionWindow) / 16;
-      if ((address & windowMask) != functionWindow ||
-          callee >= program.codes.size())
+      uint64_t entry = (address - functionWindow) / 16 - 1;
+      callee = entry < program.functionCodes.size()
+                   ? program.functionCodes[entry]
+                   : ~0u;
+      if (callee >= program.codes.size())
         throw Fault{Fault::IllegalInstruction,
                     "indirect call to something that is not a function"};
     }

@@ -1,0 +1,316 @@
+# A Triton driver that runs kernels on the simulator.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Run unmodified Triton kernels on CPU tensors in a process without a GPU:
+
+    import tessera.sim.triton
+    tessera.sim.triton.activate("sm_80")
+    kernel[grid](x, y, n, BLOCK=1024)      # x, y: CPU torch tensors
+
+Triton compiles as always, down to PTX; the PTX takes the place of the cubin.
+Errors found while a kernel runs are raised as SimulationError.
+"""
+
+import gc
+import itertools
+import struct
+
+import triton
+from triton import knobs
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import (DriverBase, decompose_descriptor,
+                                    expand_signature)
+from triton.runtime import _allocation
+
+from .device import Device, SimError, parse_arch
+
+# Shared memory a block may ask for, in bytes.
+SHARED_MEMORY = {75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376,
+                 90: 232448, 100: 232448, 103: 232448, 110: 232448,
+                 120: 101376, 121: 101376}
+_FORMATS = {"i1": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q",
+            "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+            "fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
+
+
+class SimulationError(RuntimeError):
+    """A kernel did something it must not; `report` has the details."""
+
+    def __init__(self, name, report):
+        self.report = report
+        super().__init__(f"kernel {name}: " + report.text())
+
+
+class _Utils:
+    """What Triton's CompiledKernel asks of `driver.active.utils`."""
+
+    def __init__(self, driver):
+        self.driver = driver
+        self.functions = {}
+        self.numbers = itertools.count(1)
+
+    def get_device_properties(self, device):
+        return {"max_shared_mem": SHARED_MEMORY.get(self.driver.arch, 101376),
+                "max_num_regs": 65536, "multiprocessor_count": 4,
+                "warpSize": 32, "sm_clock_rate": 1, "mem_clock_rate": 1,
+                "mem_bus_width": 1}
+
+    def load_binary(self, name, image, shared, device):
+        number = next(self.numbers)
+        ptx = image.decode() if isinstance(image, bytes) else image
+        module = self.driver.device.load(ptx)
+        self.functions[number] = (name, module, ptx)
+        return number, number, 0, 0, 1024
+
+    def unload_module(self, number):
+        self.functions.pop(number, None)
+
+    def fill_tma_descriptor_tiled(self, *arguments):
+        raise SimError("tensor descriptors made by the host need TMA, which "
+                       "belongs to the second half (Hopper)")
+
+
+def _flatten(types, values):
+    for kind, value in zip(types, values):
+        if isinstance(kind, tuple):
+            yield from _flatten(kind, value)
+        elif kind != "constexpr":
+            yield kind, value
+
+
+def _bfloat16(value):
+    """The two bytes of a float rounded to nearest even."""
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    if value != value:
+        return struct.pack("<H", 0x7FFF)
+    return struct.pack("<H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+
+
+class _Launcher:
+    def __init__(self, source, metadata):
+        self.metadata = metadata
+        self.descriptors = getattr(metadata, "tensordesc_meta", None)
+        self.signature = list(source.signature.values())
+        self.types = expand_signature(self.signature, self.descriptors,
+                                      "nvTmaDesc")
+
+    def _values(self, args):
+        descriptors = iter(self.descriptors or itertools.repeat(None))
+        flat = []
+        for kind, value in zip(self.signature, args):
+            if isinstance(kind, str) and kind.startswith("tensordesc"):
+                if next(descriptors) is not None:
+                    raise SimError("tensor descriptors made by the host need "
+                                   "TMA, which belongs to the second half")
+                flat += decompose_descriptor(value)
+            else:
+                flat.append(value)
+        return list(_flatten(self.types, flat))
+
+    def __call__(self, grid_x, grid_y, grid_z, stream, function, packed,
+                 launch_metadata, enter, leave, *args):
+        driver = triton.runtime.driver.active
+        if enter is not None:
+            enter(launch_metadata)
+        warps, ctas, shared = packed[:3]
+        md = self.metadata
+        blocks = grid_x * grid_y * grid_z * ctas
+
+        def scratch(size, align, allocator):
+            if not size:
+                return None
+            return allocator.get()(blocks * size, align, stream)
+
+        values = self._values(args)
+        values.append(("*i8", scratch(md.global_scratch_size,
+                                      md.global_scratch_align,
+                                      _allocation._allocator)))
+        values.append(("*i8", scratch(md.profile_scratch_size,
+                                      md.profile_scratch_align,
+                                      _allocation._profile_allocator)))
+        if blocks:
+            driver.run(function, (grid_x * ctas, grid_y, grid_z),
+                       (ctas, 1, 1), 32 * warps, shared, values,
+                       bool(getattr(md, "launch_cooperative_grid", False)))
+        if leave is not None:
+            leave(launch_metadata)
+
+
+class _Event:
+    """Enough of torch.cuda.Event for triton.testing.do_bench."""
+
+    def __init__(self, enable_timing=True):
+        self.time = 0.0
+
+    def record(self, stream=None):
+        import time
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, other):
+        return (other.time - self.time) * 1000
+
+
+class _DeviceInterface:
+    Event = _Event
+
+    @staticmethod
+    def synchronize(device=None):
+        pass
+
+    @staticmethod
+    def current_device():
+        return 0
+
+    @staticmethod
+    def set_device(device):
+        pass
+
+
+class SimDriver(DriverBase):
+    """A `triton.runtime.driver` on top of one simulated device."""
+
+    def __init__(self, arch="sm_80", check=False, count=False,
+                 adversarial=False, seed=0, tensor="hw", threads=0):
+        self.arch = parse_arch(arch)
+        self.options = dict(check=check, count=count, adversarial=adversarial,
+                            seed=seed, tensor=tensor, threads=threads)
+        self.device = Device()
+        self.device.set_resolver(self._resolve)
+        self.utils = _Utils(self)
+        self.launcher_cls = _Launcher
+        self.reports = []
+        self.last_report = None
+
+    # What Triton asks.
+    @staticmethod
+    def is_active():
+        return True
+
+    def map_python_to_cpp_type(self, kind):
+        return kind
+
+    def get_current_target(self):
+        return GPUTarget("cuda", self.arch, 32)
+
+    def get_active_torch_device(self):
+        import torch
+        return torch.device("cpu")
+
+    def get_benchmarker(self):
+        def benchmark(function, quantiles=None, **_):
+            import time
+            start = time.perf_counter()
+            function()
+            spent = (time.perf_counter() - start) * 1000
+            return [spent] * len(quantiles) if quantiles else spent
+        return benchmark
+
+    def get_current_device(self):
+        return 0
+
+    def set_current_device(self, device):
+        pass
+
+    def get_current_stream(self, device):
+        return 0
+
+    def get_device_capability(self, device=0):
+        return divmod(self.arch, 10)
+
+    def get_device_interface(self):
+        return _DeviceInterface
+
+    def get_empty_cache_for_benchmark(self):
+        import torch
+        return torch.empty(1, dtype=torch.int32)
+
+    def clear_cache(self, cache):
+        pass
+
+    # What the simulator does.
+    def _expose(self, tensor, name):
+        storage = tensor.untyped_storage()
+        if storage.nbytes():
+            self.device.expose(storage.data_ptr(), storage.nbytes(), name)
+        return storage.data_ptr()
+
+    def _resolve(self, address):
+        """Addresses that reach a kernel through memory: look for a tensor."""
+        import torch
+        for thing in gc.get_objects():
+            try:
+                if not isinstance(thing, torch.Tensor) or thing.device.type != "cpu":
+                    continue
+                storage = thing.untyped_storage()
+            except Exception:
+                continue
+            if 0 <= address - storage.data_ptr() < storage.nbytes():
+                self._expose(thing, "tensor")
+                self._temporary.append(storage.data_ptr())
+                return True
+        return False
+
+    def run(self, function, grid, cluster, threads, shared, values,
+            cooperative):
+        name, module, ptx = self.utils.functions[function]
+        layout = module.parameters(name)
+        if len(layout) != len(values):
+            raise SimError(f"kernel {name} takes {len(layout)} parameters, "
+                           f"Triton passes {len(values)}")
+        buffer = bytearray(max([o + s for o, s in layout], default=0))
+        self._temporary = []
+        for index, ((kind, value), (offset, size)) in enumerate(
+                zip(values, layout)):
+            if kind[0] == "*":
+                if value is None:
+                    pointer = 0
+                elif isinstance(value, int):
+                    pointer = value
+                else:
+                    pointer = value.data_ptr()
+                    if hasattr(value, "untyped_storage"):
+                        self._temporary.append(
+                            self._expose(value, f"argument {index}"))
+                raw = struct.pack("<Q", pointer)
+            elif kind == "bf16":
+                raw = _bfloat16(value)
+            else:
+                raw = struct.pack("<" + _FORMATS[kind], value)
+            buffer[offset:offset + len(raw)] = raw
+        try:
+            report = module.launch(name, grid, (threads, 1, 1), bytes(buffer),
+                                   arch=self.arch, shared=shared,
+                                   cluster=cluster, cooperative=cooperative,
+                                   **self.options)
+        finally:
+            # Freed tensors must not stay visible.
+            for base in self._temporary:
+                self.device.unexpose(base)
+        report.kernel, report.ptx = name, ptx
+        self.last_report = report
+        if self.options["count"] or not report.ok:
+            self.reports.append(report)
+        if report.output:
+            print(report.output, end="")
+        if not report.ok:
+            raise SimulationError(name, report)
+
+
+def _ptx_is_the_binary(*arguments):
+    """Triton's stage hook: the last stage hands the PTX text through."""
+    if not arguments:
+        return "tessera-sim", "tessera-sim"
+    _, stages, _, _, _ = arguments
+    stages["cubin"] = lambda source, metadata: source.encode()
+
+
+def activate(arch="sm_80", **options):
+    """Makes the simulator Triton's active driver.
+
+    Options: check (races, uninitialised reads ...), count, adversarial, seed,
+    tensor ("hw" or "ieee"), threads. Returns the driver; its `last_report`
+    is the Report of the newest launch.
+    """
+    knobs.runtime.add_stages_inspection_hook = _ptx_is_the_binary
+    driver = SimDriver(arch, **options)
+    triton.runtime.driver.set_active(driver)
+    return driver
