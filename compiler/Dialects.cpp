@@ -7,8 +7,10 @@
 #include "compiler/Graph/Transforms/Passes.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/Schedule/Transforms/Passes.h"
+#include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/IR/Target.h"
 #include "compiler/Tile/IR/Tile.h"
+#include "compiler/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -37,4 +39,6 @@ void tessera::registerPasses() {
   graph::registerGraphPasses();
   graph::registerGraphPipeline();
   schedule::registerSchedulePipeline();
+  tile::registerTilePasses();
+  target::registerCpuPasses();
 }

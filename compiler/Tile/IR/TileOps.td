@@ -496,4 +496,42 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
+def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">, RecursiveMemoryEffects]> {
+  let summary = "Tile ops done together, element by element (CPU)";
+  let description = [{
+    One loop nest of the CPU: the body's tile ops over the elements that exist
+    in `axes`. Buffers (`tile.local_load`, `tile.local_store`) and views are
+    read and written at the same element, so an op of the body may update a
+    buffer in place. `vector_axis` is the axis that is vectorised (-1: none),
+    `unroll` the independent vectors per turn. A body with a `tile.mma` is a
+    matrix step; its axes are M, N and K. Scalars leave through the terminator.
+
+    Constraints:
+    * (C1) tiles stored at full rank have the nest's axes, in order.
+
+    Example:
+    ```mlir
+    tile.nest [%m, %n] {vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<32>) -> () {
+      %x = tile.local_load %b : !tile.buffer<64x32xf32, "", "scratch"> -> tensor<64x32xf32>
+      %y = math.exp %x : tensor<64x32xf32>
+      tile.local_store %y, %b : tensor<64x32xf32>, !tile.buffer<64x32xf32, "", "scratch">
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_RangeType>:$axes, DefaultValuedAttr<I64Attr, "-1">:$vector_axis,
+                       DefaultValuedAttr<I64Attr, "1">:$unroll);
+  let results = (outs Variadic<Tile_Scalar>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `[` $axes `]` attr-dict `:` functional-type($axes, $results) $body
+  }];
+}
+
+def Tile_NestYieldOp : Tile_Op<"nest_yield", [Pure, Terminator, ReturnLike, ParentOneOf<["NestOp"]>]> {
+  let summary = "The scalars a nest leaves";
+  let arguments = (ins Variadic<Tile_Scalar>:$values);
+  let builders = [OpBuilder<(ins), [{ /* no scalars */ }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
 #endif // TESSERA_TILE_OPS_TD

@@ -1,0 +1,64 @@
+//===- CPU.h - The CPU target: from Tile IR to object code ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Input is a module of `tile.func`s (value level) and `tile.plan`s.
+//
+//   OpPassManager: buildCpuMappedPipeline   -> stage "tile" (mapped)
+//                  buildCpuTargetPipeline   -> stage "target"
+//   emitCpuObject(module at stage "target") -> an ELF object; kernels have the
+//                                              ABI of docs/abi.md section 2
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TARGET_CPU_CPU_H
+#define TESSERA_COMPILER_TARGET_CPU_CPU_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+
+namespace tessera::target {
+
+struct CpuOptions {
+  /// Empty: this machine's. "x86-64-v3" is what `cpu:avx2` means.
+  std::string cpu;
+  /// LLVM's form, "+avx512f,-amx-tile"; empty: what `cpu` has.
+  std::string features;
+  int optLevel = 3;
+  /// Multiply bf16 by AMX if the machine has it.
+  bool allowAmx = true;
+
+  /// Names and features of this machine where none are given.
+  CpuOptions resolved() const;
+  bool has(llvm::StringRef feature) const;
+  int64_t vectorBytes() const; ///< of the resolved features: 64 or 32
+};
+
+/// Options of a target as users write it: "cpu", "cpu:avx2", "cpu:<name>".
+llvm::FailureOr<CpuOptions> parseCpuTarget(llvm::StringRef target);
+
+void buildCpuMappedPipeline(mlir::OpPassManager &manager,
+                            const CpuOptions &options = {});
+void buildCpuTargetPipeline(mlir::OpPassManager &manager,
+                            const CpuOptions &options = {});
+
+/// `module` is at stage "target"; it is not changed.
+llvm::FailureOr<llvm::SmallVector<char>>
+emitCpuObject(mlir::ModuleOp module, const CpuOptions &options = {});
+llvm::FailureOr<std::string> emitLLVMIR(mlir::ModuleOp module,
+                                        const CpuOptions &options = {});
+/// The machine's assembly text.
+llvm::FailureOr<std::string> emitCpuAssembly(mlir::ModuleOp module,
+                                             const CpuOptions &options = {});
+
+/// What translating to LLVM needs in the context's registry. emitCpuObject
+/// adds it by itself; a driver may call it early.
+void registerCpuTranslations(mlir::DialectRegistry &registry);
+/// The passes and pipelines, for command-line tools.
+void registerCpuPasses();
+
+} // namespace tessera::target
+
+#endif // TESSERA_COMPILER_TARGET_CPU_CPU_H

@@ -1,0 +1,120 @@
+//===- CpuLowering.h - Mapped tile program to loops and vectors -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// State and small tools shared by the emitters of one kernel: KernelEmitter
+// (ABI, scalars, control flow), NestEmitter (element-wise nests and
+// reductions), MatrixEmitter (matrix steps and packing).
+//
+// In the target kernel every index is an i64, a view is a pointer with sizes
+// and strides, a range is its start and its end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TARGET_CPU_CPULOWERING_H
+#define TESSERA_COMPILER_TARGET_CPU_CPULOWERING_H
+
+#include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tessera::target {
+
+struct CpuView {
+  mlir::Value base;
+  llvm::SmallVector<mlir::Value> sizes, strides;
+  llvm::SmallVector<int64_t> staticStrides; // kDynamic where unknown
+  mlir::Type element;
+};
+
+struct CpuRange {
+  mlir::Value start, stop, length;
+};
+
+class CpuLowering {
+public:
+  CpuLowering(mlir::OpBuilder &builder, mlir::Location loc, int64_t vectorBytes)
+      : builder(builder), loc(loc), vectorBytes(vectorBytes) {}
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  int64_t vectorBytes;
+  mlir::Value scratch;
+  mlir::Value status; // pointer to the kernel's i32 result, or null
+  llvm::SmallVector<std::string> *messages = nullptr;
+  llvm::DenseMap<mlir::Value, CpuView> views;
+  llvm::DenseMap<mlir::Value, CpuRange> ranges;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers; // buffer -> pointer
+  mlir::IRMapping values;
+
+  // Integers.
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value minimum(mlir::Value a, mlir::Value b);
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b);
+  mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value addConstant(mlir::Value a, int64_t b) {
+    return b ? add(a, constant(b)) : a;
+  }
+
+  // Memory. Offsets are in elements of `element`.
+  mlir::Value pointerTo(mlir::Value base, mlir::Value offset,
+                        mlir::Type element);
+  mlir::Type memoryType(mlir::Type element); // i1 -> i8, index -> i64
+  mlir::Value load(mlir::Value pointer, mlir::Type element, int64_t lanes);
+  void store(mlir::Value value, mlir::Value pointer);
+  mlir::Value maskedLoad(mlir::Value pointer, mlir::Type element, int64_t lanes,
+                         mlir::Value mask);
+  void maskedStore(mlir::Value value, mlir::Value pointer, mlir::Value mask);
+  mlir::Value gather(mlir::Value base, mlir::Value offsets, mlir::Type element,
+                     mlir::Value mask);
+  void scatter(mlir::Value value, mlir::Value base, mlir::Value offsets,
+               mlir::Type element, mlir::Value mask);
+  /// From memory's type to the value's and back.
+  mlir::Value fromMemory(mlir::Value value, mlir::Type element);
+  mlir::Value toMemory(mlir::Value value);
+
+  // Vectors. `lanes` 0 means a scalar.
+  mlir::Type typeOf(mlir::Type element, int64_t lanes);
+  mlir::Value splat(mlir::Value scalar, int64_t lanes);
+  mlir::Value splatConstant(mlir::TypedAttr value, int64_t lanes);
+  mlir::Value step(int64_t lanes); // 0, 1, 2, ... as i64
+  mlir::Value firstLanes(mlir::Value count, int64_t lanes); // mask
+
+  // Arithmetic on scalars or vectors.
+  /// `op`, an element-wise op of tiles or scalars, on operands of `lanes`.
+  mlir::Value elementwise(mlir::Operation *op, mlir::ValueRange operands,
+                          int64_t lanes);
+  mlir::Value truncate(mlir::Value value, mlir::Type element);
+  mlir::Value extend(mlir::Value value, mlir::Type element);
+  mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value neutral(tile::ReduceKind kind, mlir::Type element, int64_t lanes);
+  /// All lanes combined, halves first: the same order always.
+  mlir::Value horizontal(tile::ReduceKind kind, mlir::Value vector);
+  mlir::Value random(mlir::Value seed, mlir::Value index, int64_t lanes);
+
+  // Emitters.
+  void emitNest(tile::NestOp nest);
+  void emitMatrixStep(tile::NestOp nest);
+  void emitAmxStep(tile::NestOp nest);
+  bool emitPacking(tile::NestOp nest);
+  void atomic(tile::ReduceKind kind, mlir::Value value, mlir::Value pointer);
+  void emitAssert(mlir::Value condition, mlir::StringRef message);
+};
+
+/// i1 and index as they are computed with: index is i64.
+inline mlir::Type computeType(mlir::Type type) {
+  return type.isIndex() ? mlir::IntegerType::get(type.getContext(), 64) : type;
+}
+
+} // namespace tessera::target
+
+#endif // TESSERA_COMPILER_TARGET_CPU_CPULOWERING_H

@@ -1,0 +1,268 @@
+//===- EmitObject.cpp - Target IR to LLVM IR and object code --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/CPU/CPU.h"
+#include "compiler/Target/CPU/Passes.h"
+#include "compiler/Target/Math/ExpandMath.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/OptimizationLevel.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+//===----------------------------------------------------------------------===//
+// The machine
+//===----------------------------------------------------------------------===//
+
+static const llvm::Target *nativeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  std::string error;
+  return llvm::TargetRegistry::lookupTarget(
+      llvm::Triple(llvm::sys::getProcessTriple()), error);
+}
+
+CpuOptions CpuOptions::resolved() const {
+  CpuOptions result = *this;
+  if (result.cpu.empty())
+    result.cpu = llvm::sys::getHostCPUName().str();
+  if (!result.features.empty())
+    return result;
+  bool isHost = cpu.empty();
+  if (isHost) {
+    llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+    std::vector<std::string> names;
+    for (auto &feature : host)
+      names.push_back((feature.second ? "+" : "-") + feature.first().str());
+    llvm::sort(names);
+    result.features = llvm::join(names, ",");
+  }
+  return result;
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+createMachine(const CpuOptions &options) {
+  const llvm::Target *target = nativeTarget();
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions flags;
+  flags.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  // x86_amx values crash the fast instruction selector; 1 is the least.
+  auto level = options.optLevel >= 3   ? llvm::CodeGenOptLevel::Aggressive
+               : options.optLevel == 2 ? llvm::CodeGenOptLevel::Default
+                                       : llvm::CodeGenOptLevel::Less;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      llvm::Triple(llvm::sys::getProcessTriple()), options.cpu,
+      options.features, flags, llvm::Reloc::PIC_, std::nullopt, level));
+}
+
+bool CpuOptions::has(llvm::StringRef feature) const {
+  std::string wanted = ("+" + feature).str(), refused = ("-" + feature).str();
+  SmallVector<StringRef> words;
+  StringRef(features).split(words, ',');
+  if (llvm::is_contained(words, refused))
+    return false;
+  if (llvm::is_contained(words, wanted))
+    return true;
+  // What the named processor implies.
+  if (StringRef(cpu).starts_with("x86-64"))
+    return cpu == "x86-64-v4" && feature.starts_with("avx512");
+  if (!features.empty())
+    return false;
+  return feature.starts_with("avx512")
+             ? llvm::is_contained({"skylake-avx512", "cascadelake",
+                                   "icelake-server", "sapphirerapids",
+                                   "emeraldrapids", "graniterapids", "znver4",
+                                   "znver5"},
+                                  cpu)
+         : feature.starts_with("amx")
+             ? llvm::is_contained(
+                   {"sapphirerapids", "emeraldrapids", "graniterapids"}, cpu)
+             : false;
+}
+
+int64_t CpuOptions::vectorBytes() const { return has("avx512f") ? 64 : 32; }
+
+llvm::FailureOr<CpuOptions> tessera::target::parseCpuTarget(StringRef target) {
+  CpuOptions options;
+  if (target == "cpu")
+    return options;
+  if (!target.consume_front("cpu:"))
+    return failure();
+  if (target == "avx2")
+    options.cpu = "x86-64-v3";
+  else if (target == "avx512")
+    options.cpu = "x86-64-v4";
+  else
+    options.cpu = target.str();
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
+// To LLVM
+//===----------------------------------------------------------------------===//
+
+void tessera::target::registerCpuTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
+}
+
+static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
+                                            const CpuOptions &options,
+                                            llvm::LLVMContext &context,
+                                            llvm::TargetMachine &machine) {
+  MLIRContext *mlir = given.getContext();
+  DialectRegistry registry;
+  registerCpuTranslations(registry);
+  mlir->appendDialectRegistry(registry);
+  OwningOpRef<ModuleOp> module = given.clone();
+  PassManager manager(mlir, ModuleOp::getOperationName());
+  manager.enableVerifier(false);
+  manager.addPass(createKernelToLLVMPass());
+  manager.addPass(createExpandMathPass({/*branchOnLargeArguments=*/true}));
+  manager.addPass(arith::createArithExpandOpsPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertToLLVMPass());
+  // f64 functions without an LLVM intrinsic.
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(manager.run(*module)))
+    return nullptr;
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(*module, context, "tessera");
+  if (!result)
+    return nullptr;
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : *result) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", options.cpu);
+    if (!options.features.empty())
+      function.addFnAttr("target-features", options.features);
+    // zmm registers are the point of the vector width chosen.
+    if (options.vectorBytes() == 64)
+      function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    for (llvm::Argument &argument : function.args())
+      if (argument.getType()->isPointerTy())
+        argument.addAttr(llvm::Attribute::NoAlias);
+  }
+  return result;
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
+                     int level) {
+  llvm::PipelineTuningOptions tuning;
+  // Loops are vectorised and unrolled by us.
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::OptimizationLevel how = level >= 3   ? llvm::OptimizationLevel::O3
+                                : level == 2 ? llvm::OptimizationLevel::O2
+                                             : llvm::OptimizationLevel::O1;
+  builder.buildPerModuleDefaultPipeline(how).run(module, modules);
+}
+
+static FailureOr<SmallVector<char>>
+emit(ModuleOp module, const CpuOptions &given, llvm::CodeGenFileType kind) {
+  CpuOptions options = given.resolved();
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
+  if (!machine) {
+    module.emitError() << "LLVM has no target for this machine";
+    return failure();
+  }
+  llvm::LLVMContext context;
+  auto lowered = toLLVM(module, options, context, *machine);
+  if (!lowered)
+    return failure();
+  optimise(*lowered, *machine, options.optLevel);
+  SmallVector<char> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, kind)) {
+    module.emitError() << "LLVM cannot emit code for " << options.cpu;
+    return failure();
+  }
+  passes.run(*lowered);
+  return bytes;
+}
+
+FailureOr<SmallVector<char>>
+tessera::target::emitCpuObject(ModuleOp module, const CpuOptions &options) {
+  return emit(module, options, llvm::CodeGenFileType::ObjectFile);
+}
+
+FailureOr<std::string>
+tessera::target::emitCpuAssembly(ModuleOp module, const CpuOptions &options) {
+  auto text = emit(module, options, llvm::CodeGenFileType::AssemblyFile);
+  if (failed(text))
+    return failure();
+  return std::string(text->begin(), text->end());
+}
+
+FailureOr<std::string> tessera::target::emitLLVMIR(ModuleOp module,
+                                                   const CpuOptions &given) {
+  CpuOptions options = given.resolved();
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
+  if (!machine) {
+    module.emitError() << "LLVM has no target for this machine";
+    return failure();
+  }
+  llvm::LLVMContext context;
+  auto lowered = toLLVM(module, options, context, *machine);
+  if (!lowered)
+    return failure();
+  optimise(*lowered, *machine, options.optLevel);
+  std::string text;
+  llvm::raw_string_ostream(text) << *lowered;
+  return text;
+}

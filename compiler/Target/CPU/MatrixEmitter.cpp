@@ -1,0 +1,198 @@
+//===- MatrixEmitter.cpp - Matrix steps by fused multiply-add -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// C[M, N] += A[M, K] * B[K, N] with C in scratch, B in panels of `columns`:
+//
+//   for each panel j:                      B panel: [K][columns], in L1
+//     for i in 0 .. M step rows:
+//       rows x columns of C in registers
+//       for k: load a row of the panel; for each of the rows: broadcast
+//              A[i + r, k], multiply, add
+//
+// Nothing is masked: C is padded to whole register tiles, rows past M read the
+// last row of A, and what they compute does not exist.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Target/CPU/NestEmitter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+namespace {
+/// A matrix in memory: element (i, j) at base + i * row + j * column.
+struct Matrix {
+  Value base, row, column;
+};
+
+class MatrixStep {
+public:
+  MatrixStep(CpuLowering &lower, tile::NestOp nest);
+  void run();
+
+private:
+  Matrix readLhs(Value tile);
+  void tileLoop(Value i, Value j);
+  void steps(SmallVectorImpl<Value> &sums, ArrayRef<Value> rowPointers,
+             Value panel, Value k, int64_t count);
+  Value multiplyAdd(Value a, Value b, Value c);
+
+  CpuLowering &lower;
+  OpBuilder &builder;
+  tile::MmaOp mma;
+  Value m, n, k; // lengths
+  Matrix lhs;
+  Value panels, result; // pointers
+  Type element;
+  int64_t rows, columns, lanes, vectors, panelDepth, resultStride;
+  bool fromZero;
+};
+} // namespace
+
+MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
+    : lower(lower), builder(lower.builder) {
+  for (Operation &op : nest.getBody().front())
+    if (auto found = dyn_cast<tile::MmaOp>(op))
+      mma = found;
+  m = lower.ranges[nest.getAxes()[0]].length;
+  n = lower.ranges[nest.getAxes()[1]].length;
+  k = lower.ranges[nest.getAxes()[2]].length;
+  element = getElementTypeOrSelf(mma.getAcc().getType());
+  auto micro = nest->getAttrOfType<DenseI64ArrayAttr>("micro_tile");
+  rows = micro[0];
+  columns = micro[1];
+  lanes = lower.vectorBytes / tile::scratchBytesOf(element);
+  vectors = columns / lanes;
+  lhs = readLhs(mma.getLhs());
+  auto rhs = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
+  panels = lower.buffers[rhs.getBuffer()];
+  panelDepth = rhs.getBuffer().getType().getShape()[0];
+  auto store = cast<tile::LocalStoreOp>(*mma.getResult().user_begin());
+  result = lower.buffers[store.getBuffer()];
+  resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
+  fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
+}
+
+Matrix MatrixStep::readLhs(Value tile) {
+  if (auto transpose = tile.getDefiningOp<tile::TransposeOp>()) {
+    Matrix matrix = readLhs(transpose.getInput());
+    if (transpose.getPermutation()[0] == 1)
+      std::swap(matrix.row, matrix.column);
+    return matrix;
+  }
+  if (auto load = tile.getDefiningOp<tile::LocalLoadOp>()) {
+    tile::CpuBuffer layout(load.getBuffer().getType());
+    return {lower.buffers[load.getBuffer()], lower.constant(layout.stride(0)),
+            lower.constant(1)};
+  }
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  const CpuView &view = lower.views[load.getView()];
+  Value offset = lower.constant(0);
+  Value strides[2];
+  auto spans = spansOf(load.getIndices(), load.getIndexAxes());
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    Value at;
+    if (isa<tile::RangeType>(index.getType())) {
+      at = lower.ranges[index].start;
+      strides[spans[axis][0]] = view.strides[axis];
+    } else {
+      at = lower.values.lookup(index);
+    }
+    offset = lower.add(offset, lower.mul(at, view.strides[axis]));
+  }
+  return {lower.pointerTo(view.base, offset, element), strides[0], strides[1]};
+}
+
+Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
+  if (isa<FloatType>(element))
+    return vector::FMAOp::create(builder, lower.loc, a, b, c);
+  return arith::AddIOp::create(builder, lower.loc, c,
+                               arith::MulIOp::create(builder, lower.loc, a, b));
+}
+
+void MatrixStep::steps(SmallVectorImpl<Value> &sums,
+                       ArrayRef<Value> rowPointers, Value panel, Value at,
+                       int64_t count) {
+  Value line =
+      lower.pointerTo(panel, lower.mul(at, lower.constant(columns)), element);
+  for (int64_t step = 0; step < count; ++step) {
+    SmallVector<Value> b;
+    for (int64_t v = 0; v < vectors; ++v)
+      b.push_back(lower.load(
+          lower.pointerTo(line, lower.constant(step * columns + v * lanes),
+                          element),
+          element, lanes));
+    Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
+    for (int64_t r = 0; r < rows; ++r) {
+      Value a = lower.splat(
+          lower.load(lower.pointerTo(rowPointers[r], offset, element), element,
+                     0),
+          lanes);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[r * vectors + v];
+        sum = multiplyAdd(a, b[v], sum);
+      }
+    }
+  }
+}
+
+void MatrixStep::tileLoop(Value i, Value j) {
+  Value panel = lower.pointerTo(
+      panels, lower.mul(j, lower.constant(panelDepth)), element);
+  Value last = lower.sub(m, lower.constant(1));
+  SmallVector<Value> rowPointers, targets, sums;
+  for (int64_t r = 0; r < rows; ++r) {
+    Value row = lower.addConstant(i, r);
+    rowPointers.push_back(lower.pointerTo(
+        lhs.base, lower.mul(lower.minimum(row, last), lhs.row), element));
+    targets.push_back(lower.pointerTo(
+        result, lower.add(lower.mul(row, lower.constant(resultStride)), j),
+        element));
+  }
+  auto target = [&](int64_t r, int64_t v) {
+    return lower.pointerTo(targets[r], lower.constant(v * lanes), element);
+  };
+  Value zero = lower.splatConstant(builder.getZeroAttr(element), lanes);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      sums.push_back(fromZero ? zero
+                              : lower.load(target(r, v), element, lanes));
+  int64_t unroll = 2;
+  Value rest =
+      arith::RemUIOp::create(builder, lower.loc, k, lower.constant(unroll));
+  Value whole = lower.sub(k, rest);
+  auto loop = [&](Value from, Value to, int64_t count) {
+    auto made = scf::ForOp::create(
+        builder, lower.loc, from, to, lower.constant(count), sums,
+        [](OpBuilder &, Location, Value, ValueRange) {});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(made.getBody());
+    SmallVector<Value> inner(made.getRegionIterArgs());
+    steps(inner, rowPointers, panel, made.getInductionVar(), count);
+    scf::YieldOp::create(builder, lower.loc, inner);
+    sums.assign(made.getResults().begin(), made.getResults().end());
+  };
+  loop(lower.constant(0), whole, unroll);
+  loop(whole, k, 1);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      lower.store(sums[r * vectors + v], target(r, v));
+}
+
+void MatrixStep::run() {
+  auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
+                                  lower.constant(columns));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(outer.getBody()->getTerminator());
+  auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
+                                  lower.constant(rows));
+  builder.setInsertionPoint(inner.getBody()->getTerminator());
+  tileLoop(inner.getInductionVar(), outer.getInductionVar());
+}
+
+void CpuLowering::emitMatrixStep(tile::NestOp nest) {
+  MatrixStep(*this, nest).run();
+}
+
+bool CpuLowering::emitPacking(tile::NestOp nest) { return false; }

@@ -1,0 +1,122 @@
+//===- NestEmitter.h - Loops and vectors of one nest ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A nest becomes loops over its axes, the vectorised one innermost:
+//
+//   for m in 0 .. extent(m):
+//     for n in 0 .. extent(n) step lanes * unroll:   whole vectors
+//     for n in rest .. extent(n) step lanes:         masked
+//
+// unless something is reduced along another axis: then that loop is innermost
+// and the sums stay in registers. Every tile of the body is computed at the
+// depth of the innermost axis it depends on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TARGET_CPU_NESTEMITTER_H
+#define TESSERA_COMPILER_TARGET_CPU_NESTEMITTER_H
+
+#include "compiler/Target/CPU/CpuLowering.h"
+
+#include <map>
+
+namespace tessera::target {
+
+class NestEmitter {
+public:
+  NestEmitter(CpuLowering &lower, tile::NestOp nest);
+  void run();
+
+private:
+  /// Where along one axis of a tile: at the nest's axis, or anywhere.
+  struct Position {
+    int64_t axis = -1;
+    mlir::Value value;
+    bool operator<(const Position &other) const {
+      return std::pair(axis, value.getAsOpaquePointer()) <
+             std::pair(other.axis, other.value.getAsOpaquePointer());
+    }
+  };
+  using Positions = llvm::SmallVector<Position, 4>;
+  struct Key {
+    void *tile;
+    int64_t copy;
+    std::vector<Position> at;
+    bool operator<(const Key &other) const {
+      return std::tie(tile, copy, at) <
+             std::tie(other.tile, other.copy, other.at);
+    }
+  };
+  /// One running value per reduction, scan, argmax (two) and copy.
+  struct Carry {
+    mlir::Operation *op;
+    llvm::SmallVector<mlir::Value> values; // [copy], argmax: then indices
+  };
+
+  void emitLoops(size_t depth);
+  void emitVectorLoops(size_t depth);
+  void emitLoop(size_t depth, mlir::Value from, mlir::Value to, int64_t step,
+                bool carries);
+  void emitBody();
+  void accumulate(Carry &carry);
+  void finish();
+  std::vector<Carry> startCarries(int64_t copies);
+  bool reducesAlongVector() const;
+
+  mlir::Value eval(mlir::Value tile, const Positions &at, int64_t copy);
+  mlir::Value compute(mlir::Operation *op, const Positions &at, int64_t copy);
+  mlir::Value evalLoad(tile::LoadOp load, const Positions &at, int64_t copy);
+  mlir::Value evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
+                            int64_t copy);
+  mlir::Value evalReshape(tile::ReshapeOp op, const Positions &at,
+                          int64_t copy);
+  mlir::Value evalCat(tile::CatOp op, const Positions &at, int64_t copy);
+  void storeToView(tile::StoreOp op);
+  void storeToBuffer(mlir::Value value, mlir::Value buffer, const Positions &at,
+                     int64_t copy);
+  void emitAtomic(tile::AtomicOp op);
+  void emitPrint(tile::PrintOp op);
+
+  /// Offset in elements and, if lanes are not neighbours, a vector of offsets;
+  /// `inBounds` is null when all gather indices are known to be inside.
+  struct Address {
+    mlir::Value offset;
+    mlir::Value offsets;
+    mlir::Value inBounds;
+    bool vector = false;
+  };
+  Address addressOf(const CpuView &view, mlir::OperandRange indices,
+                    std::optional<mlir::ArrayAttr> indexAxes,
+                    const Positions &at, int64_t copy);
+  Address addressIn(mlir::Value buffer, const Positions &at, int64_t copy);
+
+  mlir::Value positionValue(const Position &at, int64_t copy);
+  bool isVector(const Position &at) const {
+    return at.axis >= 0 && at.axis == vectorAxis;
+  }
+  uint64_t dependencies(mlir::Value tile);
+  size_t depthOf(mlir::Value tile, const Positions &at);
+  Positions identity(int64_t skip = -1);
+
+  CpuLowering &lower;
+  tile::NestOp nest;
+  int64_t vectorAxis, lanes, unroll, carryAxis = -1;
+  llvm::SmallVector<int64_t> order;               // axes, outermost first
+  llvm::SmallVector<size_t> depths;               // axis -> depth, from 1
+  llvm::SmallVector<mlir::Value> counters;        // axis -> loop counter
+  llvm::SmallVector<mlir::Operation *> openLoops; // depth -> loop
+  size_t current = 0;
+  int64_t copies = 1;
+  mlir::Value mask; // lanes that exist; null: all
+  std::vector<std::map<Key, mlir::Value>> memo;
+  llvm::DenseMap<mlir::Value, uint64_t> depends;
+  std::vector<Carry> carriesNow;
+};
+
+/// The axes of the value that each index of an access spans.
+llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
+spansOf(mlir::OperandRange indices, std::optional<mlir::ArrayAttr> indexAxes);
+
+} // namespace tessera::target
+
+#endif // TESSERA_COMPILER_TARGET_CPU_NESTEMITTER_H

@@ -1,0 +1,460 @@
+//===- NestLoops.cpp - Loops, reductions and stores of a nest -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/CPU/NestEmitter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+using tile::ReduceKind;
+
+static bool isArg(Operation *op) {
+  auto reduce = dyn_cast<tile::ReduceOp>(op);
+  return reduce && (reduce.getKind() == ReduceKind::Argmax ||
+                    reduce.getKind() == ReduceKind::Argmin);
+}
+
+static ReduceKind kindOf(Operation *op) {
+  if (auto scan = dyn_cast<tile::ScanOp>(op))
+    return scan.getKind();
+  return cast<tile::ReduceOp>(op).getKind();
+}
+
+NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
+    : lower(lower), nest(nest), vectorAxis(nest.getVectorAxis()) {
+  // As many lanes as the narrowest element in memory fills, f16 counting as
+  // f32 because that is how it is computed.
+  int64_t narrowest = 8;
+  for (Operation &op : nest.getBody().front()) {
+    Type element;
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      element = getElementTypeOrSelf(load.getResult().getType());
+    else if (auto load = dyn_cast<tile::LocalLoadOp>(op))
+      element = load.getBuffer().getType().getElementType();
+    else if (auto store = dyn_cast<tile::LocalStoreOp>(op))
+      element = store.getBuffer().getType().getElementType();
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      element = getElementTypeOrSelf(store.getValue().getType());
+    if (element)
+      narrowest = std::min(narrowest,
+                           std::max<int64_t>(4, tile::scratchBytesOf(element)));
+  }
+  lanes = vectorAxis < 0 ? 0 : lower.vectorBytes / narrowest;
+  unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
+
+  for (Operation &op : nest.getBody().front()) {
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      carryAxis = reduce.getAxis();
+    else if (auto scan = dyn_cast<tile::ScanOp>(op))
+      carryAxis = scan.getAxis();
+  }
+  int64_t rank = nest.getAxes().size();
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (axis != vectorAxis && axis != carryAxis)
+      order.push_back(axis);
+  if (vectorAxis >= 0 && vectorAxis != carryAxis)
+    order.push_back(vectorAxis);
+  if (carryAxis >= 0)
+    order.push_back(carryAxis);
+  depths.resize(rank);
+  for (auto [i, axis] : llvm::enumerate(order))
+    depths[axis] = i + 1;
+  counters.resize(rank);
+  openLoops.resize(order.size() + 2, nullptr);
+  memo.resize(order.size() + 1);
+}
+
+void NestEmitter::run() { emitLoops(1); }
+
+bool NestEmitter::reducesAlongVector() const {
+  return carryAxis >= 0 && carryAxis == vectorAxis;
+}
+
+NestEmitter::Positions NestEmitter::identity(int64_t skip) {
+  Positions at;
+  for (int64_t axis = 0; axis < int64_t(depths.size()); ++axis)
+    if (axis != skip)
+      at.push_back({axis, {}});
+  return at;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void NestEmitter::emitLoops(size_t depth) {
+  if (depth > order.size()) {
+    emitBody();
+    return;
+  }
+  int64_t axis = order[depth - 1];
+  bool carries = depth == order.size() && carryAxis >= 0;
+  if (axis == vectorAxis) {
+    emitVectorLoops(depth);
+    return;
+  }
+  if (carries)
+    carriesNow = startCarries(copies);
+  emitLoop(depth, lower.constant(0), lower.ranges[nest.getAxes()[axis]].length,
+           1, carries);
+  if (carries)
+    finish();
+}
+
+void NestEmitter::emitVectorLoops(size_t depth) {
+  bool carries = depth == order.size() && carryAxis >= 0;
+  Value range = nest.getAxes()[vectorAxis];
+  Value extent = lower.ranges[range].length;
+  int64_t size = cast<tile::RangeType>(range.getType()).getSize();
+  Value done = lower.constant(0);
+  int64_t block = lanes * unroll;
+  std::vector<Carry> all;
+  if (carries)
+    all = startCarries(unroll);
+  if (size >= block) {
+    Value rest = arith::RemUIOp::create(lower.builder, lower.loc, extent,
+                                        lower.constant(block));
+    Value whole = lower.sub(extent, rest);
+    copies = unroll;
+    carriesNow = all;
+    emitLoop(depth, done, whole, block, carries);
+    all = carriesNow;
+    done = whole;
+  }
+  copies = 1;
+  carriesNow.clear();
+  for (Carry &carry : all)
+    carriesNow.push_back({carry.op, {carry.values[0]}});
+  mask = extent; // replaced by the real mask inside the loop
+  emitLoop(depth, done, extent, lanes, carries);
+  mask = {};
+  for (auto [carry, tail] : llvm::zip(all, carriesNow))
+    carry.values[0] = tail.values[0];
+  if (carries) {
+    carriesNow = all;
+    finish();
+  }
+}
+
+/// One loop at `depth`; `carriesNow` goes in, and comes out changed.
+void NestEmitter::emitLoop(size_t depth, Value from, Value to, int64_t step,
+                           bool carries) {
+  OpBuilder &builder = lower.builder;
+  int64_t axis = order[depth - 1];
+  SmallVector<Value> inits;
+  if (carries)
+    for (Carry &carry : carriesNow)
+      llvm::append_range(inits, carry.values);
+  auto loop = scf::ForOp::create(
+      builder, lower.loc, from, to, lower.constant(step), inits,
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  openLoops[depth] = loop;
+  memo[depth].clear();
+  counters[axis] = loop.getInductionVar();
+  size_t outer = current;
+  current = depth;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(loop.getBody());
+  if (axis == vectorAxis && mask)
+    mask = lower.firstLanes(lower.sub(mask, counters[axis]), lanes);
+  if (carries) {
+    size_t next = 0;
+    for (Carry &carry : carriesNow)
+      for (Value &value : carry.values)
+        value = loop.getRegionIterArgs()[next++];
+  }
+  emitLoops(depth + 1);
+  SmallVector<Value> yielded;
+  if (carries)
+    for (Carry &carry : carriesNow)
+      llvm::append_range(yielded, carry.values);
+  scf::YieldOp::create(builder, lower.loc, yielded);
+  if (carries) {
+    size_t next = 0;
+    for (Carry &carry : carriesNow)
+      for (Value &value : carry.values)
+        value = loop.getResult(next++);
+  }
+  current = outer;
+  openLoops[depth] = nullptr;
+  memo[depth].clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+std::vector<NestEmitter::Carry> NestEmitter::startCarries(int64_t count) {
+  std::vector<Carry> result;
+  for (Operation &op : nest.getBody().front()) {
+    if (!isa<tile::ReduceOp, tile::ScanOp>(op))
+      continue;
+    Type element = getElementTypeOrSelf(op.getOperand(0).getType());
+    Carry carry{&op, {}};
+    ReduceKind kind = kindOf(&op);
+    if (isArg(&op)) {
+      ReduceKind extreme =
+          kind == ReduceKind::Argmax ? ReduceKind::Max : ReduceKind::Min;
+      for (int64_t copy = 0; copy < count; ++copy)
+        carry.values.push_back(lower.neutral(extreme, element, lanes));
+      Value start = lower.ranges[nest.getAxes()[carryAxis]].start;
+      for (int64_t copy = 0; copy < count; ++copy)
+        carry.values.push_back(lower.splat(start, lanes));
+    } else {
+      for (int64_t copy = 0; copy < count; ++copy)
+        carry.values.push_back(lower.neutral(kind, element, lanes));
+    }
+    result.push_back(std::move(carry));
+  }
+  return result;
+}
+
+void NestEmitter::accumulate(Carry &carry) {
+  OpBuilder &builder = lower.builder;
+  Positions at = identity();
+  for (int64_t copy = 0; copy < copies; ++copy) {
+    Value x = lower.splat(eval(carry.op->getOperand(0), at, copy), lanes);
+    Value &best = carry.values[copy];
+    if (isArg(carry.op)) {
+      // NaN counts as the largest (argmax) or smallest (argmin); the first of
+      // equals stays.
+      Value &place = carry.values[copies + copy];
+      Value here =
+          lower.splat(lower.add(lower.ranges[nest.getAxes()[carryAxis]].start,
+                                counters[carryAxis]),
+                      lanes);
+      bool most = kindOf(carry.op) == ReduceKind::Argmax;
+      Value better;
+      if (isa<FloatType>(getElementTypeOrSelf(x))) {
+        auto compare = [&](arith::CmpFPredicate predicate, Value a,
+                           Value b) -> Value {
+          Type f32 = builder.getF32Type();
+          if (getElementTypeOrSelf(a).getIntOrFloatBitWidth() == 16)
+            a = lower.extend(a, f32), b = lower.extend(b, f32);
+          return arith::CmpFOp::create(builder, lower.loc, predicate, a, b);
+        };
+        Value beats = compare(most ? arith::CmpFPredicate::OGT
+                                   : arith::CmpFPredicate::OLT,
+                              x, best);
+        Value nan = compare(arith::CmpFPredicate::UNO, x, x);
+        Value had = compare(arith::CmpFPredicate::ORD, best, best);
+        Value firstNan = arith::AndIOp::create(builder, lower.loc, nan, had);
+        better = arith::OrIOp::create(builder, lower.loc, beats, firstNan);
+      } else {
+        better = arith::CmpIOp::create(builder, lower.loc,
+                                       most ? arith::CmpIPredicate::sgt
+                                            : arith::CmpIPredicate::slt,
+                                       x, best);
+      }
+      best = arith::SelectOp::create(builder, lower.loc, better, x, best);
+      place = arith::SelectOp::create(builder, lower.loc, better, here, place);
+      continue;
+    }
+    Value next = lower.combine(kindOf(carry.op), best, x);
+    // Along the vector, lanes past the end must not count.
+    if (reducesAlongVector() && mask)
+      next = arith::SelectOp::create(builder, lower.loc, mask, next, best);
+    best = next;
+  }
+}
+
+/// After the reducing loop: results go to their buffers or leave the nest.
+void NestEmitter::finish() {
+  for (Carry &carry : carriesNow) {
+    if (isa<tile::ScanOp>(carry.op))
+      continue;
+    int64_t first = isArg(carry.op) ? carry.values.size() / 2 : 0;
+    SmallVector<Value> results(llvm::drop_begin(carry.values, first));
+    if (reducesAlongVector()) {
+      // Pairs first, so that the tree is the same for every unroll.
+      while (results.size() > 1) {
+        SmallVector<Value> half;
+        for (size_t i = 0; i + 1 < results.size(); i += 2)
+          half.push_back(
+              lower.combine(kindOf(carry.op), results[i], results[i + 1]));
+        if (results.size() % 2)
+          half.push_back(results.back());
+        results = half;
+      }
+      results[0] = lower.horizontal(kindOf(carry.op), results[0]);
+    }
+    Value reduced = carry.op->getResult(0);
+    for (OpOperand &use : reduced.getUses()) {
+      if (auto store = dyn_cast<tile::LocalStoreOp>(use.getOwner())) {
+        for (auto [copy, value] : llvm::enumerate(results))
+          storeToBuffer(value, store.getBuffer(), identity(carryAxis), copy);
+      } else if (isa<tile::NestYieldOp>(use.getOwner())) {
+        lower.values.map(nest.getResult(use.getOperandNumber()), results[0]);
+      }
+    }
+  }
+  carriesNow.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Body
+//===----------------------------------------------------------------------===//
+
+void NestEmitter::emitBody() {
+  for (Operation &op : nest.getBody().front()) {
+    if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      storeToView(store);
+    } else if (auto atomic = dyn_cast<tile::AtomicOp>(op)) {
+      emitAtomic(atomic);
+    } else if (auto check = dyn_cast<tile::AssertOp>(op)) {
+      lower.emitAssert(eval(check.getCondition(), identity(), 0),
+                       check.getMessage());
+    } else if (auto print = dyn_cast<tile::PrintOp>(op)) {
+      emitPrint(print);
+    } else if (isa<tile::ReduceOp, tile::ScanOp>(op)) {
+      for (Carry &carry : carriesNow)
+        if (carry.op == &op)
+          accumulate(carry);
+    } else if (auto store = dyn_cast<tile::LocalStoreOp>(op)) {
+      Operation *source = store.getValue().getDefiningOp();
+      if (isa<tile::ReduceOp>(source))
+        continue;
+      SmallVector<Value> values;
+      if (isa<tile::ScanOp>(source)) {
+        for (Carry &carry : carriesNow)
+          if (carry.op == source)
+            values = carry.values;
+      } else {
+        for (int64_t copy = 0; copy < copies; ++copy)
+          values.push_back(eval(store.getValue(), identity(), copy));
+      }
+      for (auto [copy, value] : llvm::enumerate(values))
+        storeToBuffer(value, store.getBuffer(), identity(), copy);
+    }
+  }
+}
+
+void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
+                                int64_t copy) {
+  Address address = addressIn(buffer, at, copy);
+  Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
+  Value base = lower.buffers[buffer];
+  if (!address.vector) {
+    lower.store(value, lower.pointerTo(base, address.offset, element));
+    return;
+  }
+  value = lower.splat(value, lanes);
+  // Past the end of the range the buffer is padded: no mask is needed.
+  if (address.offsets)
+    lower.scatter(value, base, address.offsets, element, mask);
+  else
+    lower.store(value, lower.pointerTo(base, address.offset, element));
+}
+
+void NestEmitter::storeToView(tile::StoreOp op) {
+  OpBuilder &builder = lower.builder;
+  const CpuView &view = lower.views[op.getView()];
+  Positions at = identity();
+  SmallVector<Value> values;
+  for (int64_t copy = 0; copy < copies; ++copy)
+    values.push_back(eval(op.getValue(), at, copy));
+  for (auto [copy, value] : llvm::enumerate(values)) {
+    Address address =
+        addressOf(view, op.getIndices(), op.getIndexAxes(), at, copy);
+    Value keep = address.inBounds;
+    if (op.getMask()) {
+      Value asked = eval(op.getMask(), at, copy);
+      bool wide = address.vector;
+      asked = lower.splat(asked, wide ? lanes : 0);
+      if (keep)
+        keep = lower.splat(keep, wide ? lanes : 0);
+      keep = keep
+                 ? Value(arith::AndIOp::create(builder, lower.loc, keep, asked))
+                 : asked;
+    }
+    if (!address.vector) {
+      auto write = [&] {
+        lower.store(value,
+                    lower.pointerTo(view.base, address.offset, view.element));
+      };
+      if (!keep) {
+        write();
+        continue;
+      }
+      auto guard = scf::IfOp::create(builder, lower.loc, keep, false);
+      OpBuilder::InsertionGuard inside(builder);
+      builder.setInsertionPointToStart(guard.thenBlock());
+      write();
+      continue;
+    }
+    value = lower.splat(value, lanes);
+    if (mask)
+      keep = keep ? Value(arith::AndIOp::create(builder, lower.loc,
+                                                lower.splat(keep, lanes), mask))
+                  : mask;
+    else if (keep)
+      keep = lower.splat(keep, lanes);
+    if (address.offsets)
+      lower.scatter(value, view.base, address.offsets, view.element, keep);
+    else
+      lower.maskedStore(
+          value, lower.pointerTo(view.base, address.offset, view.element),
+          keep);
+  }
+}
+
+void NestEmitter::emitAtomic(tile::AtomicOp op) {
+  OpBuilder &builder = lower.builder;
+  const CpuView &view = lower.views[op.getView()];
+  Positions at = identity();
+  Value value = eval(op.getValue(), at, 0);
+  Address address = addressOf(view, op.getIndices(), op.getIndexAxes(), at, 0);
+  Value keep = address.inBounds;
+  if (op.getMask()) {
+    Value asked = eval(op.getMask(), at, 0);
+    keep = keep ? Value(arith::AndIOp::create(builder, lower.loc, keep, asked))
+                : asked;
+  }
+  OpBuilder::InsertionGuard inside(builder);
+  if (keep) {
+    auto guard = scf::IfOp::create(builder, lower.loc, keep, false);
+    builder.setInsertionPointToStart(guard.thenBlock());
+  }
+  lower.atomic(op.getKind(), value,
+               lower.pointerTo(view.base, address.offset, view.element));
+}
+
+void CpuLowering::atomic(ReduceKind how, Value value, Value pointer) {
+  bool isFloat = isa<FloatType>(value.getType());
+  LLVM::AtomicBinOp kind;
+  switch (how) {
+  case ReduceKind::Sum:
+    kind = isFloat ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+    break;
+  case ReduceKind::Max:
+    kind = isFloat ? LLVM::AtomicBinOp::fmaximum : LLVM::AtomicBinOp::max;
+    break;
+  case ReduceKind::Min:
+    kind = isFloat ? LLVM::AtomicBinOp::fminimum : LLVM::AtomicBinOp::min;
+    break;
+  case ReduceKind::And:
+    kind = LLVM::AtomicBinOp::_and;
+    break;
+  case ReduceKind::Or:
+    kind = LLVM::AtomicBinOp::_or;
+    break;
+  default:
+    kind = LLVM::AtomicBinOp::_xor;
+    break;
+  }
+  LLVM::AtomicRMWOp::create(builder, loc, kind, pointer, toMemory(value),
+                            LLVM::AtomicOrdering::monotonic);
+}
+
+void CpuLowering::emitNest(tile::NestOp nest) {
+  Location outer = loc;
+  loc = nest.getLoc();
+  bool matrix = llvm::any_of(nest.getBody().front(), [](Operation &op) {
+    return isa<tile::MmaOp>(op);
+  });
+  if (matrix)
+    emitMatrixStep(nest);
+  else if (!emitPacking(nest))
+    NestEmitter(*this, nest).run();
+  loc = outer;
+}

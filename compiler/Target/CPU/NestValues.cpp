@@ -1,0 +1,414 @@
+//===- NestValues.cpp - What each tile of a nest is at one element --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/CPU/NestEmitter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+SmallVector<SmallVector<int64_t, 2>>
+tessera::target::spansOf(OperandRange indices,
+                         std::optional<ArrayAttr> indexAxes) {
+  SmallVector<SmallVector<int64_t, 2>> result;
+  int64_t next = 0;
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    SmallVector<int64_t, 2> axes;
+    if (indexAxes) {
+      for (Attribute axis : cast<ArrayAttr>((*indexAxes)[i]))
+        axes.push_back(cast<IntegerAttr>(axis).getInt());
+    } else if (isa<tile::RangeType>(index.getType())) {
+      axes.push_back(next++);
+    } else if (auto tile = dyn_cast<RankedTensorType>(index.getType())) {
+      for (int64_t axis = 0; axis < tile.getRank(); ++axis)
+        axes.push_back(next++);
+    }
+    result.push_back(std::move(axes));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Depth
+//===----------------------------------------------------------------------===//
+
+/// Bit i: the tile's elements differ along axis i.
+uint64_t NestEmitter::dependencies(Value tile) {
+  auto found = depends.find(tile);
+  if (found != depends.end())
+    return found->second;
+  int64_t rank = cast<RankedTensorType>(tile.getType()).getRank();
+  uint64_t all = (uint64_t(1) << rank) - 1, bits = 0;
+  Operation *op = tile.getDefiningOp();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<tile::FillOp, arith::ConstantOp>([&](auto) {})
+      .Case([&](tile::BroadcastOp broadcast) {
+        uint64_t inner = dependencies(broadcast.getInput());
+        for (auto [i, axis] : llvm::enumerate(broadcast.getAxes()))
+          if (inner >> i & 1)
+            bits |= uint64_t(1) << axis;
+      })
+      .Case([&](tile::TransposeOp transpose) {
+        uint64_t inner = dependencies(transpose.getInput());
+        for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+          if (inner >> axis & 1)
+            bits |= uint64_t(1) << i;
+      })
+      .Case<tile::LoadOp, tile::LocalLoadOp, tile::IndexOp, tile::CatOp,
+            tile::ReshapeOp>([&](auto) { bits = all; })
+      .Default([&](Operation *other) {
+        for (Value operand : other->getOperands())
+          if (isTile(operand))
+            bits |= dependencies(operand);
+      });
+  return depends[tile] = bits;
+}
+
+size_t NestEmitter::depthOf(Value tile, const Positions &at) {
+  uint64_t bits = dependencies(tile);
+  size_t depth = 0;
+  for (auto [i, position] : llvm::enumerate(at))
+    if (bits >> i & 1)
+      depth =
+          std::max(depth, position.axis >= 0 ? depths[position.axis] : current);
+  return depth;
+}
+
+Value NestEmitter::positionValue(const Position &at, int64_t copy) {
+  if (at.axis < 0)
+    return at.value;
+  Value counter = counters[at.axis];
+  if (isVector(at))
+    return lower.addConstant(counter, copy * lanes);
+  return counter;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// A scalar if the tile does not change along the vector, else a vector.
+Value NestEmitter::eval(Value tile, const Positions &at, int64_t copy) {
+  size_t depth = depthOf(tile, at);
+  uint64_t bits = dependencies(tile);
+  bool wide = false;
+  for (auto [i, position] : llvm::enumerate(at))
+    wide |= (bits >> i & 1) && isVector(position);
+  Key key{tile.getAsOpaquePointer(), wide ? copy : 0,
+          std::vector<Position>(at.begin(), at.end())};
+  auto found = memo[depth].find(key);
+  if (found != memo[depth].end())
+    return found->second;
+  OpBuilder::InsertionGuard guard(lower.builder);
+  if (depth < current)
+    lower.builder.setInsertionPoint(openLoops[depth + 1]);
+  size_t before = current;
+  current = depth;
+  Value value = compute(tile.getDefiningOp(), at, wide ? copy : 0);
+  current = before;
+  memo[depth][key] = value;
+  return value;
+}
+
+Value NestEmitter::compute(Operation *op, const Positions &at, int64_t copy) {
+  if (auto fill = dyn_cast<tile::FillOp>(op))
+    return lower.values.lookup(fill.getValue());
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return evalLoad(load, at, copy);
+  if (auto load = dyn_cast<tile::LocalLoadOp>(op))
+    return evalLocalLoad(load, at, copy);
+  if (auto reshape = dyn_cast<tile::ReshapeOp>(op))
+    return evalReshape(reshape, at, copy);
+  if (auto cat = dyn_cast<tile::CatOp>(op))
+    return evalCat(cat, at, copy);
+  if (auto index = dyn_cast<tile::IndexOp>(op)) {
+    Value first = lower.add(lower.ranges[index.getRange()].start,
+                            positionValue(at[0], copy));
+    if (!isVector(at[0]))
+      return first;
+    return arith::AddIOp::create(lower.builder, lower.loc,
+                                 lower.splat(first, lanes), lower.step(lanes));
+  }
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+    Positions inner;
+    for (int64_t axis : broadcast.getAxes())
+      inner.push_back(at[axis]);
+    return eval(broadcast.getInput(), inner, copy);
+  }
+  if (auto transpose = dyn_cast<tile::TransposeOp>(op)) {
+    Positions inner(at.size());
+    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+      inner[axis] = at[i];
+    return eval(transpose.getInput(), inner, copy);
+  }
+  // Element-wise.
+  SmallVector<Value> operands;
+  bool wide = false;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(isTile(operand) ? eval(operand, at, copy)
+                                       : lower.values.lookup(operand));
+    wide |= isa<VectorType>(operands.back().getType());
+  }
+  if (isa<tile::RandOp>(op))
+    return lower.random(operands[0], operands[1], wide ? lanes : 0);
+  return lower.elementwise(op, operands, wide ? lanes : 0);
+}
+
+NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
+                                            OperandRange indices,
+                                            std::optional<ArrayAttr> indexAxes,
+                                            const Positions &at, int64_t copy) {
+  OpBuilder &builder = lower.builder;
+  Address address{lower.constant(0), {}, {}, false};
+  auto addOffsets = [&](Value more) {
+    address.vector = true;
+    address.offsets = address.offsets
+                          ? Value(arith::AddIOp::create(builder, lower.loc,
+                                                        address.offsets, more))
+                          : more;
+  };
+  auto require = [&](Value inside) {
+    if (address.inBounds) {
+      bool wide = isa<VectorType>(inside.getType()) ||
+                  isa<VectorType>(address.inBounds.getType());
+      inside = arith::AndIOp::create(
+          builder, lower.loc, lower.splat(address.inBounds, wide ? lanes : 0),
+          lower.splat(inside, wide ? lanes : 0));
+    }
+    address.inBounds = inside;
+  };
+  bool contiguous = false;
+  auto spans = spansOf(indices, indexAxes);
+  for (auto [axis, index] : llvm::enumerate(indices)) {
+    Value stride = view.strides[axis];
+    if (isa<tile::RangeType>(index.getType())) {
+      const Position &position = at[spans[axis][0]];
+      Value here =
+          lower.add(lower.ranges[index].start, positionValue(position, copy));
+      address.offset = lower.add(address.offset, lower.mul(here, stride));
+      if (!isVector(position))
+        continue;
+      address.vector = true;
+      if (view.staticStrides[axis] == 1)
+        contiguous = true;
+      else
+        addOffsets(arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
+                                         lower.splat(stride, lanes)));
+      continue;
+    }
+    Value number;
+    if (isTile(index)) {
+      Positions inner;
+      for (int64_t span : spans[axis])
+        inner.push_back(at[span]);
+      number = eval(index, inner, copy);
+      int64_t wide = isa<VectorType>(number.getType()) ? lanes : 0;
+      if (getElementTypeOrSelf(number).getIntOrFloatBitWidth() < 64)
+        number = arith::ExtSIOp::create(
+            builder, lower.loc, lower.typeOf(builder.getI64Type(), wide),
+            number);
+      require(arith::CmpIOp::create(builder, lower.loc,
+                                    arith::CmpIPredicate::ult, number,
+                                    lower.splat(view.sizes[axis], wide)));
+      if (wide) {
+        addOffsets(arith::MulIOp::create(builder, lower.loc, number,
+                                         lower.splat(stride, lanes)));
+        continue;
+      }
+    } else {
+      number = lower.values.lookup(index);
+      // A program id lies within its dim; other scalars may point anywhere,
+      // and out of bounds is as for a gather.
+      if (!index.getDefiningOp<tile::ProgramOp>())
+        require(arith::CmpIOp::create(builder, lower.loc,
+                                      arith::CmpIPredicate::ult, number,
+                                      view.sizes[axis]));
+    }
+    address.offset = lower.add(address.offset, lower.mul(number, stride));
+  }
+  if (address.offsets) {
+    if (contiguous)
+      addOffsets(lower.step(lanes));
+    address.offsets = arith::AddIOp::create(builder, lower.loc, address.offsets,
+                                            lower.splat(address.offset, lanes));
+  }
+  return address;
+}
+
+Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
+                            int64_t copy) {
+  OpBuilder &builder = lower.builder;
+  const CpuView &view = lower.views[load.getView()];
+  Address address =
+      addressOf(view, load.getIndices(), load.getIndexAxes(), at, copy);
+  Type element = view.element;
+  Value value;
+  if (address.vector) {
+    Value keep = address.inBounds;
+    bool maskWanted =
+        llvm::any_of(at, [&](auto &one) { return isVector(one); });
+    if (mask && maskWanted)
+      keep = keep ? Value(arith::AndIOp::create(builder, lower.loc,
+                                                lower.splat(keep, lanes), mask))
+                  : mask;
+    else if (keep)
+      keep = lower.splat(keep, lanes);
+    if (address.offsets)
+      value = lower.gather(view.base, address.offsets, element, keep);
+    else
+      value =
+          lower.maskedLoad(lower.pointerTo(view.base, address.offset, element),
+                           element, lanes, keep);
+  } else if (address.inBounds) {
+    auto guard = scf::IfOp::create(builder, lower.loc,
+                                   TypeRange(lower.typeOf(element, 0)),
+                                   address.inBounds, true);
+    OpBuilder::InsertionGuard inside(builder);
+    builder.setInsertionPointToStart(guard.thenBlock());
+    scf::YieldOp::create(
+        builder, lower.loc,
+        lower.load(lower.pointerTo(view.base, address.offset, element), element,
+                   0));
+    builder.setInsertionPointToStart(guard.elseBlock());
+    scf::YieldOp::create(
+        builder, lower.loc,
+        lower.splatConstant(builder.getZeroAttr(computeType(element)), 0));
+    value = guard.getResult(0);
+  } else {
+    value = lower.load(lower.pointerTo(view.base, address.offset, element),
+                       element, 0);
+  }
+  if (!load.getMask())
+    return value;
+  Value asked = eval(load.getMask(), at, copy);
+  int64_t wide =
+      isa<VectorType>(asked.getType()) || isa<VectorType>(value.getType())
+          ? lanes
+          : 0;
+  TypedAttr pad = builder.getZeroAttr(computeType(element));
+  if (auto given = load.getPadAttr())
+    pad = given;
+  if (auto dense = dyn_cast<DenseElementsAttr>(Attribute(pad)))
+    pad = cast<TypedAttr>(dense.getSplatValue<Attribute>());
+  return arith::SelectOp::create(builder, lower.loc, lower.splat(asked, wide),
+                                 lower.splat(value, wide),
+                                 lower.splatConstant(pad, wide));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+NestEmitter::Address NestEmitter::addressIn(Value buffer, const Positions &at,
+                                            int64_t copy) {
+  OpBuilder &builder = lower.builder;
+  tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
+  Address address{lower.constant(0), {}, {}, false};
+  if (layout.kind == tile::CpuBuffer::Kind::Panels) {
+    // [k, n] -> panel n / p, row k, column n % p.
+    int64_t depth = cast<tile::BufferType>(buffer.getType()).getShape()[0];
+    Value k = positionValue(at[0], copy), n = positionValue(at[1], copy);
+    Value width = lower.constant(layout.panel);
+    Value panel = arith::DivUIOp::create(builder, lower.loc, n, width);
+    Value column = arith::RemUIOp::create(builder, lower.loc, n, width);
+    address.offset = lower.add(
+        lower.add(lower.mul(panel, lower.constant(depth * layout.panel)),
+                  lower.mul(k, width)),
+        column);
+    address.vector = isVector(at[0]) || isVector(at[1]);
+    if (isVector(at[0]))
+      address.offsets = arith::AddIOp::create(
+          builder, lower.loc, lower.splat(address.offset, lanes),
+          arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
+                                lower.splat(width, lanes)));
+    return address;
+  }
+  for (auto [axis, position] : llvm::enumerate(at)) {
+    int64_t stride = layout.stride(axis);
+    address.offset =
+        lower.add(address.offset, lower.mul(positionValue(position, copy),
+                                            lower.constant(stride)));
+    if (!isVector(position))
+      continue;
+    address.vector = true;
+    if (stride != 1)
+      address.offsets =
+          arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
+                                lower.splat(lower.constant(stride), lanes));
+  }
+  if (address.offsets)
+    address.offsets = arith::AddIOp::create(builder, lower.loc, address.offsets,
+                                            lower.splat(address.offset, lanes));
+  return address;
+}
+
+Value NestEmitter::evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
+                                 int64_t copy) {
+  Value buffer = load.getBuffer();
+  Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
+  Address address = addressIn(buffer, at, copy);
+  Value base = lower.buffers[buffer];
+  // Buffers are padded: reading past the range's end is harmless.
+  if (address.offsets)
+    return lower.gather(base, address.offsets, element, mask);
+  return lower.load(lower.pointerTo(base, address.offset, element), element,
+                    address.vector ? lanes : 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Reshape and cat: scalar nests over real elements
+//===----------------------------------------------------------------------===//
+
+Value NestEmitter::evalReshape(tile::ReshapeOp op, const Positions &at,
+                               int64_t copy) {
+  OpBuilder &builder = lower.builder;
+  auto to = op.getResult().getType(), from = op.getInput().getType();
+  Value linear = lower.constant(0);
+  for (auto [axis, position] : llvm::enumerate(at))
+    linear = lower.add(lower.mul(linear, lower.constant(to.getDimSize(axis))),
+                       positionValue(position, copy));
+  Positions inner(from.getRank());
+  for (int64_t axis = from.getRank() - 1; axis >= 0; --axis) {
+    Value size = lower.constant(from.getDimSize(axis));
+    inner[axis].value =
+        arith::RemUIOp::create(builder, lower.loc, linear, size);
+    linear = arith::DivUIOp::create(builder, lower.loc, linear, size);
+  }
+  return eval(op.getInput(), inner, copy);
+}
+
+Value NestEmitter::evalCat(tile::CatOp op, const Positions &at, int64_t copy) {
+  OpBuilder &builder = lower.builder;
+  int64_t axis = op.getAxis(), offset = 0;
+  Value here = positionValue(at[axis], copy), result;
+  for (Value input : op.getInputs()) {
+    int64_t size = cast<RankedTensorType>(input.getType()).getDimSize(axis);
+    // Clamped into the input; chosen only where it applies.
+    Positions inner = at;
+    Value local = lower.sub(here, lower.constant(offset));
+    local =
+        arith::MaxSIOp::create(builder, lower.loc, local, lower.constant(0));
+    inner[axis] = {-1, lower.minimum(local, lower.constant(size - 1))};
+    Value value = eval(input, inner, copy);
+    if (!result) {
+      result = value;
+    } else {
+      Value before = lower.less(here, lower.constant(offset));
+      result =
+          arith::SelectOp::create(builder, lower.loc, before, result, value);
+    }
+    offset += size;
+  }
+  return result;
+}
+
+void NestEmitter::emitPrint(tile::PrintOp op) {
+  // Prints are for the interpreter and debug builds; nothing to do here.
+  (void)op;
+}

@@ -1,0 +1,45 @@
+// The passes of the CPU target. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TESSERA_TARGET_CPU_PASSES
+#define TESSERA_TARGET_CPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToCpuPass : Pass<"target-lower-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Turn nests into vector loops with the kernel ABI";
+  let description = [{
+    Every `tile.func` (mapped level) becomes a `tessera_target.kernel` with the
+    arguments of docs/abi.md section 2: a loop over the programs, in it the
+    nests as loops of vectors. Only the vectorised axis has a masked tail; all
+    loops run over the elements that exist.
+
+    Before:
+    ```mlir
+    tile.nest [%m] {vector_axis = 0 : i64} : (!tile.range<64>) -> () { ... }
+    ```
+    After:
+    ```mlir
+    scf.for %i = %c0 to %whole step %c64 : i64 { ... four vectors ... }
+    scf.for %i = %whole to %length step %c16 : i64 { ... masked ... }
+    ```
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::tessera::target::TargetDialect",
+  ];
+}
+
+def KernelToLLVMPass : Pass<"target-kernel-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Make LLVM functions of CPU kernels";
+  let description = [{
+    `tessera_target.kernel` becomes `llvm.func`, its body unchanged; plans are
+    dropped, because LLVM has no place for them.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // TESSERA_TARGET_CPU_PASSES

@@ -1,0 +1,43 @@
+//===- Pipeline.cpp - The order of the CPU target's passes ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/CPU/CPU.h"
+#include "compiler/Target/CPU/Passes.h"
+#include "compiler/Tile/Transforms/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
+                                             const CpuOptions &given) {
+  CpuOptions options = given.resolved();
+  // Equal ranges become one value: nests are merged by identity.
+  manager.addPass(createCSEPass());
+  tile::MapToCpuPassOptions map;
+  map.amx = options.allowAmx && options.has("amx-bf16");
+  map.vectorBytes = options.vectorBytes();
+  manager.addPass(tile::createMapToCpuPass(map));
+  manager.addPass(createCSEPass());
+  manager.addPass(tile::createPlaceBuffersPass());
+}
+
+void tessera::target::buildCpuTargetPipeline(OpPassManager &manager,
+                                             const CpuOptions &given) {
+  CpuOptions options = given.resolved();
+  LowerToCpuPassOptions lower;
+  lower.vectorBytes = options.vectorBytes();
+  manager.addPass(createLowerToCpuPass(lower));
+}
+
+void tessera::target::registerCpuPasses() {
+  registerCpuTargetPasses();
+  PassPipelineRegistration<>(
+      "cpu-mapped", "Tile IR, value level, to mapped level for this CPU",
+      [](OpPassManager &manager) { buildCpuMappedPipeline(manager); });
+  PassPipelineRegistration<>(
+      "cpu-target", "Mapped Tile IR to the kernels of this CPU",
+      [](OpPassManager &manager) { buildCpuTargetPipeline(manager); });
+}

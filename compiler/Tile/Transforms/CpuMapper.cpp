@@ -1,0 +1,368 @@
+//===- CpuMapper.cpp - Nests: opening, merging, filling -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/Transforms/CpuMapper.h"
+
+#include "compiler/Tile/IR/CpuBuffer.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+CpuMapper::CpuMapper(FuncOp func, const CpuMapperOptions &options)
+    : func(func), options(options), ranges(func), plan(func),
+      builder(func.getContext()) {}
+
+LogicalResult CpuMapper::run() {
+  builder.setInsertionPoint(func);
+  auto mapped = cast<FuncOp>(builder.insert(func->cloneWithoutRegions()));
+  Block *entry = &mapped.getBody().emplaceBlock();
+  for (BlockArgument argument : func.getBody().getArguments())
+    scalars.map(argument,
+                entry->addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToStart(entry);
+  // Constants and whole ranges stand before this marker.
+  entryPoint = arith::ConstantIndexOp::create(builder, func.getLoc(), 0);
+  emitBlock(func.getBody().front());
+  closeNest();
+  ReturnOp::create(builder, func.getLoc());
+  if (failed) {
+    mapped.erase();
+    return failure();
+  }
+  if (entryPoint->use_empty())
+    entryPoint->erase();
+  func.erase();
+  mapped.walk([&](NestOp nest) { scheduleNest(nest); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+/// The one range (of the new function) that stands for these bounds.
+Value CpuMapper::axisRange(ArrayRef<Value> bounds, int64_t size) {
+  MLIRContext *context = builder.getContext();
+  Location loc = func.getLoc();
+  if (bounds.size() == 1)
+    return scalars.lookup(bounds[0]);
+  if (bounds.empty()) {
+    Value &full = fullRanges[size];
+    if (!full) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfter(entryPoint);
+      Value extent = arith::ConstantIndexOp::create(builder, loc, size);
+      full = RangeAtOp::create(builder, loc, RangeType::get(context, size),
+                               entryPoint->getResult(0), extent);
+    }
+    return full;
+  }
+  Value extent;
+  for (Value bound : bounds) {
+    Value range = scalars.lookup(bound);
+    Value length = arith::SubIOp::create(
+        builder, loc,
+        RangeStopOp::create(builder, loc, builder.getIndexType(), range),
+        RangeStartOp::create(builder, loc, builder.getIndexType(), range));
+    extent = extent
+                 ? Value(arith::MinSIOp::create(builder, loc, extent, length))
+                 : length;
+  }
+  return RangeAtOp::create(builder, loc, RangeType::get(context, size),
+                           entryPoint->getResult(0), extent);
+}
+
+SmallVector<Value> CpuMapper::axesOf(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  SmallVector<Value> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    axes.push_back(axisRange(ranges.get(tile, axis), type.getDimSize(axis)));
+  return axes;
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+void CpuMapper::collect(Value tile, bool aligned, Accesses &result) {
+  if (!isTile(tile)) {
+    result.scalars.push_back(tile);
+    return;
+  }
+  if (buffers.count(tile)) {
+    result.tiles.push_back({tile, aligned});
+    return;
+  }
+  Operation *op = tile.getDefiningOp();
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    result.loads.push_back(load);
+    for (Value index : load.getIndices())
+      collect(index, false, result);
+    if (load.getMask())
+      collect(load.getMask(), aligned, result);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    collect(operand, aligned && CpuMaterialise::isElementwise(op), result);
+}
+
+bool CpuMapper::canMerge(Root &root, ArrayRef<Value> axes,
+                         const Accesses &accesses) {
+  if (!open || open->closed || root.alone ||
+      !llvm::equal(open->nest.getAxes(), axes))
+    return false;
+  // Scalars that leave the nest are not there inside it.
+  if (!open->nest->use_empty() ||
+      llvm::any_of(accesses.scalars, [&](Value scalar) {
+        return scalars.lookup(scalar).getDefiningOp() == open->nest;
+      }))
+    return false;
+  if (root.reduceAxis >= 0 && open->reduceAxis >= 0 &&
+      root.reduceAxis != open->reduceAxis)
+    return false;
+  for (auto [tile, aligned] : accesses.tiles) {
+    bool inNest = open->written.contains(buffers.lookup(tile));
+    if (inNest && !(aligned && open->tiles.contains(tile)))
+      return false;
+    if (root.buffer && buffers.lookup(tile) == root.buffer && !aligned)
+      return false;
+  }
+  for (LoadOp load : accesses.loads)
+    if (open->viewsStored.contains(load.getView()))
+      return false;
+  if (root.buffer && (open->written.contains(root.buffer) ||
+                      open->readAcross.contains(root.buffer)))
+    return false;
+  if (root.store) {
+    if (open->viewsStored.contains(root.store.getView()))
+      return false;
+    for (LoadOp load : open->loads)
+      if (load.getView() == root.store.getView() &&
+          !llvm::equal(load.getIndices(), root.store.getIndices()))
+        return false;
+  }
+  return true;
+}
+
+void CpuMapper::openNest(Root &root, ArrayRef<Value> axes, Location loc) {
+  Accesses accesses;
+  for (Value tile : root.tiles)
+    collect(tile, true, accesses);
+  if (canMerge(root, axes, accesses)) {
+    // Only pure scalar ops stand between; none of them uses the nest.
+    Block *block = builder.getInsertionBlock();
+    open->nest->moveBefore(block, builder.getInsertionPoint());
+  } else {
+    closeNest();
+    open.emplace();
+    open->nest = NestOp::create(builder, loc, TypeRange(), axes,
+                                builder.getI64IntegerAttr(-1),
+                                builder.getI64IntegerAttr(1));
+    open->nest.getBody().emplaceBlock();
+    NestOp::ensureTerminator(open->nest.getBody(), builder, loc);
+    open->closed = root.alone;
+  }
+  for (auto [tile, aligned] : accesses.tiles)
+    if (!aligned)
+      open->readAcross.insert(buffers.lookup(tile));
+  llvm::append_range(open->loads, accesses.loads);
+  if (root.reduceAxis >= 0)
+    open->reduceAxis = root.reduceAxis;
+  if (root.buffer)
+    open->written.insert(root.buffer);
+  if (root.store)
+    open->viewsStored.insert(root.store.getView());
+}
+
+void CpuMapper::closeNest() { open.reset(); }
+
+/// The tile inside the open nest: what it is computed from, cloned.
+Value CpuMapper::cloneTile(Value tile) {
+  if (Value known = open->tiles.lookupOrNull(tile))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+  if (Value buffer = buffers.lookup(tile)) {
+    Value loaded = LocalLoadOp::create(builder, tile.getLoc(), tile.getType(),
+                                       buffer, Value());
+    open->tiles.map(tile, loaded);
+    return loaded;
+  }
+  Operation *op = tile.getDefiningOp();
+  IRMapping local;
+  for (Value operand : op->getOperands())
+    local.map(operand,
+              isTile(operand) ? cloneTile(operand) : scalars.lookup(operand));
+  builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+  Operation *cloned = builder.clone(*op, local);
+  open->tiles.map(tile, cloned->getResult(0));
+  return cloned->getResult(0);
+}
+
+/// One pass over the tile that leaves it in `buffer`, widened if asked.
+void CpuMapper::storeTo(Value tile, Value buffer, Type widenTo) {
+  Root root;
+  root.tiles = {tile};
+  root.buffer = buffer;
+  bool packed = cast<BufferType>(buffer.getType())
+                    .getLayout()
+                    .getValue()
+                    .starts_with("rows") == false;
+  root.alone = packed;
+  openNest(root, axesOf(tile), tile.getLoc());
+  Value value = cloneTile(tile);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+  if (widenTo)
+    value = arith::ExtFOp::create(
+        builder, tile.getLoc(),
+        cast<RankedTensorType>(tile.getType()).clone(widenTo), value);
+  LocalStoreOp::create(builder, tile.getLoc(), value, buffer, Value());
+}
+
+Value CpuMapper::allocate(BufferType type, Location loc) {
+  return AllocOp::create(builder, loc, type);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers of carried tiles
+//===----------------------------------------------------------------------===//
+
+/// If `tile` is yielded to a loop and everyone who reads the loop's previous
+/// value does so before (or at the same element of the same nest), the loop's
+/// own buffer: the update then happens in place.
+Value CpuMapper::inPlaceBuffer(Value tile) {
+  Operation *def = tile.getDefiningOp();
+  Operation *terminator = def->getBlock()->getTerminator();
+  auto targets = yieldTargets.find(def->getBlock());
+  if (targets == yieldTargets.end())
+    return {};
+  // scf.condition has its flag in front.
+  unsigned skip = isa<scf::ConditionOp>(terminator) ? 1 : 0;
+  Value found;
+  for (auto [i, operand] :
+       llvm::enumerate(terminator->getOperands().drop_front(skip))) {
+    if (operand != tile)
+      continue;
+    if (found)
+      return {};
+    found = targets->second[i];
+  }
+  if (!found)
+    return {};
+  for (BlockArgument argument : def->getBlock()->getArguments()) {
+    if (!isTile(argument) || buffers.lookup(argument) != found)
+      continue;
+    SmallVector<CpuMaterialise::Reader> all;
+    plan.readers(argument, true, all);
+    for (auto reader : all)
+      if (!(plan.position(reader.op) < plan.position(def) ||
+            (reader.op == def && reader.aligned)))
+        return {};
+  }
+  return found;
+}
+
+Value CpuMapper::chooseBuffer(Value tile) {
+  if (tile.getDefiningOp())
+    if (Value buffer = inPlaceBuffer(tile))
+      return buffer;
+  return allocate(CpuBuffer::rows(cast<RankedTensorType>(tile.getType()),
+                                  options.vectorBytes),
+                  tile.getLoc());
+}
+
+/// A loop may work in the buffer of its initial value if nobody reads that
+/// afterwards, and it is computed anew before the loop runs again.
+bool CpuMapper::canTakeOver(Value init, Operation *loop) {
+  if (!buffers.count(init) || init.getParentBlock() != loop->getBlock())
+    return false;
+  if (llvm::count(loop->getOperands(), init) != 1)
+    return false;
+  SmallVector<CpuMaterialise::Reader> all;
+  plan.readers(init, true, all);
+  return llvm::all_of(all,
+                      [&](auto reader) {
+                        return reader.op == loop ? true
+                                                 : plan.position(reader.op) <
+                                                       plan.position(loop);
+                      }) &&
+         llvm::none_of(init.getUsers(), [&](Operation *user) {
+           return user != loop && loop->isAncestor(user);
+         });
+}
+
+void CpuMapper::carryIn(Operation *loop, ValueRange inits, ValueRange arguments,
+                        ValueRange results,
+                        SmallVectorImpl<Value> &scalarInits) {
+  for (auto [i, init] : llvm::enumerate(inits)) {
+    if (!isTile(init)) {
+      scalarInits.push_back(scalars.lookup(init));
+      continue;
+    }
+    Value buffer;
+    if (canTakeOver(init, loop)) {
+      buffer = buffers.lookup(init);
+    } else {
+      buffer = results.empty() ? Value() : inPlaceBuffer(results[i]);
+      // Other initial values may still be read from there.
+      if (!buffer || llvm::any_of(inits, [&](Value other) {
+            return isTile(other) && buffers.lookup(other) == buffer;
+          }))
+        buffer =
+            allocate(CpuBuffer::rows(cast<RankedTensorType>(init.getType()),
+                                     options.vectorBytes),
+                     init.getLoc());
+      storeTo(init, buffer);
+    }
+    buffers[arguments[i]] = buffer;
+  }
+}
+
+SmallVector<Value> CpuMapper::carryOut(ValueRange values, ValueRange targets) {
+  SmallVector<Value> scalarValues;
+  SmallVector<std::pair<Value, Value>> pending; // tile, target buffer
+  for (auto [value, target] : llvm::zip(values, targets)) {
+    if (!isTile(value))
+      scalarValues.push_back(scalars.lookup(value));
+    else if (buffers.lookup(value) != target)
+      pending.push_back({value, target});
+  }
+  auto reads = [&](Value tile, Value buffer, bool sameElementToo) {
+    Accesses accesses;
+    collect(tile, true, accesses);
+    return llvm::any_of(accesses.tiles, [&](auto access) {
+      return buffers.lookup(access.first) == buffer &&
+             (sameElementToo || !access.second);
+    });
+  };
+  // A buffer is written when no value still to come reads it; a cycle (two
+  // tiles that change places) is cut by a copy.
+  while (!pending.empty()) {
+    auto *next = llvm::find_if(pending, [&](auto &one) {
+      return !reads(one.first, one.second, false) &&
+             llvm::none_of(pending, [&](auto &other) {
+               return &other != &one && reads(other.first, one.second, true);
+             });
+    });
+    if (next != pending.end()) {
+      storeTo(next->first, next->second);
+      pending.erase(next);
+      continue;
+    }
+    Value copy = allocate(
+        CpuBuffer::rows(cast<RankedTensorType>(pending[0].first.getType()),
+                        options.vectorBytes),
+        pending[0].first.getLoc());
+    storeTo(pending[0].first, copy);
+    buffers[pending[0].first] = copy;
+  }
+  closeNest();
+  return scalarValues;
+}

@@ -1,0 +1,654 @@
+//===- MapToCpu.cpp - tile-map-to-cpu: the roots of a program -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/CpuMapper.h"
+#include "compiler/Tile/Transforms/Passes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tessera::tile {
+#define GEN_PASS_DEF_MAPTOCPUPASS
+#include "compiler/Tile/Transforms/Passes.h.inc"
+} // namespace tessera::tile
+
+using namespace mlir;
+using namespace tessera::tile;
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+static bool isZero(Value value) {
+  if (auto fill = value.getDefiningOp<FillOp>())
+    value = fill.getValue();
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+void CpuMapper::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    emitOp(&op);
+}
+
+void CpuMapper::emitOp(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ForOp loop) { emitFor(loop); })
+      .Case([&](scf::ForOp loop) { emitScfFor(loop); })
+      .Case([&](scf::IfOp branch) { emitIf(branch); })
+      .Case([&](scf::WhileOp loop) { emitWhile(loop); })
+      .Case([&](ReduceOp reduce) { emitReduce(reduce); })
+      .Case([&](MmaOp mma) { emitMma(mma); })
+      .Case([&](FilledOp filled) { emitFilled(filled); })
+      .Case<ScanOp, CatOp, ReshapeOp>([&](auto whole) { emitWhole(whole); })
+      .Case<StoreOp, AtomicOp, AssertOp, PrintOp>([&](auto access) {
+        if (llvm::any_of(access->getOperands(), isTile))
+          emitAccess(access);
+        else
+          emitScalar(access);
+      })
+      .Default([&](Operation *other) {
+        if (other->getNumResults() == 1 && isTile(other->getResult(0))) {
+          Value tile = other->getResult(0);
+          if (!plan.isMaterialised(tile))
+            return;
+          Value buffer = chooseBuffer(tile);
+          storeTo(tile, buffer);
+          buffers[tile] = buffer;
+          return;
+        }
+        emitScalar(other);
+      });
+}
+
+/// Scalars stay as they are.
+void CpuMapper::emitScalar(Operation *op) {
+  if (!isMemoryEffectFree(op))
+    closeNest();
+  builder.clone(*op, scalars);
+}
+
+/// Stores, atomics, assertions and prints of tiles.
+void CpuMapper::emitAccess(Operation *op) {
+  Root root;
+  root.store = dyn_cast<StoreOp>(op);
+  root.alone = !root.store;
+  for (Value operand : op->getOperands())
+    if (isTile(operand))
+      root.tiles.push_back(operand);
+  if (isa<PrintOp>(op) && root.tiles.size() > 1) {
+    op->emitOpError() << "prints one tile at a time on the CPU";
+    failed = true;
+    return;
+  }
+  Value value = op->getOperand(0);
+  auto type = cast<RankedTensorType>(root.tiles[0].getType());
+  SmallVector<SmallVector<Value>> bounds(type.getRank());
+  auto bound = [&](int64_t axis, ValueRange more) {
+    for (Value range : more)
+      if (!llvm::is_contained(bounds[axis], range))
+        bounds[axis].push_back(range);
+  };
+  if (!isTile(value))
+    value = root.tiles[0];
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    bound(axis, llvm::to_vector(ranges.get(value, axis)));
+  OperandRange indices(nullptr, 0);
+  std::optional<ArrayAttr> indexAxes;
+  if (auto store = dyn_cast<StoreOp>(op)) {
+    indices = store.getIndices();
+    indexAxes = store.getIndexAxes();
+  } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
+    indices = atomic.getIndices();
+    indexAxes = atomic.getIndexAxes();
+  }
+  auto spans = axesOfIndices(indices, indexAxes);
+  for (auto [index, span] : llvm::zip(indices, spans))
+    for (auto [i, axis] : llvm::enumerate(span)) {
+      if (isTile(index))
+        bound(axis, llvm::to_vector(ranges.get(index, i)));
+      else
+        bound(axis, index);
+    }
+  SmallVector<Value> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    axes.push_back(axisRange(bounds[axis], type.getDimSize(axis)));
+  openNest(root, axes, op->getLoc());
+  IRMapping local;
+  for (Value operand : op->getOperands())
+    local.map(operand,
+              isTile(operand) ? cloneTile(operand) : scalars.lookup(operand));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+  builder.clone(*op, local);
+}
+
+/// The value everywhere, then the tile over it where it exists.
+void CpuMapper::emitFilled(FilledOp op) {
+  Location loc = op.getLoc();
+  RankedTensorType type = op.getInput().getType();
+  Value buffer = allocate(CpuBuffer::rows(type, options.vectorBytes), loc);
+  bool whole = true;
+  SmallVector<Value> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    whole &= ranges.get(op.getInput(), axis).empty();
+    axes.push_back(axisRange({}, type.getDimSize(axis)));
+  }
+  if (!whole) {
+    Root root;
+    root.buffer = buffer;
+    openNest(root, axes, loc);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+    Value fill =
+        FillOp::create(builder, loc, type, scalars.lookup(op.getValue()), axes);
+    LocalStoreOp::create(builder, loc, fill, buffer, Value());
+    closeNest();
+  }
+  storeTo(op.getInput(), buffer);
+  buffers[op.getResult()] = buffer;
+  open->tiles.map(op.getResult(), open->tiles.lookup(op.getInput()));
+}
+
+/// Scans, concatenations, reshapes: a nest of their own.
+void CpuMapper::emitWhole(Operation *op) {
+  Value result = op->getResult(0);
+  Value buffer = chooseBuffer(result);
+  Root root;
+  root.buffer = buffer;
+  root.alone = true;
+  for (Value operand : op->getOperands())
+    root.tiles.push_back(operand);
+  openNest(root, axesOf(isa<ScanOp>(op) ? op->getOperand(0) : result),
+           op->getLoc());
+  IRMapping local;
+  for (Value operand : op->getOperands())
+    local.map(operand, cloneTile(operand));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+  Operation *cloned = builder.clone(*op, local);
+  LocalStoreOp::create(builder, op->getLoc(), cloned->getResult(0), buffer,
+                       Value());
+  buffers[result] = buffer;
+}
+
+void CpuMapper::emitReduce(ReduceOp op) {
+  Root root;
+  root.tiles = {op.getInput()};
+  root.reduceAxis = op.getAxis();
+  bool isArg =
+      op.getKind() == ReduceKind::Argmax || op.getKind() == ReduceKind::Argmin;
+  root.alone = isArg;
+  if (isTile(op.getResult()))
+    root.buffer = chooseBuffer(op.getResult());
+  openNest(root, axesOf(op.getInput()), op.getLoc());
+  Value input = cloneTile(op.getInput());
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *terminator = open->nest.getBody().front().getTerminator();
+  builder.setInsertionPoint(terminator);
+  Value reduced =
+      ReduceOp::create(builder, op.getLoc(), op.getResult().getType(),
+                       op.getKind(), input, op.getAxis());
+  if (isArg)
+    reduced.getDefiningOp()->setAttr("start_axis", op.getAxisAttr());
+  if (root.buffer) {
+    LocalStoreOp::create(builder, op.getLoc(), reduced, root.buffer, Value());
+    buffers[op.getResult()] = root.buffer;
+    return;
+  }
+  // A scalar leaves the nest: one more result.
+  SmallVector<Value> values(terminator->getOperands());
+  values.push_back(reduced);
+  terminator->setOperands(values);
+  SmallVector<Type> types(open->nest->getResultTypes());
+  types.push_back(reduced.getType());
+  builder.setInsertionPoint(open->nest);
+  auto grown = NestOp::create(
+      builder, open->nest.getLoc(), types, open->nest.getAxes(),
+      open->nest.getVectorAxisAttr(), open->nest.getUnrollAttr());
+  grown.getBody().takeBody(open->nest.getBody());
+  // Earlier results keep their numbers.
+  for (auto [i, result] : llvm::enumerate(open->nest.getResults())) {
+    for (auto &[from, to] : scalars.getValueMap())
+      if (to == result)
+        scalars.map(from, grown.getResult(i));
+    result.replaceAllUsesWith(grown.getResult(i));
+  }
+  open->nest.erase();
+  open->nest = grown;
+  scalars.map(op.getResult(), grown.getResults().back());
+}
+
+/// Operands of a matrix step that the inner loop can read where they are:
+/// buffers, and loads of plain ranges, transposed or not.
+static bool isAddressable(Value tile) {
+  if (auto transpose = tile.getDefiningOp<TransposeOp>())
+    tile = transpose.getInput();
+  auto load = tile.getDefiningOp<LoadOp>();
+  // Program ids lie within their dim; other scalars are checked by nests.
+  return load && !load.getMask() &&
+         llvm::all_of(load.getIndices(), [](Value index) {
+           return isa<RangeType>(index.getType()) ||
+                  index.getDefiningOp<ProgramOp>();
+         });
+}
+
+void CpuMapper::emitMma(MmaOp op) {
+  Location loc = op.getLoc();
+  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  auto acc = cast<RankedTensorType>(op.getAcc().getType());
+  Type element = lhs.getElementType(), accumulate = acc.getElementType();
+  bool amx = options.amx && element.isBF16() && accumulate.isF32();
+  Type widen;
+  if (!amx && element != accumulate && isa<FloatType>(element))
+    widen = accumulate;
+  if (isa<IntegerType>(element) && element != accumulate) {
+    op.emitOpError() << "of " << element << " into " << accumulate
+                     << " is not supported on the CPU yet";
+    failed = true;
+    return;
+  }
+
+  Value a = buffers.lookup(op.getLhs());
+  if (amx) {
+    a = allocate(CpuBuffer::amxLhs(lhs), loc);
+    storeTo(op.getLhs(), a);
+  } else if (widen || (!a && !isAddressable(op.getLhs()))) {
+    a = allocate(
+        CpuBuffer::rows(widen ? lhs.clone(widen) : lhs, options.vectorBytes),
+        loc);
+    storeTo(op.getLhs(), a, widen);
+  }
+  MicroTile micro = chooseMicroTile(
+      rhs.getDimSize(1), scratchBytesOf(accumulate), options.vectorBytes);
+  if (amx)
+    micro = {32, 32};
+  BufferType packed =
+      amx ? CpuBuffer::amxRhs(rhs)
+          : CpuBuffer::panels(widen ? rhs.clone(widen) : rhs, micro.columns);
+  Value b = allocate(packed, loc);
+  storeTo(op.getRhs(), b, widen);
+
+  Value c = chooseBuffer(op.getResult());
+  bool fromZero = isZero(op.getAcc());
+  if (!fromZero && buffers.lookup(op.getAcc()) != c)
+    storeTo(op.getAcc(), c);
+
+  auto bounds = [&](Value tile, int64_t axis, Value other, int64_t otherAxis) {
+    SmallVector<Value> all(ranges.get(tile, axis));
+    if (other)
+      for (Value range : ranges.get(other, otherAxis))
+        if (!llvm::is_contained(all, range))
+          all.push_back(range);
+    return axisRange(all,
+                     cast<RankedTensorType>(tile.getType()).getDimSize(axis));
+  };
+  SmallVector<Value> axes = {bounds(op.getLhs(), 0, {}, 0),
+                             bounds(op.getRhs(), 1, {}, 0),
+                             bounds(op.getLhs(), 1, op.getRhs(), 0)};
+  closeNest();
+  Root root;
+  root.alone = true;
+  openNest(root, axes, loc);
+  open->nest->setAttr(
+      "micro_tile", builder.getDenseI64ArrayAttr({micro.rows, micro.columns}));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+    auto loadFrom = [&](Value buffer, RankedTensorType type) -> Value {
+      return LocalLoadOp::create(builder, loc, type, buffer, Value());
+    };
+    Value left = a ? loadFrom(a, widen ? lhs.clone(widen) : lhs)
+                   : cloneTile(op.getLhs());
+    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+    Value right = loadFrom(b, widen ? rhs.clone(widen) : rhs);
+    Value before = fromZero ? cloneTile(op.getAcc()) : loadFrom(c, acc);
+    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+    Value after = MmaOp::create(builder, loc, acc, left, right, before,
+                                op.getPrecisionAttr());
+    LocalStoreOp::create(builder, loc, after, c, Value());
+  }
+  closeNest();
+  buffers[op.getResult()] = c;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow: scalars are carried as before, tiles in buffers
+//===----------------------------------------------------------------------===//
+
+static void mapScalars(ValueRange from, ValueRange to, IRMapping &map) {
+  unsigned next = 0;
+  for (Value value : from)
+    if (!isTile(value))
+      map.map(value, to[next++]);
+}
+
+void CpuMapper::emitFor(ForOp loop) {
+  SmallVector<Value> inits, targets;
+  carryIn(loop, loop.getInits(), loop.getCarried(), loop.getResults(), inits);
+  closeNest();
+  auto mapped =
+      ForOp::create(builder, loop.getLoc(), scalars.lookup(loop.getStart()),
+                    scalars.lookup(loop.getStop()), loop.getSize(), inits);
+  mapped->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  mapped.setStages(loop.getStages());
+  scalars.map(loop.getRange(), mapped.getRange());
+  mapScalars(loop.getCarried(), mapped.getCarried(), scalars);
+  for (Value argument : loop.getCarried())
+    targets.push_back(buffers.lookup(argument));
+  Block &body = loop.getBody().front();
+  yieldTargets[&body] = targets;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&mapped.getBody().front());
+  emitBlock(body);
+  SmallVector<Value> yielded =
+      carryOut(cast<YieldOp>(body.getTerminator()).getValues(), targets);
+  YieldOp::create(builder, loop.getLoc(), yielded);
+  mapScalars(loop.getResults(), mapped.getResults(), scalars);
+  for (auto [result, target] : llvm::zip(loop.getResults(), targets))
+    if (target)
+      buffers[result] = target;
+}
+
+void CpuMapper::emitScfFor(scf::ForOp loop) {
+  SmallVector<Value> inits, targets;
+  carryIn(loop, loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(),
+          inits);
+  closeNest();
+  auto mapped = scf::ForOp::create(
+      builder, loop.getLoc(), scalars.lookup(loop.getLowerBound()),
+      scalars.lookup(loop.getUpperBound()), scalars.lookup(loop.getStep()),
+      inits, [](OpBuilder &, Location, Value, ValueRange) {});
+  scalars.map(loop.getInductionVar(), mapped.getInductionVar());
+  mapScalars(loop.getRegionIterArgs(), mapped.getRegionIterArgs(), scalars);
+  for (Value argument : loop.getRegionIterArgs())
+    targets.push_back(buffers.lookup(argument));
+  yieldTargets[loop.getBody()] = targets;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(mapped.getBody());
+  emitBlock(*loop.getBody());
+  scf::YieldOp::create(builder, loop.getLoc(),
+                       carryOut(loop.getYieldedValues(), targets));
+  mapScalars(loop.getResults(), mapped.getResults(), scalars);
+  for (auto [result, target] : llvm::zip(loop.getResults(), targets))
+    if (target)
+      buffers[result] = target;
+}
+
+void CpuMapper::emitIf(scf::IfOp branch) {
+  SmallVector<Value> targets;
+  SmallVector<Type> types;
+  for (Value result : branch.getResults()) {
+    targets.push_back(isTile(result) ? chooseBuffer(result) : Value());
+    if (!isTile(result))
+      types.push_back(result.getType());
+  }
+  closeNest();
+  bool hasElse = !branch.getElseRegion().empty();
+  auto mapped =
+      scf::IfOp::create(builder, branch.getLoc(), types,
+                        scalars.lookup(branch.getCondition()), hasElse);
+  for (auto [from, to] :
+       llvm::zip(branch->getRegions(), mapped->getRegions())) {
+    if (from.empty())
+      continue;
+    Block &block = from.front(), &target = to.front();
+    if (!target.empty())
+      target.back().erase();
+    yieldTargets[&block] = targets;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&target);
+    emitBlock(block);
+    SmallVector<Value> yielded =
+        carryOut(block.getTerminator()->getOperands(), targets);
+    scf::YieldOp::create(builder, branch.getLoc(), yielded);
+  }
+  mapScalars(branch.getResults(), mapped.getResults(), scalars);
+  for (auto [result, target] : llvm::zip(branch.getResults(), targets))
+    if (target)
+      buffers[result] = target;
+}
+
+void CpuMapper::emitWhile(scf::WhileOp loop) {
+  SmallVector<Value> inits, targets, results;
+  carryIn(loop, loop.getInits(), loop.getBeforeArguments(), {}, inits);
+  SmallVector<Type> types;
+  for (Value result : loop.getResults()) {
+    if (isTile(result)) {
+      results.push_back(
+          allocate(CpuBuffer::rows(cast<RankedTensorType>(result.getType()),
+                                   options.vectorBytes),
+                   result.getLoc()));
+    } else {
+      results.push_back({});
+      types.push_back(result.getType());
+    }
+  }
+  closeNest();
+  auto mapped = scf::WhileOp::create(builder, loop.getLoc(), types, inits);
+  auto enter = [&](Block &from, Region &to) {
+    Block &block = to.emplaceBlock();
+    for (Value argument : from.getArguments())
+      if (!isTile(argument))
+        scalars.map(argument,
+                    block.addArgument(argument.getType(), argument.getLoc()));
+    builder.setInsertionPointToEnd(&block);
+  };
+  OpBuilder::InsertionGuard guard(builder);
+  Block &before = *loop.getBeforeBody(), &after = *loop.getAfterBody();
+  for (Value argument : before.getArguments())
+    targets.push_back(buffers.lookup(argument));
+  enter(before, mapped.getBefore());
+  emitBlock(before);
+  Value flag = scalars.lookup(loop.getConditionOp().getCondition());
+  SmallVector<Value> forwarded =
+      carryOut(loop.getConditionOp().getArgs(), results);
+  scf::ConditionOp::create(builder, loop.getLoc(), flag, forwarded);
+  for (auto [argument, result, buffer] :
+       llvm::zip(after.getArguments(), loop.getResults(), results))
+    if (buffer)
+      buffers[argument] = buffers[result] = buffer;
+  yieldTargets[&after] = targets;
+  enter(after, mapped.getAfter());
+  emitBlock(after);
+  SmallVector<Value> yielded =
+      carryOut(loop.getYieldOp().getResults(), targets);
+  scf::YieldOp::create(builder, loop.getLoc(), yielded);
+  mapScalars(loop.getResults(), mapped.getResults(), scalars);
+}
+
+//===----------------------------------------------------------------------===//
+// Loop choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Counts, for each axis of a nest, the accesses that are contiguous along it.
+struct AxisVotes {
+  SmallVector<int64_t> votes;
+  int64_t ops = 0;
+
+  void visit(Value tile, ArrayRef<int64_t> axes, int64_t weight) {
+    Operation *op = tile.getDefiningOp();
+    if (!op)
+      return;
+    ++ops;
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      access(load.getView(), load.getIndices(), load.getIndexAxes(), axes,
+             weight);
+    } else if (isa<LocalLoadOp>(op)) {
+      if (!axes.empty())
+        votes[axes.back()] += 2 * weight;
+    } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      SmallVector<int64_t> inner;
+      for (int64_t axis : broadcast.getAxes())
+        inner.push_back(axes[axis]);
+      visit(broadcast.getInput(), inner, 1);
+    } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      SmallVector<int64_t> inner(axes.size());
+      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+        inner[axis] = axes[i];
+      visit(transpose.getInput(), inner, weight);
+    } else if (!isa<CatOp, ReshapeOp>(op)) {
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          visit(operand, axes, weight);
+    }
+  }
+
+  void access(Value view, OperandRange indices,
+              std::optional<ArrayAttr> indexAxes, ArrayRef<int64_t> axes,
+              int64_t weight) {
+    auto type = cast<MemRefType>(view.getType());
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (failed(type.getStridesAndOffset(strides, offset)))
+      return;
+    auto spans = axesOfIndices(indices, indexAxes);
+    for (auto [index, span, stride] : llvm::zip(indices, spans, strides))
+      if (isa<RangeType>(index.getType()))
+        votes[axes[span[0]]] += (stride == 1 ? 3 : -1) * weight;
+  }
+};
+} // namespace
+
+/// Picks the axis to vectorise and how many vectors to keep in flight.
+void CpuMapper::scheduleNest(NestOp nest) {
+  int64_t rank = nest.getAxes().size();
+  Block &body = nest.getBody().front();
+  if (rank == 0 || llvm::any_of(body, llvm::IsaPred<MmaOp>))
+    return;
+  AxisVotes counts;
+  counts.votes.assign(rank, 0);
+  SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  int64_t forbidden = -1;
+  bool scalar = false;
+  for (Operation &op : body) {
+    if (auto store = dyn_cast<StoreOp>(op)) {
+      if (isTile(store.getValue()))
+        counts.visit(store.getValue(), identity, 2);
+      counts.access(store.getView(), store.getIndices(), store.getIndexAxes(),
+                    identity, 3);
+    } else if (auto store = dyn_cast<LocalStoreOp>(op)) {
+      if (!store.getValue().getDefiningOp<ReduceOp>()) {
+        counts.visit(store.getValue(), identity, 2);
+        counts.votes[rank - 1] += 4;
+      }
+    } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      counts.visit(reduce.getInput(), identity, 2);
+      if (reduce.getKind() == ReduceKind::Argmax ||
+          reduce.getKind() == ReduceKind::Argmin)
+        forbidden = reduce.getAxis();
+    } else if (auto scan = dyn_cast<ScanOp>(op)) {
+      forbidden = scan.getAxis();
+    } else if (isa<AtomicOp, AssertOp, PrintOp, CatOp, ReshapeOp>(op)) {
+      scalar = true;
+    }
+  }
+  int64_t best = -1;
+  for (int64_t axis = rank - 1; axis >= 0; --axis) {
+    if (axis == forbidden ||
+        cast<RangeType>(nest.getAxes()[axis].getType()).getSize() == 1)
+      continue;
+    if (best < 0 || counts.votes[axis] > counts.votes[best])
+      best = axis;
+  }
+  nest.setVectorAxis(scalar ? -1 : best);
+  auto config = nest->getParentOfType<FuncOp>()->getAttrOfType<DictionaryAttr>(
+      "tile.config");
+  int64_t unroll = counts.ops <= 6 ? 4 : counts.ops <= 14 ? 2 : 1;
+  if (config)
+    if (auto asked = config.getAs<IntegerAttr>("unroll"))
+      if (asked.getInt() > 0)
+        unroll = asked.getInt();
+  nest.setUnroll(unroll);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// [M, K] x [K], [K] x [K, N] and [K] x [K] are no matrix steps on a CPU but
+/// sums of products: acc + reduce(lhs * rhs).
+static void expandVectorProduct(MmaOp op, const AxisRanges &ranges) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type accumulate = getElementTypeOrSelf(op.getAcc().getType());
+  auto widen = [&](Value tile) -> Value {
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (type.getElementType() == accumulate)
+      return tile;
+    Type wide = type.clone(accumulate);
+    if (isa<FloatType>(accumulate))
+      return arith::ExtFOp::create(builder, loc, wide, tile);
+    return arith::ExtSIOp::create(builder, loc, wide, tile);
+  };
+  Value lhs = widen(op.getLhs()), rhs = widen(op.getRhs());
+  auto left = cast<RankedTensorType>(lhs.getType());
+  auto right = cast<RankedTensorType>(rhs.getType());
+  int64_t axis = 0;
+  // The vector is repeated along the matrix' other axis.
+  auto repeat = [&](Value vector, Value matrix, int64_t keep) -> Value {
+    auto type = cast<RankedTensorType>(matrix.getType());
+    int64_t other = 1 - keep;
+    Value range;
+    ArrayRef<Value> bounds =
+        ranges.get(matrix == lhs ? op.getLhs() : op.getRhs(), other);
+    if (!bounds.empty()) {
+      range = bounds[0];
+    } else {
+      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value size =
+          arith::ConstantIndexOp::create(builder, loc, type.getDimSize(other));
+      range = RangeAtOp::create(
+          builder, loc,
+          RangeType::get(builder.getContext(), type.getDimSize(other)), zero,
+          size);
+    }
+    return BroadcastOp::create(builder, loc, type, vector,
+                               builder.getDenseI64ArrayAttr({keep}), range);
+  };
+  if (left.getRank() == 2) {
+    rhs = repeat(rhs, lhs, 1);
+    axis = 1;
+  } else if (right.getRank() == 2) {
+    lhs = repeat(lhs, rhs, 0);
+  }
+  bool isFloat = isa<FloatType>(accumulate);
+  Value product = isFloat
+                      ? Value(arith::MulFOp::create(builder, loc, lhs, rhs))
+                      : Value(arith::MulIOp::create(builder, loc, lhs, rhs));
+  Value sum = ReduceOp::create(builder, loc, op.getResult().getType(),
+                               ReduceKind::Sum, product, axis);
+  Value result =
+      isFloat ? Value(arith::AddFOp::create(builder, loc, op.getAcc(), sum))
+              : Value(arith::AddIOp::create(builder, loc, op.getAcc(), sum));
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+}
+
+namespace {
+struct MapToCpuPass : tessera::tile::impl::MapToCpuPassBase<MapToCpuPass> {
+  using MapToCpuPassBase::MapToCpuPassBase;
+
+  void runOnOperation() override {
+    for (FuncOp func :
+         llvm::make_early_inc_range(getOperation().getOps<FuncOp>())) {
+      SmallVector<MmaOp> vectors;
+      func.walk([&](MmaOp op) {
+        if (op.getLhs().getType().getRank() == 1 ||
+            op.getRhs().getType().getRank() == 1)
+          vectors.push_back(op);
+      });
+      if (!vectors.empty()) {
+        AxisRanges ranges(func);
+        for (MmaOp op : vectors)
+          expandVectorProduct(op, ranges);
+      }
+      CpuMapperOptions options{amx, vectorBytes};
+      if (failed(CpuMapper(func, options).run()))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,50 @@
+// The passes of Tile IR. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TESSERA_TILE_PASSES
+#define TESSERA_TILE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Cut tile programs into loop nests over scratch buffers";
+  let description = [{
+    A core has no tile memory: what does not fit registers lives in the
+    thread's scratch memory, and every pass over it costs. Element-wise ops are
+    therefore grouped with their consumers into `tile.nest`s; cheap values are
+    computed again where they are used, expensive ones, matrix products and
+    what loops carry get a buffer.
+
+    Before:
+    ```mlir
+    %x = tile.load %X[%m] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+    %y = math.exp %x : tensor<64xf32>
+    tile.store %y, %Y[%m] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+    ```
+    After:
+    ```mlir
+    tile.nest [%m] {vector_axis = 0 : i64} : (!tile.range<64>) -> () {
+      %x = tile.load %X[%m] ...
+      %y = math.exp %x : tensor<64xf32>
+      tile.store %y, %Y[%m] ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"amx", "amx", "bool", "false",
+           "Multiply bf16 by AMX tiles instead of widening to f32">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
+def PlaceBuffersPass : Pass<"tile-place-buffers", "::mlir::ModuleOp"> {
+  let summary = "Give each scratch buffer its offset, and the plan its size";
+  let description = [{
+    Scratch memory is one block per thread. Buffers that are never alive
+    together share bytes. Each `tile.alloc` gets `offset`, the function
+    `tile.scratch`, and the plan's launches of it ` scratch <bytes>`.
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+#endif // TESSERA_TILE_PASSES

@@ -1,0 +1,111 @@
+//===- PlaceBuffers.cpp - tile-place-buffers: offsets in scratch ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/Passes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace tessera::tile {
+#define GEN_PASS_DEF_PLACEBUFFERSPASS
+#include "compiler/Tile/Transforms/Passes.h.inc"
+} // namespace tessera::tile
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+struct Lifetime {
+  AllocOp alloc;
+  int64_t first, last, bytes, offset = 0;
+};
+} // namespace
+
+/// Buffers in the order they come to life; each takes the lowest gap between
+/// those that are alive with it.
+static int64_t place(FuncOp func) {
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> spans; // op and its body
+  int64_t next = 0;
+  std::function<void(Operation *)> number = [&](Operation *op) {
+    int64_t first = next++;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          number(&inner);
+    spans[op] = {first, next++};
+  };
+  number(func);
+
+  SmallVector<Lifetime> lives;
+  func.walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+    Lifetime life{alloc, spans[alloc].first, spans[alloc].first, 0};
+    for (Operation *user : alloc->getUsers()) {
+      // A use inside a loop counts for the whole loop; what is allocated
+      // inside one is written anew in each turn.
+      Operation *outer = alloc->getBlock()->findAncestorOpInBlock(*user);
+      life.first = std::min(life.first, spans[outer].first);
+      life.last = std::max(life.last, spans[outer].second);
+    }
+    CpuBuffer buffer(alloc.getBuffer().getType());
+    life.bytes = llvm::alignTo(buffer.bytes(), 64);
+    lives.push_back(life);
+  });
+  llvm::stable_sort(lives, [](const Lifetime &a, const Lifetime &b) {
+    return a.bytes > b.bytes;
+  });
+  int64_t total = 0;
+  SmallVector<Lifetime> placed;
+  for (Lifetime &life : lives) {
+    SmallVector<std::pair<int64_t, int64_t>> taken;
+    for (Lifetime &other : placed)
+      if (other.first <= life.last && life.first <= other.last)
+        taken.push_back({other.offset, other.offset + other.bytes});
+    llvm::sort(taken);
+    int64_t offset = 0;
+    for (auto [begin, end] : taken) {
+      if (offset + life.bytes <= begin)
+        break;
+      offset = std::max(offset, end);
+    }
+    life.offset = offset;
+    total = std::max(total, offset + life.bytes);
+    placed.push_back(life);
+    Builder builder(func.getContext());
+    life.alloc->setAttr("offset", builder.getI64IntegerAttr(offset));
+  }
+  return total;
+}
+
+/// "  launch @name(...) grid g threads 4" -> "... grid g scratch 64 threads 4"
+static std::string addScratch(StringRef line, int64_t bytes) {
+  size_t at = std::min(line.find(" threads "), line.find(" work "));
+  if (line.contains(" scratch ") || bytes == 0)
+    return line.str();
+  StringRef tail = at == StringRef::npos ? "" : line.substr(at);
+  return (line.substr(0, at) + " scratch " + Twine(bytes) + tail).str();
+}
+
+namespace {
+struct PlaceBuffersPass
+    : tessera::tile::impl::PlaceBuffersPassBase<PlaceBuffersPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Builder builder(&getContext());
+    for (FuncOp func : module.getOps<FuncOp>()) {
+      int64_t bytes = place(func);
+      func->setAttr("tile.scratch", builder.getI64IntegerAttr(bytes));
+      std::string launch = ("launch @" + func.getName() + "(").str();
+      for (PlanOp plan : module.getOps<PlanOp>()) {
+        SmallVector<Attribute> lines;
+        for (auto line : plan.getLines().getAsRange<StringAttr>()) {
+          bool ours = line.getValue().ltrim().starts_with(launch);
+          lines.push_back(
+              ours ? builder.getStringAttr(addScratch(line.getValue(), bytes))
+                   : line);
+        }
+        plan.setLinesAttr(builder.getArrayAttr(lines));
+      }
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,255 @@
+# The CPU target on hand-written Tile IR, against NumPy in float64.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import numpy as np
+import pytest
+from tile_cpu import compile_tile, find_tool
+
+pytestmark = pytest.mark.skipif(find_tool() is None, reason="tessera-emit-object is not built")
+
+EXTENTS = [0, 1, 7, 63, 65, 127, 1000]
+TARGETS = ["cpu", "cpu:avx2"]
+
+
+def view(rank, element="f32", unit=True):
+    strides = ["?"] * rank
+    if unit and rank:
+        strides[-1] = "1"
+    return f"memref<{'?x' * rank}{element}, strided<[{', '.join(strides)}]>>"
+
+
+def elementwise(body, element="f32", size=64, unit=True):
+    v, t = view(1, element, unit), f"tensor<{size}x{element}>"
+    r = f"!tile.range<{size}>"
+    return f"""
+tile.func @k(%x: {v}, %y: {v}, %z: {v}) {{
+  %n = tile.dim %x, 0 : {v}
+  %i = tile.program extents(%n) tiles = [{size}] : {r}
+  %a = tile.load %x[%i] : {v}, {r} -> {t}
+  %b = tile.load %y[%i] : {v}, {r} -> {t}
+  {body}
+  tile.store %c, %z[%i] : {t}, {v}, {r}
+  tile.return
+}}"""
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n", EXTENTS)
+def test_add(n, target):
+    kernel = compile_tile(elementwise("%c = arith.addf %a, %b : tensor<64xf32>"), target)
+    rng = np.random.default_rng(n)
+    x, y = rng.standard_normal((2, n)).astype(np.float32)
+    z = np.full(n, np.nan, np.float32)
+    assert kernel.call("k", [x, y, z], grid=cdiv(n, 64)) == 0
+    np.testing.assert_array_equal(z, x + y)
+
+
+@pytest.mark.parametrize("n", EXTENTS)
+def test_relu_nan_and_odd_tile(n):
+    body = """%zero = arith.constant dense<0.0> : tensor<200xf32>
+  %c = arith.maximumf %a, %zero : tensor<200xf32>"""
+    kernel = compile_tile(elementwise(body, size=200))
+    x = np.random.default_rng(n).standard_normal(n).astype(np.float32)
+    x[::5] = np.nan
+    z = np.zeros(n + 3, np.float32)
+    kernel.call("k", [x, x, z[:n]], grid=cdiv(n, 200))
+    np.testing.assert_array_equal(z[:n], np.maximum(x, 0))
+    assert (z[n:] == 0).all()
+
+
+@pytest.mark.parametrize("stride", [1, 2, -1, -3, 0])
+def test_any_stride(stride):
+    kernel = compile_tile(
+        elementwise("%c = arith.mulf %a, %b : tensor<64xf32>", unit=False))
+    n = 100
+    base = np.random.default_rng(1).standard_normal(n * 4).astype(np.float32)
+    x = np.lib.stride_tricks.as_strided(base[-1:] if stride < 0 else base, (n,), (stride * 4,))
+    out = np.zeros(2 * n, np.float32)
+    z = out[::-2]
+    kernel.call("k", [x, base[:n], z], grid=cdiv(n, 64))
+    np.testing.assert_array_equal(z, x * base[:n])
+    assert (out[::2] == 0).all()
+
+
+def bf16_round(x):
+    bits = np.asarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def bf16_float(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_half_types_round_after_each_op(element, target):
+    t = f"tensor<64x{element}>"
+    body = f"""%p = arith.mulf %a, %b : {t}
+  %c = arith.addf %p, %a : {t}"""
+    kernel = compile_tile(elementwise(body, element), target)
+    rng = np.random.default_rng(3)
+    n = 1000
+    if element == "f16":
+        x, y = rng.standard_normal((2, n)).astype(np.float16)
+        x[:4] = [6e-8, -6e-8, np.inf, np.nan]  # subnormal
+        z = np.zeros(n, np.float16)
+        kernel.call("k", [x, y, z], grid=cdiv(n, 64))
+        np.testing.assert_array_equal(z, x * y + x)
+    else:
+        x, y = (bf16_round(v) for v in rng.standard_normal((2, n)))
+        x[:2] = 1  # the smallest subnormal
+        z = np.zeros(n, np.uint16)
+        kernel.call("k", [x, y, z], grid=cdiv(n, 64))
+        fx, fy = bf16_float(x), bf16_float(y)
+        product = bf16_float(bf16_round(fx * fy))
+        np.testing.assert_array_equal(z, bf16_round(product + fx))
+
+
+SOFTMAX = open(__file__.replace("test_tile_cpu.py", "tile/softmax.mlir")).read()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n", EXTENTS[1:])
+@pytest.mark.parametrize("m", [1, 7])
+def test_softmax_in_a_loop(m, n, target):
+    kernel = compile_tile(SOFTMAX, target)
+    x = (np.random.default_rng(n).standard_normal((m, n)) * 5).astype(np.float32)
+    y = np.full((m, n + 5), 7, np.float32)
+    kernel.call("softmax", [x, y[:, :n]], grid=cdiv(m, 4))
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    np.testing.assert_allclose(y[:, :n], e / e.sum(1, keepdims=True), rtol=3e-6)
+    assert (y[:, n:] == 7).all()
+
+
+def reduce_kernel(kind, axis, element="f32", shape=(24, 40)):
+    v, t = view(2, element), f"tensor<{shape[0]}x{shape[1]}x{element}>"
+    out = "i64" if kind.startswith("arg") else element
+    kept = shape[1 - axis]
+    v1 = view(1, out)
+    r0, r1 = (f"!tile.range<{s}>" for s in shape)
+    keep = "%i" if axis == 1 else "%j"
+    rk = r0 if axis == 1 else r1
+    return f"""
+tile.func @k(%x: {v}, %y: {v1}) {{
+  %zero = arith.constant 0 : index
+  %m = tile.dim %x, 0 : {v}
+  %n = tile.dim %x, 1 : {v}
+  %one = arith.constant 1 : index
+  %p = tile.program extents(%one) tiles = [0] : index
+  %i = tile.range_at %zero of %m : {r0}
+  %j = tile.range_at %zero of %n : {r1}
+  %a = tile.load %x[%i, %j] : {v}, {r0}, {r1} -> {t}
+  %s = tile.reduce {kind} %a axis = {axis} : {t} -> tensor<{kept}x{out}>
+  tile.store %s, %y[{keep}] : tensor<{kept}x{out}>, {v1}, {rk}
+  tile.return
+}}"""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "prod", "argmax", "argmin"])
+@pytest.mark.parametrize("m,n", [(24, 40), (7, 33), (1, 1), (17, 16)])
+def test_reduce(kind, axis, m, n):
+    kernel = compile_tile(reduce_kernel(kind, axis))
+    x = np.random.default_rng(n).standard_normal((m, n)).astype(np.float32)
+    if kind.startswith("arg"):
+        x = np.round(x)  # ties
+    y = np.full(n if axis == 0 else m, -1, np.int64 if kind.startswith("arg") else np.float32)
+    kernel.call("k", [x, y])
+    want = getattr(np, kind)(x.astype(np.float64), axis=axis)
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
+
+
+def test_reduce_of_nothing_and_nan():
+    x = np.zeros((5, 0), np.float32)
+    for kind, want in [("sum", 0), ("max", -np.inf), ("prod", 1)]:
+        y = np.full(5, 9, np.float32)
+        compile_tile(reduce_kernel(kind, 1)).call("k", [x, y])
+        np.testing.assert_array_equal(y, np.full(5, want, np.float32))
+    x = np.ones((3, 40), np.float32)
+    x[1, 17] = np.nan
+    y = np.zeros(3, np.float32)
+    compile_tile(reduce_kernel("max", 1)).call("k", [x, y])
+    np.testing.assert_array_equal(y, [1, np.nan, 1])
+    place = np.zeros(3, np.int64)
+    compile_tile(reduce_kernel("argmax", 1)).call("k", [x, place])
+    np.testing.assert_array_equal(place, [0, 17, 0])
+
+
+def gemm(element="f32", acc="f32", bm=64, bn=64, bk=32, unit=True, trans=False):
+    a, b, c = view(2, element, unit), view(2, element, unit), view(2, acc, unit)
+    rm, rn, rk = (f"!tile.range<{s}>" for s in (bm, bn, bk))
+    tc = f"tensor<{bm}x{bn}x{acc}>"
+    zero = "0" if acc.startswith("i") else "0.0"
+    load_b = f"%y = tile.load %b[%k, %n] : {b}, {rk}, {rn} -> tensor<{bk}x{bn}x{element}>"
+    kdim = f"tile.dim %a, 1 : {a}"
+    if trans:
+        load_b = f"""%yt = tile.load %b[%n, %k] : {b}, {rn}, {rk} -> tensor<{bn}x{bk}x{element}>
+    %y = tile.transpose %yt [1, 0] : tensor<{bn}x{bk}x{element}> -> tensor<{bk}x{bn}x{element}>"""
+    return f"""
+tile.func @k(%a: {a}, %b: {b}, %c: {c}) {{
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : {a}
+  %K = {kdim}
+  %N = tile.dim %c, 1 : {c}
+  %m, %n = tile.program extents(%M, %N) tiles = [{bm}, {bn}] {{group = 8 : i64}} : {rm}, {rn}
+  %z = arith.constant {zero} : {acc}
+  %acc0 = tile.fill %z [%m, %n] : {acc}, {rm}, {rn} -> {tc}
+  %r = tile.for %k = %zero to %K carry(%acc = %acc0) : {rk}, ({tc}) {{
+    %x = tile.load %a[%m, %k] : {a}, {rm}, {rk} -> tensor<{bm}x{bk}x{element}>
+    {load_b}
+    %d = tile.mma %x, %y, %acc : tensor<{bm}x{bk}x{element}>, tensor<{bk}x{bn}x{element}>, {tc}
+    tile.yield %d : {tc}
+  }}
+  tile.store %r, %c[%m, %n] : {tc}, {c}, {rm}, {rn}
+  tile.return
+}}"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", [(64, 64, 32), (1, 1, 1), (65, 127, 63), (7, 80, 100), (130, 3, 0)])
+@pytest.mark.parametrize("element,acc", [("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i32", "i32")])
+def test_gemm(shape, element, acc, target):
+    m, n, k = shape
+    kernel = compile_tile(gemm(element, acc), target)
+    dtype = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i32": np.int32}[element]
+    rng = np.random.default_rng(m)
+    if element == "i32":
+        a, b = rng.integers(-9, 9, (m, k)).astype(dtype), rng.integers(-9, 9, (k, n)).astype(dtype)
+    else:
+        a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+    c = np.full((m, n), 77, np.float32 if acc == "f32" else dtype)
+    kernel.call("k", [a, b, c], grid=cdiv(m, 64) * cdiv(n, 64))
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c, want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("trans", [False, True])
+def test_gemm_strides_and_transposed(trans):
+    kernel = compile_tile(gemm(unit=trans, trans=trans))
+    rng = np.random.default_rng(5)
+    m, n, k = 70, 90, 50
+    a = rng.standard_normal((m, k)).astype(np.float32)
+    b = rng.standard_normal((k, n)).astype(np.float32)
+    given = np.ascontiguousarray(b.T) if trans else np.asfortranarray(b)
+    aa = a if trans else np.asfortranarray(a)
+    c = np.zeros((m, n), np.float32)
+    kernel.call("k", [aa, given, c], grid=4, parts=3)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-amx",)])
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("shape", [(64, 64, 32), (1, 1, 1), (65, 127, 63), (7, 80, 100), (130, 3, 0)])
+def test_gemm_bf16(shape, trans, flags):
+    m, n, k = shape
+    kernel = compile_tile(gemm("bf16", "f32", trans=trans), flags=flags)
+    rng = np.random.default_rng(m)
+    a, b = bf16_round(rng.standard_normal((m, k))), bf16_round(rng.standard_normal((k, n)))
+    c = np.full((m, n), 77, np.float32)
+    given = np.ascontiguousarray(b.T) if trans else b
+    kernel.call("k", [a, given, c], grid=cdiv(m, 64) * cdiv(n, 64))
+    want = bf16_float(a).astype(np.float64) @ bf16_float(b)
+    np.testing.assert_allclose(c, want, rtol=1e-4, atol=1e-4)
