@@ -1,0 +1,305 @@
+//===- TensorOpsShape.cpp - Extents, broadcasting and their checks --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/TensorOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using tessera::graph::Extent;
+
+namespace tessera::frontend {
+
+int64_t TensorOps::rankOf(const SemaValue &value) {
+  if (!value.ssa)
+    return 0;
+  return cast<RankedTensorType>(value.ssa.getType()).getRank();
+}
+
+TensorShape TensorOps::shapeOf(const SemaValue &value) {
+  TensorShape shape;
+  for (int64_t i = 0, rank = rankOf(value); i < rank; ++i)
+    shape.push_back(graph::getExtent(value.ssa, i),
+                    size_t(i) < value.dims.size() ? value.dims[i] : nullptr);
+  return shape;
+}
+
+/// A name the user gave, rather than a number, an expression or one of ours
+/// ("X.shape[0]").
+static bool isNamed(const Dim *dim) {
+  if (!dim || dim->name.empty() ||
+      !(llvm::isAlpha(dim->name[0]) || dim->name[0] == '_'))
+    return false;
+  return llvm::all_of(dim->name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+std::string TensorOps::axisText(const Extent &extent, const Dim *dim) {
+  if (isNamed(dim))
+    return extent.isConstant()
+               ? dim->name + "=" + std::to_string(extent.constant)
+               : dim->name;
+  if (extent.isConstant())
+    return std::to_string(extent.constant);
+  if (extent.kind == Extent::Kind::Axis) {
+    llvm::StringRef name = graph::getDimName(extent.value, extent.axis);
+    if (!name.empty())
+      return name.str();
+  }
+  return dim ? dim->name : "?";
+}
+
+std::string TensorOps::shapeText(const TensorShape &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.rank(); ++i) {
+    if (i)
+      text += ", ";
+    text += axisText(shape.extents[i], shape.dims[i]);
+  }
+  return text + "]";
+}
+
+std::string TensorOps::describeShape(const SemaValue &value) {
+  if (value.kind != ValueKind::Tensor)
+    return describe(value);
+  return shapeText(shapeOf(value)) + " " + getDTypeName(value.dtype);
+}
+
+RankedTensorType TensorOps::typeOf(const TensorShape &shape, DType dtype) {
+  SmallVector<int64_t> sizes;
+  for (const Extent &extent : shape.extents)
+    sizes.push_back(extent.isConstant() ? extent.constant
+                                        : ShapedType::kDynamic);
+  return RankedTensorType::get(sizes, elementType(dtype));
+}
+
+SmallVector<mlir::Value> TensorOps::sizesOf(const TensorShape &shape,
+                                            Location location) {
+  SmallVector<mlir::Value> sizes;
+  for (const Extent &extent : shape.extents)
+    if (!extent.isConstant())
+      sizes.push_back(graph::materialize(context.builder, location, extent));
+  return sizes;
+}
+
+bool TensorOps::isProvedEqual(const Extent &a, const Dim *aDim, const Extent &b,
+                              const Dim *bDim) {
+  return a == b || (aDim && aDim == bDim);
+}
+
+TensorOps::Agreement TensorOps::agree(const Extent &a, const Dim *aDim,
+                                      const Extent &b, const Dim *bDim,
+                                      const std::string &message,
+                                      Location location) {
+  if (isProvedEqual(a, aDim, b, bDim))
+    return Agreement::Equal;
+  if (a.isConstant() && b.isConstant())
+    return Agreement::Differ;
+  // Two names are two dims: who means one size writes one name.
+  if (isNamed(aDim) && isNamed(bDim))
+    return Agreement::Differ;
+  mlir::Value lhs = graph::materialize(context.builder, location, a);
+  mlir::Value rhs = graph::materialize(context.builder, location, b);
+  graph::CheckEqualOp::create(context.builder, location, lhs, rhs, message);
+  return Agreement::Checked;
+}
+
+FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
+                                                 ArrayRef<SemaValue> operands,
+                                                 ArrayRef<std::string> names,
+                                                 llvm::StringRef what,
+                                                 const OpSite &site) {
+  TensorShape result;
+  size_t rank = 0;
+  for (const TensorShape &shape : shapes)
+    rank = std::max(rank, shape.rank());
+  result.extents.resize(rank);
+  result.dims.resize(rank);
+  for (size_t back = 0; back < rank; ++back) {
+    int from = -1;
+    size_t fromAxis = 0;
+    Extent extent = Extent::get(1);
+    Dim *dim = nullptr;
+    for (auto [i, shape] : llvm::enumerate(shapes)) {
+      if (back >= shape.rank())
+        continue;
+      size_t axis = shape.rank() - 1 - back;
+      const Extent &next = shape.extents[axis];
+      Dim *nextDim = shape.dims[axis];
+      bool nextRepeats = next.isConstant(1) && !isNamed(nextDim);
+      bool repeats = extent.isConstant(1) && !isNamed(dim);
+      if (from < 0 || (repeats && !nextRepeats)) {
+        from = i;
+        fromAxis = axis;
+        extent = next;
+        dim = nextDim;
+        continue;
+      }
+      if (nextRepeats)
+        continue;
+      std::string message =
+          (what + ": axis " + llvm::Twine(fromAxis) + " of " + names[from] +
+           " is {lhs}, axis " + llvm::Twine(axis) + " of " + names[i] +
+           " is {rhs}")
+              .str();
+      if (agree(extent, dim, next, nextDim, message, loc(site)) ==
+          Agreement::Differ) {
+        std::string text =
+            (what + " joins axis " + llvm::Twine(fromAxis) + " of " +
+             names[from] + " (" + axisText(extent, dim) + ") with axis " +
+             llvm::Twine(axis) + " of " + names[i] + " (" +
+             axisText(next, nextDim) + "); they must be equal" +
+             (extent.isConstant(1) || next.isConstant(1)
+                  ? ", because a named dim does not broadcast"
+                  : ""))
+                .str();
+        Diagnostic &diagnostic = context.error(site.range, text);
+        noteOrigin(diagnostic, operands[from], names[from]);
+        noteOrigin(diagnostic, operands[i], names[i]);
+        if (shape.rank() == 1 && shapes[from].rank() == 2 &&
+            isProvedEqual(shapes[from].extents[0], shapes[from].dims[0], next,
+                          nextDim))
+          diagnostic.setFix(names[i] + "[:, None]");
+        else if (isNamed(dim) && isNamed(nextDim) &&
+                 !(extent.isConstant() && next.isConstant()))
+          diagnostic.setFix("one name for both dims, if they are one size");
+        return failure();
+      }
+      // The known one says more.
+      if (!extent.isConstant() && next.isConstant())
+        extent = next;
+      if (!isNamed(dim) && isNamed(nextDim))
+        dim = nextDim;
+    }
+    result.extents[rank - 1 - back] = extent;
+    result.dims[rank - 1 - back] = dim;
+  }
+  return result;
+}
+
+mlir::Value TensorOps::broadcastTo(mlir::Value value, ArrayRef<int64_t> axes,
+                                   const TensorShape &shape,
+                                   Location location) {
+  auto from = cast<RankedTensorType>(value.getType());
+  auto dtype = getDType(from.getElementType());
+  RankedTensorType to = typeOf(shape, *dtype);
+  // Of one type, nothing is repeated: an extent of 1 is static.
+  if (from == to)
+    return value;
+  return graph::BroadcastOp::create(context.builder, location, to, value,
+                                    context.builder.getDenseI64ArrayAttr(axes),
+                                    sizesOf(shape, location));
+}
+
+mlir::Value TensorOps::broadcastTo(mlir::Value value, const TensorShape &shape,
+                                   Location location) {
+  int64_t rank = shape.rank();
+  int64_t own = cast<RankedTensorType>(value.getType()).getRank();
+  return broadcastTo(value, llvm::to_vector(llvm::seq(rank - own, rank)), shape,
+                     location);
+}
+
+mlir::Value TensorOps::reshapeTo(mlir::Value value, const TensorShape &shape,
+                                 Location location) {
+  auto from = cast<RankedTensorType>(value.getType());
+  RankedTensorType to = typeOf(shape, *getDType(from.getElementType()));
+  if (from == to && to.hasStaticShape())
+    return value;
+  return graph::ReshapeOp::create(context.builder, location, to, value,
+                                  sizesOf(shape, location));
+}
+
+mlir::Value TensorOps::product(ArrayRef<Extent> extents, Location location) {
+  mlir::Value result;
+  int64_t factor = 1;
+  for (const Extent &extent : extents) {
+    if (extent.isConstant()) {
+      factor *= extent.constant;
+      continue;
+    }
+    mlir::Value size = graph::materialize(context.builder, location, extent);
+    result = result ? emit("gir.mul", location, size.getType(), {result, size})
+                    : size;
+  }
+  if (!result)
+    return constant(location, factor);
+  if (factor != 1)
+    result = emit("gir.mul", location, result.getType(),
+                  {result, constant(location, factor)});
+  return result;
+}
+
+Extent TensorOps::productExtent(ArrayRef<Extent> extents, Location location) {
+  SmallVector<Extent> dynamic;
+  int64_t factor = 1;
+  for (const Extent &extent : extents) {
+    if (extent.isConstant())
+      factor *= extent.constant;
+    else
+      dynamic.push_back(extent);
+  }
+  if (dynamic.empty() || factor == 0)
+    return Extent::get(factor);
+  if (dynamic.size() == 1 && factor == 1)
+    return dynamic.front();
+  return graph::getExtent(product(extents, location));
+}
+
+std::vector<CallArgument>
+TensorOps::flattenTuple(ArrayRef<CallArgument> arguments) {
+  std::vector<CallArgument> flat;
+  for (const CallArgument &argument : arguments) {
+    if (argument.value.kind != ValueKind::Tuple) {
+      flat.push_back(argument);
+      continue;
+    }
+    for (const SemaValue &element : argument.value.elements)
+      flat.push_back({"", element, argument.expr, argument.where});
+  }
+  return flat;
+}
+
+FailureOr<SmallVector<TensorOps::SizeArgument>>
+TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
+                         llvm::StringRef callee) {
+  SmallVector<SizeArgument> result;
+  bool inferred = false;
+  for (const CallArgument &argument : flattenTuple(arguments)) {
+    SizeArgument size;
+    size.where = argument.where;
+    const SemaValue &value = argument.value;
+    if (value.kind == ValueKind::Dim)
+      size.dim = value.dim;
+    std::optional<int64_t> number = value.getConstantInt();
+    ValueResult decayed = context.decay(value, argument.where);
+    if (failed(decayed))
+      return failure();
+    if (number && *number == -1) {
+      if (inferred)
+        return fail(argument.where,
+                    callee.str() + ": -1 stands for one size, not two");
+      inferred = size.inferred = true;
+    } else if (number && *number >= 0) {
+      size.extent = Extent::get(*number);
+    } else if (number) {
+      return fail(argument.where, callee.str() + ": a size cannot be " +
+                                      std::to_string(*number));
+    } else if (decayed->isScalar() && isInteger(decayed->dtype)) {
+      size.extent = graph::getExtent(
+          convert(*decayed, DType::I64, context.loc(argument.where)));
+    } else {
+      return fail(argument.where, callee.str() + " needs sizes, but " +
+                                      context.quote(argument.where) + " is " +
+                                      describe(value));
+    }
+    result.push_back(size);
+  }
+  return result;
+}
+
+} // namespace tessera::frontend
