@@ -85,6 +85,7 @@ LogicalResult BroadcastOp::verify() {
              << "axes must increase strictly within the result's rank "
              << result.getRank();
     last = axis;
+    // (C3)
     int64_t from = input.getDimSize(i), to = result.getDimSize(axis);
     if (from != 1 && !ShapedType::isDynamic(from) &&
         !ShapedType::isDynamic(to) && from != to)

@@ -265,12 +265,14 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure]> {
   let summary = "Repeats a tensor along new or size-1 axes";
   let description = [{
     Axis `i` of the input becomes axis `axes[i]` of the result; it has the same
-    extent there, or extent 1 and is repeated. `sizes` gives the dynamic extents
-    of the result, in order.
+    extent there, or the static extent 1 and is repeated (a dynamic extent is
+    never repeated: "equals 1" is part of the key). `sizes` gives the dynamic
+    extents of the result, in order.
 
     Constraints:
     * (C1) `axes` has one strictly increasing entry per axis of the input.
     * (C2) there is one size per dynamic extent of the result.
+    * (C3) known extents of input and result agree, or the input's is 1.
 
     Example:
     ```mlir

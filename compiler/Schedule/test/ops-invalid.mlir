@@ -1,0 +1,33 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics
+
+// One program per numbered constraint of ScheduleOps.td: @<op>_c<n> breaks it.
+
+func.func @fuse_c1(%x: tensor<?xf32>) {
+  // expected-error @+1 {{the region's arguments differ from the inputs}}
+  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  ^bb0(%a: tensor<?xf16>):
+    %r = gir.cast %a : tensor<?xf16> -> tensor<?xf32>
+    sched.yield %r : tensor<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fuse_c1_results(%x: tensor<?xf32>) {
+  // expected-error @+1 {{yields other types than its results}}
+  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  ^bb0(%a: tensor<?xf32>):
+    %r = gir.cast %a : tensor<?xf32> -> tensor<?xf16>
+    sched.yield %r : tensor<?xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @partial_c1(%x: tensor<?x4xf32>, %n: tensor<i64>) {
+  // expected-error @+1 {{reduces chunks of 'tensor<?x4xf32>' into 'tensor<?xf32>'}}
+  %p = sched.partial "sum" %x chunk = 16 size(%n : tensor<i64>) : tensor<?x4xf32> -> tensor<?xf32>
+  return
+}
