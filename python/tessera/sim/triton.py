@@ -165,6 +165,9 @@ class _DeviceInterface:
         pass
 
 
+_numbers = itertools.count()
+
+
 class SimDriver(DriverBase):
     """A `triton.runtime.driver` on top of one simulated device."""
 
@@ -177,6 +180,7 @@ class SimDriver(DriverBase):
         self.device.set_resolver(self._resolve)
         self.utils = _Utils(self)
         self.launcher_cls = _Launcher
+        self.number = next(_numbers)
         self.reports = []
         self.last_report = None
 
@@ -205,7 +209,9 @@ class SimDriver(DriverBase):
         return benchmark
 
     def get_current_device(self):
-        return 0
+        # Triton keeps compiled kernels per device number; two drivers may
+        # stand for different architectures.
+        return self.number
 
     def set_current_device(self, device):
         pass
