@@ -9,10 +9,9 @@
 namespace tessera::layout {
 
 Layout rowMajor(int64_t rows, int64_t columns) {
-  Layout across = Layout::identity(columns, "dim1", "offset");
-  Layout down = Layout::strided(rows, columns, "dim0", "offset");
   if (exactLog2(rows) && exactLog2(columns))
-    return across.product(Layout::identity(rows, "dim0", "offset"))
+    return Layout::identity(columns, "dim1", "offset")
+        .product(Layout::identity(rows, "dim0", "offset"))
         .sublayout({"dim0", "dim1"}, {"offset"});
   Layout layout = Layout().withDims({"dim0", "dim1"}, {"offset"});
   layout = *layout.withAxis({columns, "dim1", 1, "offset", 1});
@@ -62,6 +61,13 @@ Swizzle chooseSwizzle(int64_t columns, int64_t elementBytes,
   swizzle.maxPhase =
       std::min(swizzle.maxPhase, std::max<int64_t>(1, columns / swizzle.vec));
   return swizzle;
+}
+
+Layout tmaSwizzle(int64_t rows, int64_t elementBytes, int64_t swizzleBytes) {
+  assert((swizzleBytes == 32 || swizzleBytes == 64 || swizzleBytes == 128) &&
+         "TMA swizzles by 32, 64 or 128 bytes");
+  return xorSwizzle(rows, swizzleBytes / elementBytes, 16 / elementBytes,
+                    128 / swizzleBytes, swizzleBytes / 16);
 }
 
 Layout mmaM16N8K16A() {

@@ -30,6 +30,10 @@ struct Swizzle {
 Swizzle chooseSwizzle(int64_t columns, int64_t elementBytes,
                       int64_t vectorBytes);
 
+/// A box that TMA writes to shared memory with a swizzle mode of 32, 64 or 128
+/// bytes, which is also the length of its rows: (dim0, dim1) -> offset.
+Layout tmaSwizzle(int64_t rows, int64_t elementBytes, int64_t swizzleBytes);
+
 /// Operand fragments of mma.sync.m16n8k16 on 16-bit types, as the PTX ISA
 /// shows them: (register, lane) -> (dim0, dim1); registers hold one element.
 /// A is (m, k) 16x16, B is (k, n) 16x8, C and D are (m, n) 16x8.

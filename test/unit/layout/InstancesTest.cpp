@@ -86,6 +86,22 @@ TEST(Instances, XorSwizzleIsItsFormula) {
       }
 }
 
+TEST(Instances, TmaSwizzlesAddressBits) {
+  // In bytes: bits 4.. of the address are XORed with bits 7.., as many as the
+  // mode has 16-byte chunks in its row.
+  for (int64_t mode : {32, 64, 128})
+    for (int64_t bytes : {1, 2, 4}) {
+      Layout box = tmaSwizzle(16, bytes, mode);
+      int64_t columns = mode / bytes, chunks = mode / 16;
+      for (int64_t row = 0; row < 16; ++row)
+        for (int64_t column = 0; column < columns; ++column) {
+          int64_t address = row * mode + column * bytes;
+          address ^= (address >> 7) % chunks << 4;
+          EXPECT_EQ(*box.apply({row, column}), Index{address / bytes});
+        }
+    }
+}
+
 TEST(Instances, AmxTiles) {
   for (int64_t bytes : {1, 2, 4}) {
     int64_t group = 4 / bytes, depth = 64 / bytes;

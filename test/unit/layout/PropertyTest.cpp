@@ -227,6 +227,23 @@ TEST(LayoutProperty, PseudoInverseIsWhatTheHeaderSays) {
       smallest.insert({*a.apply(x), x});
     for (const auto &[y, x] : smallest)
       ASSERT_EQ(*p.apply(y), x) << a.print();
+    // Of elements that nobody holds, the lowest bits that complete the image
+    // count as 0. The image and its completion are listed in full here.
+    std::set<uint64_t> reached;
+    for (const auto &[y, x] : smallest)
+      reached.insert(uint64_t(y[0]) | uint64_t(y[1]) << a.outs()[0].bits);
+    for (int bit = 0; bit < a.outBits(); ++bit) {
+      uint64_t unit = uint64_t(1) << bit;
+      if (reached.count(unit))
+        continue;
+      Index y = {int64_t(unit) % a.outs()[0].size(),
+                 int64_t(unit) / a.outs()[0].size()};
+      ASSERT_EQ(*p.apply(y), Index({0, 0, 0})) << a.print();
+      std::set<uint64_t> more = reached;
+      for (uint64_t member : reached)
+        more.insert(member ^ unit);
+      reached = more;
+    }
     several += int64_t(smallest.size()) < a.count();
     unheld += int64_t(smallest.size()) < p.count();
   }
