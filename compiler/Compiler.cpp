@@ -6,7 +6,6 @@
 #include "compiler/Dialects.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/StageText.h"
-#include "compiler/Target/CPU/CPU.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -19,6 +18,7 @@ struct Compilation::Impl {
   explicit Impl(CompileOptions options) : options(std::move(options)) {
     DialectRegistry registry;
     registerDialects(registry);
+    target::registerCpuTranslations(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
   }
@@ -131,14 +131,16 @@ std::vector<Decision> Compilation::decisions() const {
     Operation *kernel = op->getParentOp();
     auto add = [&](StringRef what, schedule::ParamAttr param) {
       auto name = kernel->getAttrOfType<StringAttr>("sym_name");
-      all.push_back({name ? name.str() : "", what.str(),
-                     param.getBy().str(), param.getValue(),
+      all.push_back({name ? name.str() : "",
+                     what.str(),
+                     param.getBy().str(),
+                     param.getValue(),
                      {param.getRange().begin(), param.getRange().end()}});
     };
     if (auto tile = dyn_cast<schedule::TileOp>(op))
-      add(("tile " + (tile.getName() ? *tile.getName()
-                                     : std::to_string(tile.getLoop()))
-                         + " (" + tile.getKind() + ")")
+      add(("tile " +
+           (tile.getName() ? *tile.getName() : std::to_string(tile.getLoop())) +
+           " (" + tile.getKind() + ")")
               .str(),
           tile.getSize());
     else if (auto place = dyn_cast<schedule::PlaceOp>(op))
@@ -147,12 +149,6 @@ std::vector<Decision> Compilation::decisions() const {
       add("stages", pipeline.getStages());
   });
   return all;
-}
-
-static CpuOptions cpuOptions(const CompileOptions &options) {
-  CpuOptions cpu = cpuOptionsFor(options.target);
-  cpu.optLevel = options.optLevel;
-  return cpu;
 }
 
 bool Compilation::finish(Artifact &artifact) {
@@ -169,7 +165,8 @@ bool Compilation::finish(Artifact &artifact) {
     if (plans != 1)
       return impl->module->emitError()
              << "a program has one tile.plan, this module has " << plans;
-    auto object = emitCpuObject(*impl->module, cpuOptions(impl->options));
+    auto object =
+        target::emitCpuObject(*impl->module, cpuOptions(impl->options));
     if (failed(object))
       return failure();
     artifact.object.assign(object->begin(), object->end());
@@ -182,7 +179,7 @@ bool Compilation::emitLLVM(std::string &text) {
   if (!lower("target"))
     return false;
   return impl->guarded([&]() -> LogicalResult {
-    auto ir = emitLLVMIR(*impl->module, cpuOptions(impl->options));
+    auto ir = target::emitLLVMIR(*impl->module, cpuOptions(impl->options));
     if (failed(ir))
       return failure();
     text = *ir;

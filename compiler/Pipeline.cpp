@@ -9,9 +9,8 @@
 #include "compiler/Pipeline.h"
 
 #include "compiler/Graph/Transforms/Passes.h"
-#include "compiler/GraphToSchedule/GraphToSchedule.h"
 #include "compiler/Schedule/Transforms/Passes.h"
-#include "compiler/ScheduleToTile/ScheduleToTile.h"
+#include "compiler/ScheduleToTile/Passes.h"
 #include "compiler/StageText.h"
 #include "compiler/Target/CPU/CPU.h"
 
@@ -25,10 +24,11 @@
 using namespace mlir;
 using namespace tessera;
 
-static CpuOptions cpuOptions(const CompileOptions &options) {
-  CpuOptions cpu = cpuOptionsFor(options.target);
-  cpu.optLevel = options.optLevel;
-  return cpu;
+target::CpuOptions tessera::cpuOptions(const CompileOptions &options) {
+  FailureOr<target::CpuOptions> cpu = target::parseCpuTarget(options.target);
+  target::CpuOptions found = succeeded(cpu) ? *cpu : target::CpuOptions();
+  found.optLevel = options.optLevel;
+  return found;
 }
 
 static void buildGraph(OpPassManager &pm, const CompileOptions &) {
@@ -44,16 +44,16 @@ static void buildTileValue(OpPassManager &pm, const CompileOptions &) {
 }
 
 static void buildTileMapped(OpPassManager &pm, const CompileOptions &options) {
-  buildCpuMappedPipeline(pm, cpuOptions(options));
+  target::buildCpuMappedPipeline(pm, cpuOptions(options));
 }
 
 static void buildTarget(OpPassManager &pm, const CompileOptions &options) {
-  buildCpuTargetPipeline(pm, cpuOptions(options));
+  target::buildCpuTargetPipeline(pm, cpuOptions(options));
 }
 
 llvm::ArrayRef<Stage> tessera::stages() {
   static constexpr Stage all[] = {
-      {"graph", buildGraph},       {"sched", buildSchedule},
+      {"graph", buildGraph},          {"sched", buildSchedule},
       {"tile-value", buildTileValue}, {"tile", buildTileMapped},
       {"target", buildTarget},
   };
@@ -101,8 +101,8 @@ static LogicalResult dump(ModuleOp module, StringRef directory, size_t number,
       file << printStage(module);
   }
   if (error)
-    return module.emitError() << "cannot write " << path << ": "
-                              << error.message();
+    return module.emitError()
+           << "cannot write " << path << ": " << error.message();
   return success();
 }
 
@@ -113,18 +113,21 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
     return llvm::find_if(stages(),
                          [&](const Stage &s) { return s.name == name; });
   };
+  if (failed(target::parseCpuTarget(options.target)))
+    return module.emitError() << "no target is called '" << options.target
+                              << "'; there are cpu, cpu:avx2 and cpu:avx512";
   const Stage *end = find(last), *now = stages().begin();
   if (end == stages().end())
-    return module.emitError() << "no stage is called '" << last
-                              << "'; there are " << stageNames();
+    return module.emitError()
+           << "no stage is called '" << last << "'; there are " << stageNames();
   if (StringRef at = getStage(module); !at.empty()) {
     now = find(at);
     if (now == stages().end())
       return module.emitError() << "the module says it is at stage '" << at
                                 << "'; there are " << stageNames();
     if (now > end)
-      return module.emitError() << "the module is already at stage " << at
-                                << ", past " << last;
+      return module.emitError()
+             << "the module is already at stage " << at << ", past " << last;
     ++now;
   }
   for (; now <= end; ++now) {

@@ -4,6 +4,8 @@
 #ifndef TESSERA_COMPILER_PIPELINE_H
 #define TESSERA_COMPILER_PIPELINE_H
 
+#include "compiler/Target/CPU/CPU.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -36,6 +38,9 @@ llvm::ArrayRef<Stage> stages();
 
 /// "graph, sched, tile-value, tile, target".
 std::string stageNames();
+
+/// What the CPU target needs of `options`.
+target::CpuOptions cpuOptions(const CompileOptions &options);
 
 /// The time one pass took.
 struct PassTime {

@@ -27,30 +27,31 @@ static cl::OptionCategory category("tesserac options");
 static cl::opt<std::string> input(cl::Positional, cl::Required,
                                   cl::desc("<.tessera, .tss or .mlir file>"),
                                   cl::cat(category));
-static cl::opt<std::string> compileTo(
-    "compile-to", cl::init("object"), cl::cat(category),
-    cl::desc("graph, sched, tile-value, tile, target, llvm, object"));
+static cl::opt<std::string>
+    compileTo("compile-to", cl::init("object"), cl::cat(category),
+              cl::desc("graph, sched, tile-value, tile, target, llvm, object"));
 static cl::opt<std::string>
     compileFrom("compile-from", cl::cat(category),
                 cl::desc("the stage an .mlir file must be at"));
 static cl::opt<std::string> functionName("function", cl::cat(category),
                                          cl::desc("default: the last one"));
-static cl::list<std::string>
-    types("types", cl::CommaSeparated, cl::cat(category),
-          cl::desc("element types of parameters: Q=fp16,K=fp16 (default fp32)"));
+static cl::list<std::string> types(
+    "types", cl::CommaSeparated, cl::cat(category),
+    cl::desc("element types of parameters: Q=fp16,K=fp16 (default fp32)"));
 static cl::list<std::string>
     dims("dims", cl::CommaSeparated, cl::cat(category),
          cl::desc("sizes of dims that are whole in a tile: D=64"));
 static cl::list<std::string> constants("constants", cl::CommaSeparated,
                                        cl::cat(category),
                                        cl::desc("const parameters: causal=1"));
-static cl::opt<std::string> target("target", cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string> targetName("target", cl::init("cpu"),
+                                       cl::cat(category));
 static cl::opt<int> optLevel("opt-level", cl::init(3), cl::cat(category));
 static cl::opt<std::string> output("o", cl::init("-"), cl::cat(category),
                                    cl::desc("output file"));
-static cl::opt<std::string> dumpDirectory(
-    "dump-stages-to", cl::cat(category),
-    cl::desc("folder that gets every stage as a numbered file"));
+static cl::opt<std::string>
+    dumpDirectory("dump-stages-to", cl::cat(category),
+                  cl::desc("folder that gets every stage as a numbered file"));
 static cl::opt<bool> verifyEach("verify-each", cl::cat(category),
                                 cl::desc("verify after every pass"));
 
@@ -127,8 +128,10 @@ static bool makeArguments(const Signature &signature,
         int64_t number;
         StringRef text = size == sizeOf.end() ? StringRef(dim) : size->second;
         if (text.getAsInteger(10, number))
-          return fail("error: " + dim + " is a constant of each version\n"
-                      " fix:  --dims " + dim + "=64\n"),
+          return fail("error: " + dim +
+                      " is a constant of each version\n"
+                      " fix:  --dims " +
+                      dim + "=64\n"),
                  false;
         sizes[axis] = number;
       }
@@ -183,7 +186,7 @@ static bool startFromSource(StringRef text, Compilation &compilation,
   if (!makeArguments(*signature, wholeDims(*request.definition, *signature),
                      request))
     return false;
-  request.target = target;
+  request.target = targetName;
   if (!compilation.fromSource(request, sources, colour))
     return fail(compilation.error()), false;
   return true;
@@ -202,8 +205,8 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "The Tessera compiler\n");
-  bool colour = sys::Process::StandardErrHasColors() &&
-                !sys::Process::GetEnv("NO_COLOR");
+  bool colour =
+      sys::Process::StandardErrHasColors() && !sys::Process::GetEnv("NO_COLOR");
 
   auto buffer = MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer)
@@ -212,7 +215,7 @@ int main(int argc, char **argv) {
   StringRef text = (*buffer)->getBuffer();
 
   CompileOptions options;
-  options.target = target;
+  options.target = targetName;
   options.optLevel = optLevel;
   options.verifyEach = verifyEach;
   options.dumpDirectory = dumpDirectory;
@@ -233,16 +236,15 @@ int main(int argc, char **argv) {
                                     : fail(compilation.error());
   }
   if (compileTo != "object")
-    return compilation.lower(compileTo)
-               ? write(output, compilation.print())
-               : fail(compilation.error());
+    return compilation.lower(compileTo) ? write(output, compilation.print())
+                                        : fail(compilation.error());
   if (output == "-")
     return fail("error: an object file needs a name\n fix:  -o kernel.o\n");
   Artifact artifact;
   if (!compilation.finish(artifact))
     return fail(compilation.error());
   std::string plan = StringRef(output).rsplit('.').first.str() + ".plan";
-  return write(output, StringRef(artifact.object.data(),
-                                 artifact.object.size())) ||
+  return write(output,
+               StringRef(artifact.object.data(), artifact.object.size())) ||
          write(plan, artifact.plan);
 }

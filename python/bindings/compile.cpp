@@ -1,10 +1,9 @@
 //===- compile.cpp - Compiling, for Python --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "python/bindings/bindings.h"
-
 #include "compiler/Compiler.h"
 
+#include "python/bindings/bindings.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -28,8 +27,7 @@ static ArgumentSpec toArgument(nb::handle item) {
     python::raise("InternalError", "no such dtype");
   if (kind == "scalar")
     return ArgumentSpec::scalar(*dtype);
-  return ArgumentSpec::tensor(*dtype,
-                              nb::cast<std::vector<int64_t>>(parts[2]),
+  return ArgumentSpec::tensor(*dtype, nb::cast<std::vector<int64_t>>(parts[2]),
                               nb::cast<int>(parts[3]));
 }
 
@@ -72,10 +70,8 @@ void python::bindCompile(nb::module_ &module) {
 
   nb::class_<Compilation>(module, "Compilation",
                           "One program on its way down the stages.")
-      .def("lower",
-           [](Compilation &c, const std::string &stage) {
-             check(c, c.lower(stage));
-           })
+      .def("lower", [](Compilation &c,
+                       const std::string &stage) { check(c, c.lower(stage)); })
       .def("print", &Compilation::print)
       .def_prop_ro("stage", &Compilation::stage)
       .def("decisions",

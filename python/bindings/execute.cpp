@@ -1,14 +1,13 @@
 //===- execute.cpp - Running artifacts, for Python ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "python/bindings/bindings.h"
-
 #include "compiler/Compiler.h"
 #include "jit/Engine.h"
-#include "tessera-c/runtime.h"
 
 #include "llvm/Support/Error.h"
 
+#include "python/bindings/bindings.h"
+#include "tessera-c/runtime.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -79,8 +78,8 @@ Executable::Executable(const std::string &text, nb::bytes object) {
       python::raise("InternalError", llvm::toString(address.takeError()));
     symbols.push_back({name, reinterpret_cast<tsr_kernel_fn>(*address)});
   }
-  check(tsr_executable_create(plan, symbols.data(), symbols.size(),
-                              &executable));
+  check(
+      tsr_executable_create(plan, symbols.data(), symbols.size(), &executable));
   for (int32_t i = 0; i < tsr_plan_num_tensors(plan); ++i) {
     tsr_tensor_info info{};
     info.struct_size = sizeof(info);

@@ -1,10 +1,9 @@
 //===- program.cpp - Parsing and signatures, for Python -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "python/bindings/bindings.h"
-
 #include "compiler/Frontend/Parser.h"
 
+#include "python/bindings/bindings.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -58,9 +57,9 @@ static ArgumentSpec toArray(nb::tuple parts, size_t first) {
   auto dtype = parseDType(nb::cast<std::string>(parts[first]));
   if (!dtype)
     python::raise("InternalError", "no such dtype");
-  return ArgumentSpec::tensor(
-      *dtype, nb::cast<std::vector<int64_t>>(parts[first + 1]),
-      nb::cast<int>(parts[first + 2]));
+  return ArgumentSpec::tensor(*dtype,
+                              nb::cast<std::vector<int64_t>>(parts[first + 1]),
+                              nb::cast<int>(parts[first + 2]));
 }
 
 CapturedNames python::toCaptured(nb::dict names) {
@@ -175,6 +174,20 @@ static nb::list describe(const python::Program &program, nb::dict captured,
   return parameters;
 }
 
+static std::string renderError(const python::Program &program,
+                               const std::string &message,
+                               const std::string &parameter,
+                               const std::string &fix, bool colour) {
+  Diagnostic diagnostic;
+  diagnostic.where = program.definition->nameRange;
+  diagnostic.message = message;
+  diagnostic.fix = fix;
+  for (const Parameter &p : program.definition->parameters)
+    if (p.name == parameter)
+      diagnostic.where = p.range;
+  return renderDiagnostic(python::sources(), diagnostic, colour);
+}
+
 void python::bindProgram(nb::module_ &module) {
   nb::class_<Program>(module, "Program", "A parsed function or kernel.")
       .def("free_names",
@@ -186,6 +199,9 @@ void python::bindProgram(nb::module_ &module) {
            })
       .def("describe", &describe, nb::arg("captured"), nb::arg("colour"),
            "The parameters, as dicts.")
+      .def("render_error", &renderError, nb::arg("message"),
+           nb::arg("parameter"), nb::arg("fix"), nb::arg("colour"),
+           "A message about a call, at the function or one of its parameters.")
       .def_prop_ro("name", [](const Program &p) { return p.definition->name; })
       .def_prop_ro("kind", [](const Program &p) {
         return p.kind == ProgramKind::Kernel ? "kernel" : "function";
@@ -228,8 +244,7 @@ void python::bindProgram(nb::module_ &module) {
             decorators.append(sources().getSnippet(decorator->range));
           }
           functions.append(nb::make_tuple(
-              definition->name, first,
-              definition->range.end.line, decorators));
+              definition->name, first, definition->range.end.line, decorators));
         }
         return functions;
       },

@@ -6,11 +6,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import struct
+import sys
 import threading
 import types
 
 from . import _core, arrays, capture, explain, options, source
-from .dtypes import as_dtype, by_name
+from .dtypes import as_dtype, by_name, to_numpy, to_torch
 from .errors import ArgumentError, CompileError
 from .knobs import colour, knobs
 
@@ -117,6 +118,26 @@ class Version:
         return returned[0] if len(returned) == 1 else tuple(returned)
 
 
+def called_at() -> str:
+    """", called at app.py:40": the user's line that called us."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
+        frame = frame.f_back
+    return f", called at {source.relative(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else ""
+
+
+def _a(value) -> str:
+    name = type(value).__name__
+    return f"a{'n' if name[0] in 'aeiou' else ''} {name}"
+
+
+def _convert(array, parameter) -> str:
+    """The expression that converts the caller's array."""
+    if array.library == "torch":
+        return f"{parameter.name}.to(torch.{to_torch(by_name(parameter.dtype).storage).__str__().partition('.')[2]})"
+    return f"{parameter.name}.astype({to_numpy(by_name(parameter.dtype).storage)})" if by_name(parameter.dtype).storage else ""
+
+
 def _bits(value, storage: str, name: str, function: str) -> int:
     try:
         if storage == "f64":
@@ -210,13 +231,17 @@ class Function:
 
     # ---- arguments --------------------------------------------------------------------------
 
+    def _fail(self, message: str, parameter: str = "", fix: str = ""):
+        """Raises an ArgumentError at this function, or one of its parameters, that names the call."""
+        raise ArgumentError(self.program.render_error(message + called_at(), parameter, fix, colour())) from None
+
     def _bind(self, args: tuple, kwargs: dict) -> dict:
         """Values by parameter name; what is left out is not in it."""
         parameters = self.parameters
         positional = [p for p in parameters if not p.keyword_only]
         bound = {}
         if len(args) > len(positional):
-            raise ArgumentError(f"{self.__name__} takes {len(positional)} arguments, not {len(args)}: {', '.join(p.name for p in positional)}")
+            self._fail(f"{self.__name__} takes {len(positional)} arguments ({', '.join(p.name for p in positional)}), but {len(args)} are given")
         for parameter, value in zip(positional, args):
             bound[parameter.name] = value
         names = {p.name for p in parameters}
@@ -225,10 +250,10 @@ class Function:
                 import difflib
 
                 near = difflib.get_close_matches(name, names, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise ArgumentError(f"{self.__name__} has no parameter {name!r}{hint}")
+                listed = ", ".join(p.name for p in parameters)
+                self._fail(f"{self.__name__} has no parameter {name}; there are {listed}", fix=f"{near[0]}=..." if near else "")
             if name in bound:
-                raise ArgumentError(f"{self.__name__} got {name} twice")
+                self._fail(f"{self.__name__} got {name} twice", name)
             bound[name] = value
         return bound
 
@@ -245,7 +270,7 @@ class Function:
                 if value is _absent:
                     value = constants.get(p.name, p.default if p.has_default else _absent)
                 if value is _absent:
-                    raise ArgumentError(f"{self.__name__}: const parameter {p.name} has no value and no default")
+                    self._fail(f"const parameter {p.name} has no value and no default", p.name, f"{p.name}=...")
                 known = as_dtype(value)
                 specs.append(("const", value if known is None else known))
                 continue
@@ -256,24 +281,24 @@ class Function:
                 if p.has_default:
                     specs.append(("const", p.default))
                     continue
-                raise ArgumentError(f"{self.__name__}: argument {p.name} is missing")
+                self._fail(f"argument {p.name} is missing", p.name)
             array = None if p.kind == "scalar" else arrays.describe(value)
             if array is not None:
                 if p.dims is not None and len(p.dims) != len(array.sizes):
                     shape = " x ".join(map(str, array.sizes)) or "scalar"
-                    raise ArgumentError(f"{self.__name__}: {p.name} has {len(array.sizes)} axes ({shape}), but is annotated [{', '.join(p.dims)}]")
+                    self._fail(f"{p.name} has {len(p.dims)} axes ({', '.join(p.dims)}), but the array has {len(array.sizes)} ({shape})", p.name)
                 if p.dtype is not None and array.dtype is not by_name(p.dtype):
-                    raise ArgumentError(f"{self.__name__}: {p.name} is {array.dtype}, but is annotated {p.dtype}")
+                    self._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p))
                 specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
                 given[p.name] = array
                 continue
             if p.takes_array:
-                raise ArgumentError(f"{self.__name__}: {p.name} takes an array, not {type(value).__name__}")
+                self._fail(f"{p.name} takes an array, not {_a(value)}", p.name, f"numpy.asarray({p.name})" if isinstance(value, (list, int, float)) else "")
             if hasattr(value, "item") and getattr(value, "shape", None) == ():
                 value = value.item()
             kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
             if kind is None:
-                raise ArgumentError(f"{self.__name__}: {p.name} takes an array or a number, not {type(value).__name__}")
+                self._fail(f"{p.name} takes an array or a number, not {_a(value)}", p.name)
             specs.append(("scalar", p.dtype or kind))
             scalars[p.name] = value
         return specs, given, scalars
@@ -322,7 +347,14 @@ class Function:
 
             return tuner.call(self, bound, specs, given, scalars, captured, target, out)
         version = self._version(Spec(specs, captured, target, self.options.tuned))
-        return version.run(given, scalars, out)
+        return self._run(version, given, scalars, out)
+
+    def _run(self, version: Version, given: dict, scalars: dict, out: tuple):
+        try:
+            return version.run(given, scalars, out)
+        except ArgumentError as error:
+            text = str(error).strip()
+        self._fail(text)
 
     def __get__(self, instance, owner=None):
         """Inside a class a function is a method; `self.scale` is then captured from it."""

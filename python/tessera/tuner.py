@@ -258,4 +258,4 @@ def call(fn: Function, bound, specs, given, scalars, captured, target, out):
     spec = Spec(specs, captured, target, chosen.options.tuned)
     version = chosen._version(spec)
     fn._last = spec
-    return version.run({**given, **given_again}, scalars, out)
+    return fn._run(version, {**given, **given_again}, scalars, out)
