@@ -355,12 +355,13 @@ FailureOr<int64_t> TensorOps::axis(const CallArgument &argument,
                                     context.quote(argument.where) + " is " +
                                     describe(argument.value));
   if (*index < -rank || *index >= rank)
-    return fail(
-        argument.where,
-        "axis " + std::to_string(*index) + " of " + describeShape(tensor) +
-            ", which has " + std::to_string(rankOf(tensor)) +
-            (rankOf(tensor) == 1 ? " axis" : " axes"),
-        rank > 0 ? "dim=" + std::to_string(*index < 0 ? -rank : -1) : "");
+    return fail(argument.where,
+                "there is no axis " + std::to_string(*index) + " in " +
+                    describeShape(tensor) + ", which has " +
+                    std::to_string(rankOf(tensor)) +
+                    (rankOf(tensor) == 1 ? " axis" : " axes"),
+                rank > 0 ? "dim=" + std::to_string(*index < 0 ? -rank : -1)
+                         : "");
   return *index < 0 ? *index + rank : *index;
 }
 

@@ -260,7 +260,7 @@ ValueResult TensorOps::subscript(const SemaValue &object,
         return fail(where,
                     "a bool tensor as an index makes a size that depends on "
                     "the values",
-                    "tsr.where(mask, x, 0)");
+                    "tsr.where(" + context.quote(where) + ", " + name + ", 0)");
       if (!isInteger(index.dtype))
         return fail(where,
                     "an index is an int, but " + context.quote(where) + " is " +

@@ -3,18 +3,227 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A kernel called in a function is a `gir.call_kernel`: what it writes are the
+// results. The kernel is analysed for the types of this call.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/TensorOps.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/SymbolTable.h"
+
 using namespace mlir;
+using tessera::graph::Extent;
 
 namespace tessera::frontend {
 
+/// The axis of a value that has stride 1 wherever it is stored: the last of
+/// what an op computes. An op that may become a view promises nothing.
+static int getUnitAxis(mlir::Value value) {
+  if (isa<BlockArgument>(value) || value.getDefiningOp<graph::TransposeOp>() ||
+      value.getDefiningOp<graph::SliceOp>() ||
+      value.getDefiningOp<graph::BroadcastOp>() ||
+      value.getDefiningOp<graph::ReshapeOp>())
+    return -1;
+  return int(cast<RankedTensorType>(value.getType()).getRank()) - 1;
+}
+
 ValueResult TensorOps::callProgram(const CapturedFunction &callee,
-                                   const CallArguments &, const OpSite &site) {
-  (void)context.notYet(site.range, "a call of " + callee.definition->name +
-                                       " from a function");
-  return failure();
+                                   const CallArguments &arguments,
+                                   const OpSite &site) {
+  const std::string &name = callee.definition->name;
+  if (callee.kind == ProgramKind::Function) {
+    (void)context.notYet(site.range,
+                         "a call of a function with annotations (" + name + ")",
+                         "call it without Tensor[...] in its signature");
+    return failure();
+  }
+  FailureOr<Signature> signature =
+      describeSignature(*callee.definition, callee.captured, context.diags);
+  if (failed(signature))
+    return failure();
+  SmallVector<llvm::StringRef> names;
+  for (const ParameterDescription &parameter : signature->parameters)
+    names.push_back(parameter.name);
+  FailureOr<BoundArguments> bound =
+      bindArguments(context, name, arguments, names, 0, site);
+  if (failed(bound))
+    return failure();
+
+  using Kind = ParameterDescription::Kind;
+  Location location = loc(site);
+  std::vector<ArgumentSpec> specs;
+  // What each parameter that stays at run time gets; null for an Out.
+  SmallVector<const CallArgument *> passed;
+  for (auto [parameter, argument] : llvm::zip(signature->parameters, *bound)) {
+    if (parameter.kind == Kind::Out) {
+      if (argument)
+        return fail(argument->where,
+                    "in a function, what " + name + " writes is its result: " +
+                        parameter.name + " is not passed",
+                    "... = " + name + "(...) without " + parameter.name);
+      specs.push_back(ArgumentSpec::omitted());
+      passed.push_back(nullptr);
+      continue;
+    }
+    if (!argument) {
+      auto given = callee.constants.find(parameter.name);
+      if (given != callee.constants.end())
+        specs.push_back(ArgumentSpec::value(given->second));
+      else if (parameter.hasDefault)
+        specs.push_back(ArgumentSpec::value(parameter.defaultValue));
+      else {
+        Diagnostic &diagnostic =
+            context.error(site.range, name + " needs '" + parameter.name + "'");
+        diagnostic.addNote(parameter.where, "the parameter");
+        return failure();
+      }
+      continue;
+    }
+    const SemaValue &value = argument->value;
+    if (parameter.kind == Kind::Const) {
+      if (std::optional<int64_t> size = value.getConstantInt();
+          size && value.kind == ValueKind::Dim)
+        specs.push_back(ArgumentSpec::value(*size));
+      else if (value.isConstant())
+        specs.push_back(ArgumentSpec::value(value.constant));
+      else
+        return fail(argument->where, parameter.name + " of " + name +
+                                         " is const, but " +
+                                         context.quote(argument->where) +
+                                         " is " + describe(value));
+      continue;
+    }
+    if (value.isTensor()) {
+      auto type = cast<RankedTensorType>(value.ssa.getType());
+      std::vector<int64_t> sizes;
+      for (int64_t size : type.getShape())
+        sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
+      specs.push_back(
+          ArgumentSpec::tensor(value.dtype, sizes, getUnitAxis(value.ssa)));
+    } else if (value.isNumber()) {
+      DType dtype = value.getPromotionOperand().dtype;
+      specs.push_back(ArgumentSpec::scalar(dtype));
+    } else {
+      return fail(argument->where, name + " needs tensors and numbers, but " +
+                                       context.quote(argument->where) + " is " +
+                                       describe(value));
+    }
+    passed.push_back(argument);
+  }
+  FailureOr<std::string> symbol =
+      context.analyzeKernel(callee, specs, site.range);
+  if (failed(symbol))
+    return failure();
+  auto module = context.entryBlock->getParentOp()->getParentOfType<ModuleOp>();
+  auto kernel = module.lookupSymbol<graph::KernelOp>(*symbol);
+  if (!kernel || kernel.getNumArguments() != passed.size())
+    return fail(site.range,
+                "the arguments of " + name + " do not match the kernel's");
+
+  // The sizes of its dims, from the tensors it reads.
+  std::map<std::string, std::pair<Extent, Dim *>> sizes;
+  std::map<std::string, const CallArgument *> givers;
+  auto dimsOf = [&](unsigned i) {
+    SmallVector<std::string> result;
+    if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, "gir.dims"))
+      for (auto dim : dims.getAsRange<StringAttr>())
+        result.push_back(dim.str());
+    return result;
+  };
+  for (auto [i, argument] : llvm::enumerate(passed)) {
+    if (!argument || !argument->value.isTensor())
+      continue;
+    TensorShape shape = shapeOf(argument->value);
+    for (auto [axis, dim] : llvm::enumerate(dimsOf(i))) {
+      if (dim.empty() || axis >= shape.rank())
+        continue;
+      auto [known, isNew] =
+          sizes.try_emplace(dim, shape.extents[axis], shape.dims[axis]);
+      if (isNew) {
+        givers[dim] = argument;
+        continue;
+      }
+      std::string first = context.quote(givers[dim]->where);
+      std::string second = context.quote(argument->where);
+      if (agree(known->second.first, known->second.second, shape.extents[axis],
+                shape.dims[axis],
+                name + ": " + first + " and " + second + " disagree on " + dim +
+                    ": {lhs} and {rhs}",
+                location) == Agreement::Differ) {
+        Diagnostic &diagnostic = context.error(
+            site.range,
+            first + " " + shapeText(shapeOf(givers[dim]->value)) + " and " +
+                second + " " + shapeText(shape) + " disagree on " + dim +
+                " of " + name + ": " +
+                axisText(known->second.first, known->second.second) + " from " +
+                first + ", " + axisText(shape.extents[axis], shape.dims[axis]) +
+                " from " + second);
+        diagnostic.addNote(callee.definition->nameRange, name);
+        return failure();
+      }
+    }
+  }
+
+  SmallVector<mlir::Value> inputs, outSizes;
+  SmallVector<Type> types;
+  std::vector<std::pair<DType, TensorShape>> results;
+  for (auto [i, argument] : llvm::enumerate(passed)) {
+    auto mode = kernel.getArgAttrOfType<StringAttr>(i, "gir.mode");
+    llvm::StringRef how = mode ? mode.getValue() : "in";
+    if (argument && how == "out")
+      return fail(argument->where,
+                  name + " only writes " + context.quote(argument->where) +
+                      "; in a function that is its result",
+                  "annotate the parameter with Out[...] and leave it out");
+    if (argument && !argument->value.isTensor()) {
+      PromotionOperand operand = argument->value.getPromotionOperand();
+      inputs.push_back(convert(argument->value, operand.dtype, location));
+      continue;
+    }
+    if (argument)
+      inputs.push_back(argument->value.ssa);
+    if (how == "in")
+      continue;
+    TensorShape shape;
+    DType dtype = DType::FP32;
+    if (argument) {
+      shape = shapeOf(argument->value);
+      dtype = argument->value.dtype;
+    } else {
+      auto view = cast<MemRefType>(kernel.getArgumentTypes()[i]);
+      dtype = *getDType(view.getElementType());
+      SmallVector<std::string> dims = dimsOf(i);
+      for (int64_t axis = 0; axis < view.getRank(); ++axis) {
+        auto known = sizes.find(dims[axis]);
+        if (known != sizes.end())
+          shape.push_back(known->second.first, known->second.second);
+        else if (!view.isDynamicDim(axis))
+          shape.push_back(Extent::get(view.getDimSize(axis)));
+        else {
+          (void)context.notYet(site.range, "the size " + dims[axis] +
+                                               " of a result of " + name +
+                                               " called in a function");
+          return failure();
+        }
+      }
+      llvm::append_range(outSizes, sizesOf(shape, location));
+    }
+    types.push_back(typeOf(shape, dtype));
+    results.emplace_back(dtype, shape);
+  }
+  if (results.empty())
+    return fail(site.range, name + " writes nothing");
+  auto op = graph::CallKernelOp::create(context.builder, location, types,
+                                        *symbol, inputs, outSizes);
+  std::vector<SemaValue> values;
+  for (auto [result, made] : llvm::zip(op.getResults(), results))
+    values.push_back(makeResult(result, made.first, made.second));
+  if (values.size() == 1)
+    return values.front();
+  return SemaValue::makeTuple(std::move(values));
 }
 
 } // namespace tessera::frontend

@@ -165,6 +165,10 @@ FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
             isProvedEqual(shapes[from].extents[0], shapes[from].dims[0], next,
                           nextDim))
           diagnostic.setFix(names[i] + "[:, None]");
+        else if (extent.isConstant(1) || next.isConstant(1))
+          diagnostic.setFix("1 in the annotation instead of " +
+                            (extent.isConstant(1) ? dim : nextDim)->name +
+                            ", if it is to be repeated");
         else if (isNamed(dim) && isNamed(nextDim) &&
                  !(extent.isConstant() && next.isConstant()))
           diagnostic.setFix("one name for both dims, if they are one size");
