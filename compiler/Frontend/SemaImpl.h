@@ -91,21 +91,19 @@ private:
   // SemaProgram.cpp: signatures, entry blocks, modules.
   mlir::LogicalResult runKernel();
   mlir::LogicalResult runFunction();
-  mlir::LogicalResult checkDecorated();
+  mlir::LogicalResult settleArguments();
   mlir::LogicalResult declareDims();
-  mlir::LogicalResult bindSizes();
-  mlir::FailureOr<mlir::Type> getViewType(size_t parameter);
   mlir::LogicalResult checkDType(SourceRange where, DType dtype);
+  mlir::FailureOr<llvm::SmallVector<int64_t>> getShape(size_t parameter);
+  /// Null for a constant, which is not passed.
+  mlir::FailureOr<mlir::Type> getArgumentType(size_t index, bool kernel);
   mlir::LogicalResult bindParameters(mlir::Block &entry, bool kernel);
-  mlir::LogicalResult checkKernelEnd();
   mlir::DictionaryAttr getArgumentAttributes(size_t parameter, bool kernel);
   void addProgramAttributes(mlir::Operation *op);
 
   // SemaExpr.cpp
   ValueResult evaluate(const Expr *expr);
   ValueResult evaluateName(const Name &name);
-  ValueResult lookUp(const std::string &dotted, const SourceRange &where,
-                     bool &found);
   ValueResult getCaptured(const CapturedValue &captured,
                           const std::string &dotted, const SourceRange &where);
   ValueResult evaluateAttribute(const Attribute &attribute);
@@ -181,8 +179,9 @@ private:
   mlir::FailureOr<std::vector<Carried>>
   startLoop(const Body &body, const std::set<std::string> &targets,
             mlir::Block &block);
-  mlir::LogicalResult finishTurn(std::vector<Carried> &carried,
-                                 const Body &body);
+  mlir::LogicalResult
+  finishTurn(std::vector<Carried> &carried,
+             const std::map<std::string, SemaValue, std::less<>> &before);
   void dropUnchanged(std::vector<Carried> &carried, mlir::Block &block);
   void finishLoop(const std::vector<Carried> &carried, mlir::ValueRange results,
                   const std::map<std::string, SemaValue, std::less<>> &before,
@@ -203,16 +202,21 @@ private:
   /// Trees of dim expressions written as strings.
   SourceManager dimSources;
   ASTContext dimTrees;
-  /// Per parameter: the block argument, or null.
-  std::vector<mlir::Value> parameterValues;
+  /// One per parameter of `signature`, hidden ones included.
+  std::vector<ArgumentSpec> arguments;
+  /// Captured arrays: the parameter appended for them, and its value.
+  std::map<std::string, size_t, std::less<>> hiddenParameters;
+  std::map<size_t, SemaValue> hiddenValues;
+  /// Per parameter and axis: its dim. Per dim: the parameter that first gave
+  /// its size, -1 if the signature did.
+  std::vector<llvm::SmallVector<Dim *, 4>> axisDims;
+  std::map<Dim *, int> sizeOrigin;
+  std::map<std::string, std::string> calledKernels;
 
   // Kernels.
   const For *grid = nullptr;
   bool insideGrid = false;
   unsigned controlDepth = 0;
-  unsigned inlineDepth = 0;
-
-  friend class SignatureReader;
 };
 
 /// What the body does with a view; kept by the tile library, read at the end.

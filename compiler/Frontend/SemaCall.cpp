@@ -1,0 +1,548 @@
+//===- SemaCall.cpp - Calls: Python's, math's, tessera's, the user's ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/SemaImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+FailureOr<CallArguments> Analyzer::evaluateArguments(const Call &call) {
+  CallArguments result;
+  for (const Expr *arg : call.args) {
+    const Expr *inner = arg;
+    if (auto *starred = dynCast<Starred>(arg))
+      inner = starred->value;
+    ValueResult value = evaluate(inner);
+    if (failed(value))
+      return failure();
+    if (inner == arg) {
+      result.arguments.push_back({"", *value, arg, arg->range});
+      continue;
+    }
+    if (value->kind != ValueKind::Tuple) {
+      error(arg->range, "* unpacks a tuple, not " + describe(*value));
+      return failure();
+    }
+    for (const SemaValue &element : value->elements)
+      result.arguments.push_back({"", element, inner, arg->range});
+  }
+  for (const Keyword &keyword : call.keywords) {
+    if (keyword.name.empty()) {
+      error(keyword.range, "** is not part of the language")
+          .setFix("write the keywords out: name=value");
+      return failure();
+    }
+    ValueResult value = evaluate(keyword.value);
+    if (failed(value))
+      return failure();
+    result.arguments.push_back(
+        {keyword.name, *value, keyword.value, keyword.range});
+  }
+  return result;
+}
+
+ValueResult Analyzer::evaluateCall(const Call &call) {
+  OpSite site{call.range, call.func->range, {}};
+  SemaValue callee;
+  if (auto *attribute = dynCast<Attribute>(call.func)) {
+    site.nameRange = attribute->attrRange;
+    std::string dotted = getDottedName(attribute);
+    std::string root = dotted.substr(0, dotted.find('.'));
+    bool captured = !dotted.empty() && !scope().variables.count(root) &&
+                    scope().captured->count(dotted);
+    ValueResult base =
+        captured ? evaluate(attribute) : evaluate(attribute->value);
+    if (failed(base))
+      return failure();
+    if (captured) {
+      callee = *base;
+    } else if (base->kind == ValueKind::Module) {
+      ValueResult value = evaluateModuleAttribute(*base, *attribute);
+      if (failed(value))
+        return failure();
+      callee = *value;
+    } else {
+      FailureOr<CallArguments> arguments = evaluateArguments(call);
+      if (failed(arguments))
+        return failure();
+      site.operands.push_back(attribute->value);
+      for (const CallArgument &argument : arguments->arguments)
+        site.operands.push_back(argument.expr);
+      return library->method(*base, attribute->attr, *arguments, site);
+    }
+  } else {
+    ValueResult value = evaluate(call.func);
+    if (failed(value))
+      return failure();
+    callee = *value;
+  }
+  FailureOr<CallArguments> arguments = evaluateArguments(call);
+  if (failed(arguments))
+    return failure();
+  for (const CallArgument &argument : arguments->arguments)
+    site.operands.push_back(argument.expr);
+  switch (callee.kind) {
+  case ValueKind::Builtin: {
+    llvm::StringRef name = callee.text;
+    if (name.consume_front("python."))
+      return callPython(name.str(), *arguments, site);
+    if (name.consume_front("math."))
+      return callMath(name.str(), *arguments, site);
+    if (name == "tile" || name == "grid" || name == "unroll")
+      return makeIterable(name.str(), *arguments, site);
+    return library->call(name, *arguments, site);
+  }
+  case ValueKind::Function:
+    return callFunction(callee, *arguments, site);
+  case ValueKind::Constant:
+    if (callee.constant.isDType()) {
+      Diagnostic &diagnostic = error(call.range, "a dtype cannot be called");
+      if (arguments->arguments.size() == 1)
+        diagnostic.setFix(quote(arguments->arguments[0].where) + ".to(" +
+                          getDTypeName(callee.constant.asDType()) + ")");
+      return failure();
+    }
+    [[fallthrough]];
+  default:
+    error(call.func->range, quote(call.func->range) + " is " +
+                                describe(callee) + ", which cannot be called");
+    return failure();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Python and math
+//===----------------------------------------------------------------------===//
+
+/// int(x), float(x), bool(x), round(x), abs(x) of a constant.
+static FoldResult foldPython(const std::string &name, const ConstantData &x) {
+  if (name == "bool")
+    return {x.isTrue(), {}};
+  if (!x.isNumber())
+    return {{}, name + "() needs a number, not " + x.getTypeName()};
+  if (name == "float")
+    return {x.asFloat(), {}};
+  if (name == "abs") {
+    if (x.isFloat())
+      return {std::fabs(x.asFloat()), {}};
+    return x.asInt() < 0 ? foldUnary(UnaryOperator::USub, x)
+                         : FoldResult{x.asInt(), {}};
+  }
+  if (!x.isFloat())
+    return {x.asInt(), {}};
+  double number =
+      name == "int" ? std::trunc(x.asFloat()) : std::nearbyint(x.asFloat());
+  if (!(std::fabs(number) < 9.2e18))
+    return {{}, name + "(" + x.str() + ") does not fit in 64 bits"};
+  return {int64_t(number), {}};
+}
+
+ValueResult Analyzer::callPython(const std::string &name,
+                                 const CallArguments &args,
+                                 const OpSite &site) {
+  if (name == "range")
+    return makeIterable(name, args, site);
+  if (name == "print") {
+    error(site.range, "print stands alone on its line");
+    return failure();
+  }
+  for (const CallArgument &argument : args.arguments)
+    if (!argument.keyword.empty()) {
+      error(argument.where, name + "() takes no keywords here");
+      return failure();
+    }
+  size_t count = args.arguments.size();
+  if (name == "len") {
+    if (count != 1) {
+      error(site.range, "len() takes one argument");
+      return failure();
+    }
+    const SemaValue &value = args.arguments[0].value;
+    if (value.kind == ValueKind::Tuple)
+      return SemaValue::makeConstant(int64_t(value.elements.size()));
+    if (value.isConstant() && value.constant.isString())
+      return SemaValue::makeConstant(int64_t(value.constant.asString().size()));
+    error(site.range, "len() of " + describe(value))
+        .setFix(quote(args.arguments[0].where) + ".shape[0]");
+    return failure();
+  }
+  if (name == "min" || name == "max") {
+    std::vector<CallArgument> parts = args.arguments;
+    if (count == 1 && parts[0].value.kind == ValueKind::Tuple) {
+      CallArgument whole = parts[0];
+      parts.clear();
+      for (const SemaValue &element : whole.value.elements)
+        parts.push_back({"", element, whole.expr, whole.where});
+    }
+    if (parts.size() < 2) {
+      Diagnostic &diagnostic =
+          error(site.range, name + "() needs two numbers or more");
+      if (count == 1 && (parts.empty() || !parts[0].value.isNumber()))
+        diagnostic.setFix("tsr." + name + "(" + quote(args.arguments[0].where) +
+                          ")");
+      return failure();
+    }
+    CallArgument best = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) {
+      const CallArgument &next = parts[i];
+      for (const CallArgument *part :
+           {static_cast<const CallArgument *>(&best), &next})
+        if (!part->value.isNumber()) {
+          error(part->where, name + "() compares numbers, but this is " +
+                                 describe(part->value))
+              .setFix("tsr." + name + "imum(a, b)");
+          return failure();
+        }
+      std::optional<int64_t> a = best.value.getConstantInt(),
+                             b = next.value.getConstantInt();
+      if (best.value.isConstant() && next.value.isConstant()) {
+        auto op = name == "min" ? CompareOperator::Lt : CompareOperator::Gt;
+        if (foldCompare(op, next.value.constant, best.value.constant)
+                .value.isTrue())
+          best = next;
+        continue;
+      }
+      if (a && b) {
+        if (name == "min" ? *b < *a : *b > *a)
+          best = next;
+        continue;
+      }
+      CallArguments both;
+      both.arguments = {best, next};
+      ValueResult value = library->call(name + "imum", both, site);
+      if (failed(value))
+        return failure();
+      best.value = *value;
+    }
+    return best.value;
+  }
+  if (count != 1) {
+    error(site.range, name + "() takes one argument here");
+    return failure();
+  }
+  const CallArgument &argument = args.arguments[0];
+  ConstantData data;
+  if (argument.value.isConstant()) {
+    data = argument.value.constant;
+  } else if (auto size = argument.value.getConstantInt()) {
+    data = *size;
+  } else {
+    if (name == "abs" || name == "round")
+      return library->call(name, args, site);
+    if (name == "int" && argument.value.isNumber() &&
+        argument.value.getPromotionOperand().dtype == DType::I64)
+      return decay(argument.value, argument.where);
+    error(site.range, name + "() needs a constant, but " +
+                          quote(argument.where) + " is " +
+                          describe(argument.value))
+        .setFix(quote(argument.where) + ".to(" +
+                (name == "int"     ? "i64"
+                 : name == "float" ? "fp32"
+                                   : "bool") +
+                ")");
+    return failure();
+  }
+  FoldResult folded = foldPython(name, data);
+  if (folded)
+    return SemaValue::makeConstant(folded.value);
+  error(site.range, folded.error);
+  return failure();
+}
+
+ValueResult Analyzer::callMath(const std::string &name,
+                               const CallArguments &args, const OpSite &site) {
+  std::vector<ConstantData> constants;
+  for (const CallArgument &argument : args.arguments) {
+    if (!argument.keyword.empty()) {
+      error(argument.where, "math." + name + " takes no keywords");
+      return failure();
+    }
+    if (argument.value.isConstant()) {
+      constants.push_back(argument.value.constant);
+    } else if (auto size = argument.value.getConstantInt()) {
+      constants.push_back(*size);
+    } else {
+      Diagnostic &diagnostic =
+          error(argument.where, "math." + name + " needs a constant, but " +
+                                    quote(argument.where) + " is " +
+                                    describe(argument.value));
+      if (argument.value.kind == ValueKind::Dim)
+        diagnostic.addNote(argument.value.dim->where,
+                           "dim " + argument.value.dim->name +
+                               " is known only at run time");
+      diagnostic.setFix("tsr." + name + "(" + quote(argument.where) + ")");
+      return failure();
+    }
+  }
+  FoldResult folded = foldMath(name, constants);
+  if (folded)
+    return SemaValue::makeConstant(folded.value);
+  error(site.range, folded.error);
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// What `for` runs over
+//===----------------------------------------------------------------------===//
+
+ValueResult Analyzer::makeIterable(const std::string &name,
+                                   const CallArguments &args,
+                                   const OpSite &site) {
+  SemaValue result;
+  result.kind = ValueKind::Iterable;
+  result.text = name;
+  result.origin = site.range;
+  auto checkInteger = [&](const CallArgument &argument) {
+    PromotionOperand operand = argument.value.getPromotionOperand();
+    if (argument.value.isNumber() && isInteger(operand.dtype))
+      return true;
+    error(argument.where, name + " counts ints, but " + quote(argument.where) +
+                              " is " + describe(argument.value));
+    return false;
+  };
+  if (name == "range" || name == "unroll") {
+    for (const CallArgument &argument : args.arguments) {
+      if (!argument.keyword.empty()) {
+        error(argument.where, name + " takes no keywords");
+        return failure();
+      }
+      if (!checkInteger(argument))
+        return failure();
+      if (name == "unroll" && !argument.value.getConstantInt()) {
+        error(argument.where, "tsr.unroll needs constants, but " +
+                                  quote(argument.where) + " is " +
+                                  describe(argument.value))
+            .setFix("range(" + quote(argument.where) + ")");
+        return failure();
+      }
+      result.elements.push_back(argument.value);
+    }
+    if (args.arguments.empty() || args.arguments.size() > 3) {
+      error(site.range, name + " takes one to three arguments");
+      return failure();
+    }
+    return result;
+  }
+  if (name == "tile") {
+    FailureOr<BoundArguments> bound =
+        bindArguments(*this, "tsr.tile", args,
+                      {"dim", "size", "*start", "*stop", "*stages"}, 2, site);
+    if (failed(bound))
+      return failure();
+    const CallArgument &dim = *(*bound)[0];
+    if (!checkInteger(dim))
+      return failure();
+    // The expression names the dim where it is one: H * D, 128.
+    if (dim.value.kind == ValueKind::Dim) {
+      result.dim = dim.value.dim;
+    } else if (dim.expr && scopes.size() == 1) {
+      auto found = dimByText.find(getCanonicalDim(dim.expr));
+      if (found != dimByText.end())
+        result.dim = found->second;
+    }
+    if (!result.dim)
+      if (auto size = dim.value.getConstantInt())
+        if (auto found = dimByText.find(std::to_string(*size));
+            found != dimByText.end())
+          result.dim = found->second;
+    FailureOr<int64_t> size =
+        getConstantInt(*this, *(*bound)[1], "the size of a tile");
+    if (failed(size))
+      return failure();
+    if (*size < 1) {
+      error((*bound)[1]->where,
+            "a tile has at least one element, not " + std::to_string(*size));
+      return failure();
+    }
+    result.elements = {dim.value, SemaValue::makeConstant(*size)};
+    const char *options[] = {"start", "stop", "stages"};
+    for (int i = 0; i < 3; ++i)
+      if (const CallArgument *option = (*bound)[2 + i]) {
+        if (!checkInteger(*option))
+          return failure();
+        if (i == 2 && failed(getConstantInt(*this, *option, "stages")))
+          return failure();
+        result.options[options[i]] = option->value;
+      }
+    return result;
+  }
+  // grid
+  for (const CallArgument &argument : args.arguments) {
+    if (argument.keyword.empty()) {
+      bool tile = argument.value.kind == ValueKind::Iterable &&
+                  argument.value.text == "tile";
+      if (!tile && !checkInteger(argument))
+        return failure();
+      if (tile)
+        for (const auto &[option, value] : argument.value.options) {
+          (void)notYet(argument.where, option + "= in a tile of tsr.grid");
+          return failure();
+        }
+      result.elements.push_back(argument.value);
+      result.elements.back().origin = argument.where;
+      continue;
+    }
+    if (argument.keyword == "group") {
+      FailureOr<int64_t> group = getConstantInt(*this, argument, "group");
+      if (failed(group))
+        return failure();
+      if (*group < 1) {
+        error(argument.where, "group is at least 1");
+        return failure();
+      }
+    } else if (argument.keyword == "persistent") {
+      if (!argument.value.isConstant()) {
+        error(argument.where, "persistent is True or False");
+        return failure();
+      }
+    } else {
+      Diagnostic &diagnostic = error(
+          argument.where, "tsr.grid has no option '" + argument.keyword + "'");
+      std::vector<std::string> near =
+          nearestNames(argument.keyword, {"group", "persistent"});
+      if (!near.empty())
+        diagnostic.setFix(near.front() + "=");
+      return failure();
+    }
+    result.options[argument.keyword] = argument.value;
+  }
+  if (result.elements.empty()) {
+    error(site.range, "tsr.grid needs at least one axis")
+        .setFix("tsr.grid(tsr.tile(M, 64))");
+    return failure();
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Tessera functions
+//===----------------------------------------------------------------------===//
+
+ValueResult Analyzer::callFunction(const SemaValue &callee,
+                                   const CallArguments &args,
+                                   const OpSite &site) {
+  const CapturedFunction &function = *callee.function;
+  bool annotated = false;
+  for (const Parameter &parameter : function.definition->parameters) {
+    const Expr *base = parameter.annotation;
+    if (auto *subscript = dynCast<Subscript>(base))
+      base = subscript->value;
+    if (!base)
+      continue;
+    std::string name = resolveBuiltin(base, function.captured);
+    annotated |= name == "Tensor" || name == "Out" || name == "InOut" ||
+                 name == "Region";
+  }
+  if (function.kind == ProgramKind::Kernel || annotated)
+    return library->callProgram(function, args, site);
+  return inlineFunction(function, args, site);
+}
+
+ValueResult Analyzer::inlineFunction(const CapturedFunction &callee,
+                                     const CallArguments &args,
+                                     const OpSite &site) {
+  const FunctionDef &definition = *callee.definition;
+  for (const std::unique_ptr<Scope> &outer : scopes)
+    if (outer->definition == &definition) {
+      error(site.range, "'" + definition.name +
+                            "' calls itself; recursion is not part of the "
+                            "language")
+          .setFix("a loop: for i in range(n)");
+      return failure();
+    }
+  FailureOr<Signature> description =
+      describeSignature(definition, callee.captured, diags);
+  if (failed(description))
+    return failure();
+  llvm::SmallVector<llvm::StringRef> names;
+  std::vector<std::string> starred;
+  starred.reserve(definition.parameters.size());
+  for (const Parameter &parameter : definition.parameters) {
+    if (parameter.kind == ParameterKind::KeywordOnly) {
+      starred.push_back("*" + parameter.name);
+      names.push_back(starred.back());
+    } else {
+      names.push_back(parameter.name);
+    }
+  }
+  FailureOr<BoundArguments> bound =
+      bindArguments(*this, definition.name, args, names, 0, site);
+  if (failed(bound))
+    return failure();
+  auto inner = std::make_unique<Scope>();
+  inner->definition = &definition;
+  inner->captured = &callee.captured;
+  inner->constants = &callee.constants;
+  for (auto [i, parameter] : llvm::enumerate(description->parameters)) {
+    SemaValue value;
+    SourceRange where = site.range;
+    if (const CallArgument *argument = (*bound)[i]) {
+      value = argument->value;
+      where = argument->where;
+    } else if (auto constant = callee.constants.find(parameter.name);
+               constant != callee.constants.end()) {
+      value = SemaValue::makeConstant(constant->second);
+    } else if (parameter.hasDefault) {
+      value = SemaValue::makeConstant(parameter.defaultValue);
+    } else {
+      error(site.range, definition.name + " needs '" + parameter.name + "'")
+          .addNote(parameter.where, "declared here");
+      return failure();
+    }
+    if (parameter.kind == ParameterDescription::Kind::Const &&
+        !value.isConstant() && value.kind != ValueKind::Tuple) {
+      if (auto size = value.getConstantInt()) {
+        value = SemaValue::makeConstant(*size);
+      } else {
+        error(where, parameter.name + " is a compile-time parameter, but " +
+                         quote(where) + " is " + describe(value))
+            .addNote(parameter.where, "declared here");
+        return failure();
+      }
+    }
+    if (parameter.kind == ParameterDescription::Kind::Scalar) {
+      if (!value.isNumber()) {
+        error(where, parameter.name + " is a scalar " +
+                         getDTypeName(*parameter.dtype) + ", but " +
+                         quote(where) + " is " + describe(value))
+            .addNote(parameter.where, "declared here");
+        return failure();
+      }
+      ValueResult number = decay(value, where);
+      if (failed(number))
+        return failure();
+      value = SemaValue::makeScalar(
+          library->makeScalar(*number, *parameter.dtype, loc(where)),
+          *parameter.dtype);
+    }
+    value.name = parameter.name;
+    value.origin = where;
+    inner->variables[parameter.name] = std::move(value);
+  }
+  inlineFrames.push_back({definition.name, site.range});
+  scopes.push_back(std::move(inner));
+  unsigned outerDepth = std::exchange(controlDepth, 0);
+  std::string hint = nameHint;
+  Flow flow = execute(definition.body);
+  nameHint = hint;
+  controlDepth = outerDepth;
+  std::unique_ptr<Scope> done = std::move(scopes.back());
+  scopes.pop_back();
+  inlineFrames.pop_back();
+  if (flow == Flow::Failed)
+    return failure();
+  SemaValue result =
+      done->returned ? *done->returned : SemaValue::makeConstant({});
+  result.name.clear();
+  return result;
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,788 @@
+//===- SemaControl.cpp - Loops and branches -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop carries the variables that its body assigns and that exist before it;
+// a body is evaluated once, with block arguments in their place, into a region
+// that then becomes the loop's. What turns out not to change is not carried.
+// Variables born in the body do not leave it: it may run zero times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Tile/IR/Tile.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+/// Constant ranges up to this many turns are unrolled.
+static constexpr int64_t maxImplicitUnroll = 16;
+/// tsr.unroll may ask for more, up to here.
+static constexpr int64_t maxUnroll = 4096;
+
+static std::string getLine(const SourceRange &where) {
+  return "line " + std::to_string(where.begin.line);
+}
+
+int Analyzer::getDeadArm(const If &stmt,
+                         const std::set<std::string> &assigned) {
+  auto value = tryFold(
+      stmt.test, [&](const std::string &dotted) -> std::optional<ConstantData> {
+        std::string root = dotted.substr(0, dotted.find('.'));
+        if (assigned.count(root))
+          return std::nullopt;
+        if (auto found = scope().variables.find(dotted);
+            found != scope().variables.end()) {
+          if (found->second.isConstant())
+            return found->second.constant;
+          return std::nullopt;
+        }
+        if (scope().variables.count(root))
+          return std::nullopt;
+        if (Dim *dim = scope().hasDims ? findDim(dotted) : nullptr) {
+          if (dim->size >= 0)
+            return ConstantData(dim->size);
+          return std::nullopt;
+        }
+        if (scope().constants)
+          if (auto found = scope().constants->find(dotted);
+              found != scope().constants->end())
+            return found->second;
+        if (auto found = scope().captured->find(dotted);
+            found != scope().captured->end() &&
+            found->second.kind == CapturedValue::Kind::Constant)
+          return found->second.constant;
+        return std::nullopt;
+      });
+  if (!value)
+    return -1;
+  return value->isTrue() ? 1 : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Carried variables
+//===----------------------------------------------------------------------===//
+
+mlir::Value Analyzer::materialize(const SemaValue &value, Location location) {
+  switch (value.kind) {
+  case ValueKind::Tile:
+  case ValueKind::Scalar:
+  case ValueKind::Tensor:
+    return value.ssa;
+  case ValueKind::Dim:
+    if (auto size = decay(value, value.origin); succeeded(size))
+      return library->makeScalar(*size, DType::I64, location);
+    return nullptr;
+  case ValueKind::Constant:
+    if (value.constant.isNumber())
+      return library->makeScalar(value, value.getPromotionOperand().dtype,
+                                 location);
+    return nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+/// The value a variable has inside a loop: as before, but not known.
+static SemaValue withSsa(const SemaValue &before, mlir::Value ssa) {
+  SemaValue value;
+  if (before.isConstant() || before.kind == ValueKind::Dim) {
+    PromotionOperand operand = before.getPromotionOperand();
+    value = SemaValue::makeScalar(ssa, operand.dtype, operand.weak);
+  } else {
+    value = before;
+    value.ssa = ssa;
+  }
+  value.name = before.name;
+  value.origin = before.origin;
+  return value;
+}
+
+/// Whether a value of one kind can stand where the other was; a number without
+/// a dtype of its own takes the other's.
+static bool isCompatible(const SemaValue &before, const SemaValue &after) {
+  if (before.isTile() || after.isTile())
+    return before.isTile() && after.isTile() && before.dtype == after.dtype &&
+           before.axes == after.axes && before.complete == after.complete;
+  if (before.isTensor() || after.isTensor())
+    return before.isTensor() && after.isTensor() &&
+           before.ssa.getType() == after.ssa.getType();
+  if (!before.isNumber() || !after.isNumber())
+    return false;
+  PromotionOperand was = before.getPromotionOperand();
+  PromotionOperand is = after.getPromotionOperand();
+  if (was.dtype == is.dtype)
+    return true;
+  // x = 0 where x is fp32.
+  return is.weak && !was.weak && promote(is, was) &&
+         promote(is, was).dtype == was.dtype;
+}
+
+FailureOr<std::vector<Analyzer::Carried>>
+Analyzer::startLoop(const Body &body, const std::set<std::string> &targets,
+                    Block &block) {
+  std::vector<std::pair<std::string, SourceRange>> names;
+  collectAssigned(body, names);
+  std::set<std::string> assigned = targets;
+  for (const auto &[name, where] : names)
+    assigned.insert(name);
+  // Again, now without the arms that are never run.
+  names.clear();
+  collectAssigned(body, names,
+                  [&](const If &stmt) { return getDeadArm(stmt, assigned); });
+  std::vector<Carried> carried;
+  for (const auto &[name, where] : names) {
+    auto found = scope().variables.find(name);
+    if (found == scope().variables.end() || targets.count(name))
+      continue;
+    Carried entry;
+    entry.name = name;
+    entry.before = found->second;
+    entry.assigned = where;
+    entry.init = materialize(found->second, loc(found->second.origin, name));
+    if (!entry.init)
+      continue; // finishTurn checks that it stays what it is
+    entry.argument = block.addArgument(entry.init.getType(), loc(where, name));
+    found->second = withSsa(entry.before, entry.argument);
+    carried.push_back(std::move(entry));
+  }
+  return carried;
+}
+
+LogicalResult Analyzer::reportCarried(const Carried &carried,
+                                      const SemaValue &after) {
+  const SemaValue &before = carried.before;
+  SourceRange where = after.origin.isValid() ? after.origin : carried.assigned;
+  std::string message = carried.name + " is " + describe(before) +
+                        " before the loop (" + getLine(before.origin) +
+                        ") but " + describe(after) + " after one turn";
+  std::string fix;
+  if (before.isTile() && after.isTile()) {
+    if (before.dtype != after.dtype) {
+      fix = isFloat(before.dtype) && isFloat(after.dtype) &&
+                    getDTypeBits(before.dtype) > getDTypeBits(after.dtype)
+                ? std::string("keep it ") + getDTypeName(before.dtype) +
+                      ", round at the store"
+                : carried.name + " = (...).to(" + getDTypeName(before.dtype) +
+                      ")";
+    } else if (before.axes != after.axes) {
+      bool permuted = before.axes.size() == after.axes.size() &&
+                      llvm::all_of(after.axes, [&](Axis *axis) {
+                        return llvm::is_contained(before.axes, axis);
+                      });
+      if (permuted) {
+        fix = carried.name + ".permute(";
+        for (auto [i, axis] : llvm::enumerate(before.axes))
+          fix += (i ? ", " : "") + axis->name;
+        fix += ")";
+      }
+    } else {
+      message = carried.name +
+                " has absent elements after one turn, but none before the "
+                "loop (" +
+                getLine(before.origin) + ")";
+      fix = carried.name + ".filled(0)";
+    }
+  } else if (after.isTile() && before.isNumber()) {
+    fix = carried.name + " = tsr.full(" +
+          (before.isConstant() ? before.constant.str() : carried.name);
+    for (Axis *axis : after.axes)
+      fix += ", " + axis->name;
+    if (after.dtype != DType::FP32)
+      fix += std::string(", dtype=") + getDTypeName(after.dtype);
+    fix += ")";
+  } else if (before.isConstant() && before.constant.isInt() &&
+             after.isNumber() && isFloat(after.getPromotionOperand().dtype) &&
+             after.getPromotionOperand().weak) {
+    fix = carried.name + " = " + before.constant.str() + ".0";
+  } else if (before.isNumber() && after.isScalar()) {
+    fix = carried.name + ": " + getDTypeName(after.dtype) + " = " +
+          (before.isConstant() ? before.constant.str() : carried.name);
+  }
+  error(where, message)
+      .addNote(before.origin, carried.name + " before the loop")
+      .setFix(fix);
+  return failure();
+}
+
+LogicalResult Analyzer::finishTurn(
+    std::vector<Carried> &carried,
+    const std::map<std::string, SemaValue, std::less<>> &before) {
+  // Tuples, ranges and functions are not carried; they must stay what they are.
+  for (const auto &[name, old] : before) {
+    if (old.kind == ValueKind::Constant ? old.constant.isNumber()
+                                        : old.ssa || old.dim)
+      continue;
+    const SemaValue &now = scope().variables[name];
+    if (now.origin == old.origin)
+      continue;
+    (void)notYet(now.origin,
+                 "'" + name + "' is " + describe(old) +
+                     " and assigned in a loop",
+                 "another name inside the loop");
+    return failure();
+  }
+  for (Carried &entry : carried) {
+    const SemaValue &after = scope().variables[entry.name];
+    if (entry.before.isConstant() && after.isConstant() &&
+        entry.before.constant == after.constant) {
+      entry.yielded = entry.argument;
+      continue;
+    }
+    if (!isCompatible(entry.before, after))
+      return reportCarried(entry, after);
+    Location location = loc(entry.assigned, entry.name);
+    if (after.isTile() || after.isTensor())
+      entry.yielded = after.ssa;
+    else
+      entry.yielded = library->makeScalar(
+          after, entry.before.getPromotionOperand().dtype, location);
+  }
+  return success();
+}
+
+void Analyzer::dropUnchanged(std::vector<Carried> &carried, Block &block) {
+  for (Carried &entry : carried)
+    if (entry.yielded == entry.argument) {
+      entry.argument.replaceAllUsesWith(entry.init);
+      for (Carried &other : carried)
+        if (&other != &entry && other.yielded == entry.argument)
+          other.yielded = entry.init;
+      block.eraseArgument(entry.argument.getArgNumber());
+      entry.argument = nullptr;
+    }
+}
+
+void Analyzer::finishLoop(
+    const std::vector<Carried> &carried, ValueRange results,
+    const std::map<std::string, SemaValue, std::less<>> &before,
+    const SourceRange &loop) {
+  std::map<std::string, SemaValue, std::less<>> after = before;
+  size_t next = 0;
+  for (const Carried &entry : carried) {
+    if (!entry.argument)
+      continue;
+    SemaValue value = withSsa(entry.before, results[next++]);
+    value.origin = scope().variables[entry.name].origin;
+    after[entry.name] = std::move(value);
+  }
+  for (const auto &[name, value] : scope().variables)
+    if (!before.count(name))
+      scope().gone[name] = {value.origin, "inside the loop of " +
+                                              getLine(loop) +
+                                              ", which may run zero times"};
+  scope().variables = std::move(after);
+}
+
+//===----------------------------------------------------------------------===//
+// for
+//===----------------------------------------------------------------------===//
+
+Flow Analyzer::executeFor(const For &stmt) {
+  nameHint = is<Name>(stmt.target) ? checkedCast<Name>(stmt.target)->id : "";
+  ValueResult iterable = evaluate(stmt.iter);
+  if (failed(iterable))
+    return Flow::Failed;
+  if (iterable->kind != ValueKind::Iterable) {
+    error(stmt.iter->range, "'for' runs over range, tsr.tile, tsr.grid or "
+                            "tsr.unroll, not " +
+                                describe(*iterable));
+    return Flow::Failed;
+  }
+  if (iterable->text == "grid")
+    return executeGrid(stmt, *iterable);
+  if (!is<Name>(stmt.target)) {
+    error(stmt.target->range, iterable->text + " gives one value a turn");
+    return Flow::Failed;
+  }
+  if (iterable->text == "tile")
+    return executeTileLoop(stmt, *iterable);
+  return executeRange(stmt, *iterable);
+}
+
+Flow Analyzer::executeUnrolled(const For &stmt, int64_t start, int64_t step,
+                               int64_t count) {
+  const std::string &name = checkedCast<Name>(stmt.target)->id;
+  for (int64_t i = 0; i < count; ++i) {
+    setVariable(name, SemaValue::makeConstant(start + i * step),
+                stmt.target->range);
+    Flow flow = execute(stmt.body);
+    if (flow != Flow::Normal)
+      return flow;
+  }
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
+  const std::string name = checkedCast<Name>(stmt.target)->id;
+  std::vector<SemaValue> bounds = iterable.elements;
+  if (bounds.size() == 1)
+    bounds.insert(bounds.begin(), SemaValue::makeConstant(int64_t(0)));
+  if (bounds.size() == 2)
+    bounds.push_back(SemaValue::makeConstant(int64_t(1)));
+  std::optional<int64_t> start = bounds[0].getConstantInt(),
+                         stop = bounds[1].getConstantInt(),
+                         step = bounds[2].getConstantInt();
+  if (step && *step == 0) {
+    error(stmt.iter->range, "the step of a range is not 0");
+    return Flow::Failed;
+  }
+  if (start && stop && step) {
+    int64_t distance = *step > 0 ? *stop - *start : *start - *stop;
+    int64_t stride = std::abs(*step);
+    int64_t count = distance > 0 ? (distance - 1) / stride + 1 : int64_t(0);
+    bool asked = iterable.text == "unroll";
+    if (asked && count > maxUnroll) {
+      error(stmt.iter->range, "tsr.unroll of " + std::to_string(count) +
+                                  " turns; at most " +
+                                  std::to_string(maxUnroll))
+          .setFix("range(...)");
+      return Flow::Failed;
+    }
+    if (asked || count <= maxImplicitUnroll || !library->hasControlFlow())
+      return executeUnrolled(stmt, *start, *step, count);
+  }
+  if (!library->hasControlFlow()) {
+    (void)notYet(stmt.iter->range, "a run-time loop in a function");
+    return Flow::Failed;
+  }
+  if (!step || *step < 0) {
+    (void)notYet(stmt.iter->range,
+                 step ? "a range that counts down at run time"
+                      : "a range with a run-time step",
+                 "for i in range(n): j = n - 1 - i");
+    return Flow::Failed;
+  }
+  Location location = loc(stmt.range, name);
+  mlir::Value limits[3];
+  for (int i = 0; i < 3; ++i) {
+    ValueResult bound = decay(bounds[i], stmt.iter->range);
+    if (failed(bound))
+      return Flow::Failed;
+    limits[i] = library->makeScalar(*bound, DType::I64, location);
+  }
+  Region region;
+  Block &block = region.emplaceBlock();
+  mlir::Value counter =
+      block.addArgument(builder.getIndexType(), loc(stmt.target->range, name));
+  auto before = scope().variables;
+  FailureOr<std::vector<Carried>> carried = startLoop(stmt.body, {name}, block);
+  if (failed(carried))
+    return Flow::Failed;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&block);
+    setVariable(name, SemaValue::makeScalar(counter, DType::I64, true),
+                stmt.target->range);
+    ++controlDepth;
+    Flow flow = execute(stmt.body);
+    --controlDepth;
+    if (flow != Flow::Normal || failed(finishTurn(*carried, before)))
+      return Flow::Failed;
+    dropUnchanged(*carried, block);
+    SmallVector<mlir::Value> yields;
+    for (const Carried &entry : *carried)
+      if (entry.argument)
+        yields.push_back(entry.yielded);
+    scf::YieldOp::create(builder, location, yields);
+  }
+  SmallVector<mlir::Value> inits;
+  for (const Carried &entry : *carried)
+    if (entry.argument)
+      inits.push_back(entry.init);
+  auto loop = scf::ForOp::create(builder, location, limits[0], limits[1],
+                                 limits[2], inits);
+  loop.getRegion().takeBody(region);
+  finishLoop(*carried, loop.getResults(), before, stmt.range);
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
+  const std::string name = checkedCast<Name>(stmt.target)->id;
+  if (request.kind != ProgramKind::Kernel) {
+    error(stmt.iter->range, "tsr.tile is for kernels; a function is scheduled "
+                            "by the compiler");
+    return Flow::Failed;
+  }
+  Location location = loc(stmt.range, name);
+  int64_t size = iterable.elements[1].constant.asInt();
+  SemaValue extentValue = iterable.elements[0];
+  if (iterable.dim) {
+    extentValue = SemaValue();
+    extentValue.kind = ValueKind::Dim;
+    extentValue.dim = iterable.dim;
+  }
+  auto getOption = [&](const char *option) -> const SemaValue * {
+    auto found = iterable.options.find(option);
+    return found == iterable.options.end() ? nullptr : &found->second;
+  };
+  ValueResult extent = decay(extentValue, stmt.iter->range);
+  if (failed(extent))
+    return Flow::Failed;
+  mlir::Value limit = library->makeScalar(*extent, DType::I64, location);
+  mlir::Value stop = limit, start;
+  if (const SemaValue *option = getOption("stop");
+      option &&
+      !(option->kind == ValueKind::Dim && option->dim == iterable.dim)) {
+    ValueResult value = decay(*option, stmt.iter->range);
+    if (failed(value))
+      return Flow::Failed;
+    stop = arith::MinSIOp::create(
+        builder, location, limit,
+        library->makeScalar(*value, DType::I64, location));
+  }
+  if (const SemaValue *option = getOption("start")) {
+    ValueResult value = decay(*option, stmt.iter->range);
+    if (failed(value))
+      return Flow::Failed;
+    start = library->makeScalar(*value, DType::I64, location);
+  } else {
+    start = arith::ConstantIndexOp::create(builder, location, 0);
+  }
+  int64_t stages = 0;
+  if (const SemaValue *option = getOption("stages"))
+    stages = *option->getConstantInt();
+
+  Region region;
+  Block &block = region.emplaceBlock();
+  Axis axis;
+  axis.name = name;
+  axis.size = size;
+  axis.dim = iterable.dim;
+  axis.where = stmt.range;
+  axis.range = block.addArgument(tile::RangeType::get(getContext(), size),
+                                 loc(stmt.target->range, name));
+  axis.extent = stop;
+  axis.loopStart = getOption("start") ? start : mlir::Value();
+  axis.complete = !getOption("start") && !getOption("stop") &&
+                  extent->getConstantInt() &&
+                  *extent->getConstantInt() % size == 0;
+  SemaValue range;
+  range.kind = ValueKind::Range;
+  range.axis = addAxis(std::move(axis));
+
+  auto before = scope().variables;
+  FailureOr<std::vector<Carried>> carried = startLoop(stmt.body, {name}, block);
+  if (failed(carried))
+    return Flow::Failed;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&block);
+    setVariable(name, range, stmt.target->range);
+    ++controlDepth;
+    Flow flow = execute(stmt.body);
+    --controlDepth;
+    if (flow != Flow::Normal || failed(finishTurn(*carried, before)))
+      return Flow::Failed;
+    dropUnchanged(*carried, block);
+    SmallVector<mlir::Value> yields;
+    for (const Carried &entry : *carried)
+      if (entry.argument)
+        yields.push_back(entry.yielded);
+    tile::YieldOp::create(builder, location, yields);
+  }
+  SmallVector<mlir::Value> inits;
+  for (const Carried &entry : *carried)
+    if (entry.argument)
+      inits.push_back(entry.init);
+  auto loop = tile::ForOp::create(builder, location, start, stop, size, inits);
+  if (stages)
+    loop.setStages(stages);
+  loop.getBody().takeBody(region);
+  finishLoop(*carried, loop.getResults(), before, stmt.range);
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
+  if (request.kind != ProgramKind::Kernel || scopes.size() != 1) {
+    error(stmt.iter->range,
+          "tsr.grid is for kernels; a function is scheduled by the compiler");
+    return Flow::Failed;
+  }
+  if (grid) {
+    error(stmt.iter->range, "a kernel has one tsr.grid")
+        .addNote(grid->iter->range, "the first one")
+        .setFix("for k in tsr.tile(K, 64): for what runs inside one program");
+    return Flow::Failed;
+  }
+  if (controlDepth) {
+    error(stmt.iter->range, "tsr.grid is the outermost loop of a kernel");
+    return Flow::Failed;
+  }
+  std::vector<const Expr *> targets;
+  if (auto *tuple = dynCast<Tuple>(stmt.target))
+    targets.assign(tuple->elts.begin(), tuple->elts.end());
+  else
+    targets.push_back(stmt.target);
+  if (targets.size() != iterable.elements.size()) {
+    error(stmt.target->range,
+          std::to_string(targets.size()) +
+              (targets.size() == 1 ? " name" : " names") + " for " +
+              std::to_string(iterable.elements.size()) + " axes of the grid")
+        .addNote(stmt.iter->range, "the grid");
+    return Flow::Failed;
+  }
+  for (const Expr *target : targets)
+    if (!is<Name>(target)) {
+      error(target->range, "an axis of the grid gets one name");
+      return Flow::Failed;
+    }
+  grid = &stmt;
+  KernelState &state = getKernelState(*library);
+  SmallVector<mlir::Value> extents;
+  SmallVector<int64_t> tiles;
+  SmallVector<Type> types;
+  std::vector<std::optional<int64_t>> known;
+  for (const SemaValue &element : iterable.elements) {
+    bool tiled = element.kind == ValueKind::Iterable;
+    SemaValue extentValue = tiled ? element.elements[0] : element;
+    if (tiled && element.dim) {
+      extentValue = SemaValue();
+      extentValue.kind = ValueKind::Dim;
+      extentValue.dim = element.dim;
+    }
+    ValueResult extent = decay(extentValue, element.origin);
+    if (failed(extent))
+      return Flow::Failed;
+    nameHint = extentValue.kind == ValueKind::Dim ? extentValue.dim->name
+                                                  : std::string("extent");
+    extents.push_back(
+        library->makeScalar(*extent, DType::I64, loc(element.origin)));
+    known.push_back(extent->getConstantInt());
+    int64_t size = tiled ? element.elements[1].constant.asInt() : 0;
+    tiles.push_back(size);
+    types.push_back(tiled ? Type(tile::RangeType::get(getContext(), size))
+                          : Type(builder.getIndexType()));
+  }
+  int64_t group = 1;
+  if (auto found = iterable.options.find("group");
+      found != iterable.options.end())
+    group = *found->second.getConstantInt();
+  auto persistent = iterable.options.find("persistent");
+  bool isPersistent = persistent != iterable.options.end() &&
+                      persistent->second.constant.isTrue();
+  // Each result carries its own name: a FusedLoc of NameLocs is not printed,
+  // so the op has the name of the first axis.
+  auto program = tile::ProgramOp::create(
+      builder, loc(stmt.target->range, checkedCast<Name>(targets[0])->id),
+      types, extents, builder.getDenseI64ArrayAttr(tiles),
+      builder.getI64IntegerAttr(group),
+      isPersistent ? builder.getUnitAttr() : UnitAttr());
+  for (auto [i, target] : llvm::enumerate(targets)) {
+    const std::string &name = checkedCast<Name>(target)->id;
+    mlir::Value id = program.getIds()[i];
+    SemaValue value;
+    KernelState::GridAxis axisOfGrid;
+    axisOfGrid.extent = extents[i];
+    axisOfGrid.size = tiles[i];
+    if (tiles[i]) {
+      Axis axis;
+      axis.name = name;
+      axis.size = tiles[i];
+      axis.dim = iterable.elements[i].dim;
+      axis.where = iterable.elements[i].origin;
+      axis.range = id;
+      axis.extent = extents[i];
+      axis.complete = known[i] && *known[i] % tiles[i] == 0;
+      value.kind = ValueKind::Range;
+      value.axis = addAxis(std::move(axis));
+      axisOfGrid.axis = value.axis;
+    } else {
+      value = SemaValue::makeScalar(id, DType::I64, /*weak=*/true);
+      axisOfGrid.index = id;
+    }
+    state.gridAxes.push_back(axisOfGrid);
+    setVariable(name, value, target->range);
+  }
+  insideGrid = state.insideGrid = true;
+  Flow flow = execute(stmt.body);
+  insideGrid = state.insideGrid = false;
+  return flow;
+}
+
+//===----------------------------------------------------------------------===//
+// while and if
+//===----------------------------------------------------------------------===//
+
+Flow Analyzer::executeWhile(const While &stmt) {
+  if (!library->hasControlFlow()) {
+    (void)notYet(stmt.range, "'while' in a function");
+    return Flow::Failed;
+  }
+  nameHint = "while";
+  Location location = loc(stmt.range);
+  Region testRegion, bodyRegion;
+  Block &test = testRegion.emplaceBlock();
+  auto before = scope().variables;
+  FailureOr<std::vector<Carried>> carried = startLoop(stmt.body, {}, test);
+  if (failed(carried))
+    return Flow::Failed;
+  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
+  builder.setInsertionPointToStart(&test);
+  ++controlDepth;
+  ValueResult condition = evaluateCondition(stmt.test, "'while'");
+  --controlDepth;
+  if (failed(condition))
+    return Flow::Failed;
+  if (condition->isConstant()) {
+    if (condition->constant.isTrue()) {
+      error(stmt.test->range, "this loop never ends");
+      return Flow::Failed;
+    }
+    scope().variables = before;
+    builder.restoreInsertionPoint(outside);
+    return Flow::Normal;
+  }
+  SmallVector<mlir::Value> passed;
+  SmallVector<Type> types;
+  for (const Carried &entry : *carried) {
+    passed.push_back(entry.argument);
+    types.push_back(entry.argument.getType());
+  }
+  scf::ConditionOp::create(builder, location, condition->ssa, passed);
+  Block &body = bodyRegion.emplaceBlock();
+  for (Carried &entry : *carried) {
+    entry.argument =
+        body.addArgument(entry.init.getType(), loc(entry.assigned, entry.name));
+    scope().variables[entry.name] = withSsa(entry.before, entry.argument);
+  }
+  builder.setInsertionPointToStart(&body);
+  ++controlDepth;
+  Flow flow = execute(stmt.body);
+  --controlDepth;
+  if (flow != Flow::Normal || failed(finishTurn(*carried, before)))
+    return Flow::Failed;
+  SmallVector<mlir::Value> yields, inits;
+  for (const Carried &entry : *carried) {
+    yields.push_back(entry.yielded);
+    inits.push_back(entry.init);
+  }
+  scf::YieldOp::create(builder, location, yields);
+  builder.restoreInsertionPoint(outside);
+  auto loop = scf::WhileOp::create(builder, location, types, inits);
+  loop.getBefore().takeBody(testRegion);
+  loop.getAfter().takeBody(bodyRegion);
+  finishLoop(*carried, loop.getResults(), before, stmt.range);
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeIf(const If &stmt) {
+  nameHint = "if";
+  ValueResult condition = evaluateCondition(stmt.test, "'if'");
+  if (failed(condition))
+    return Flow::Failed;
+  if (condition->isConstant())
+    return execute(condition->constant.isTrue() ? stmt.body : stmt.orelse);
+  if (!library->hasControlFlow()) {
+    (void)notYet(stmt.test->range, "a run-time 'if' in a function",
+                 "tsr.where(cond, a, b)");
+    return Flow::Failed;
+  }
+  Location location = loc(stmt.range);
+  auto before = scope().variables;
+  Region regions[2];
+  std::map<std::string, SemaValue, std::less<>> after[2];
+  for (int arm = 0; arm < 2; ++arm) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&regions[arm].emplaceBlock());
+    scope().variables = before;
+    ++controlDepth;
+    Flow flow = execute(arm == 0 ? stmt.body : stmt.orelse);
+    --controlDepth;
+    if (flow != Flow::Normal)
+      return Flow::Failed;
+    after[arm] = scope().variables;
+  }
+  // Merge what an arm assigned.
+  auto merged = before;
+  SmallVector<mlir::Value> yields[2];
+  std::vector<std::pair<std::string, SemaValue>> results;
+  auto isSame = [](const SemaValue &a, const SemaValue &b) {
+    return a.kind == b.kind && a.ssa == b.ssa && a.constant == b.constant &&
+           a.dim == b.dim && a.axis == b.axis &&
+           a.elements.size() == b.elements.size() && a.text == b.text &&
+           a.function == b.function && a.elements.empty();
+  };
+  std::set<std::string> names;
+  for (int arm = 0; arm < 2; ++arm)
+    for (const auto &[name, value] : after[arm])
+      names.insert(name);
+  for (const std::string &name : names) {
+    auto inThen = after[0].find(name), inElse = after[1].find(name);
+    if (inThen == after[0].end() || inElse == after[1].end()) {
+      const SemaValue &only =
+          inThen == after[0].end() ? inElse->second : inThen->second;
+      scope().gone[name] = {only.origin,
+                            "in one arm of the 'if' of " + getLine(stmt.range)};
+      continue;
+    }
+    SemaValue first = inThen->second, second = inElse->second;
+    if (isSame(first, second)) {
+      merged[name] = first;
+      continue;
+    }
+    auto old = before.find(name);
+    if (old != before.end() && isSame(first, old->second) &&
+        isSame(second, old->second))
+      continue;
+    bool forward = isCompatible(first, second);
+    bool backward = isCompatible(second, first);
+    if (!forward && !backward) {
+      bool hasElse = !stmt.orelse.empty();
+      SourceRange where =
+          second.origin.isValid() && hasElse ? second.origin : first.origin;
+      error(where, name + " is " + describe(first) +
+                       " in one arm of the 'if' (" + getLine(first.origin) +
+                       ") but " + describe(second) +
+                       (hasElse ? " in the other (" : " without it (") +
+                       getLine(second.origin) + ")")
+          .addNote(where == second.origin ? first.origin : second.origin,
+                   "the other assignment")
+          .setFix(first.isTile() && second.isTile() && first.axes == second.axes
+                      ? name + " = (...).to(" + getDTypeName(first.dtype) + ")"
+                      : std::string());
+      return Flow::Failed;
+    }
+    const SemaValue &like = forward ? first : second;
+    DType dtype = like.getPromotionOperand().dtype;
+    for (int arm = 0; arm < 2; ++arm) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(&regions[arm].front());
+      const SemaValue &value = arm == 0 ? first : second;
+      yields[arm].push_back(
+          value.isTile() || value.isTensor()
+              ? value.ssa
+              : library->makeScalar(value, dtype, loc(value.origin, name)));
+    }
+    results.emplace_back(name, like);
+  }
+  SmallVector<Type> types;
+  for (mlir::Value value : yields[0])
+    types.push_back(value.getType());
+  auto op = scf::IfOp::create(builder, location, types, condition->ssa,
+                              /*withElseRegion=*/true);
+  for (int arm = 0; arm < 2; ++arm) {
+    Region &region = arm == 0 ? op.getThenRegion() : op.getElseRegion();
+    region.takeBody(regions[arm]);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&region.front());
+    scf::YieldOp::create(builder, location, yields[arm]);
+  }
+  scope().variables = std::move(merged);
+  for (auto [i, result] : llvm::enumerate(results)) {
+    SemaValue value = withSsa(result.second, op.getResult(i));
+    value.name = result.first;
+    scope().variables[result.first] = value;
+  }
+  if (op.getNumResults() == 0 &&
+      op.getElseRegion().front().getOperations().size() == 1)
+    op.getElseRegion().getBlocks().clear();
+  return Flow::Normal;
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,649 @@
+//===- SemaExpr.cpp - Names, operators, subscripts ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/SemaImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+/// A value whose parts are all known at compile time, as constant data.
+static std::optional<ConstantData> toConstant(const SemaValue &value) {
+  if (value.isConstant())
+    return value.constant;
+  if (value.kind == ValueKind::Dim && value.dim->size >= 0)
+    return ConstantData(value.dim->size);
+  if (value.kind == ValueKind::Tuple) {
+    std::vector<ConstantData> elements;
+    for (const SemaValue &element : value.elements) {
+      auto data = toConstant(element);
+      if (!data)
+        return std::nullopt;
+      elements.push_back(*data);
+    }
+    return ConstantData::tuple(std::move(elements));
+  }
+  return std::nullopt;
+}
+
+ValueResult Analyzer::evaluate(const Expr *expr) {
+  switch (expr->kind) {
+  case NodeKind::Name:
+    return evaluateName(*checkedCast<Name>(expr));
+  case NodeKind::Constant: {
+    auto *constant = checkedCast<Constant>(expr);
+    if (auto value = tryFold(expr, nullptr))
+      return SemaValue::makeConstant(*value);
+    if (constant->type == ConstantKind::Int)
+      error(expr->range, constant->text + " does not fit in 64 bits");
+    else
+      error(expr->range, "'...' is not a value here");
+    return failure();
+  }
+  case NodeKind::Attribute:
+    return evaluateAttribute(*checkedCast<Attribute>(expr));
+  case NodeKind::Subscript:
+    return evaluateSubscript(*checkedCast<Subscript>(expr));
+  case NodeKind::Call:
+    return evaluateCall(*checkedCast<Call>(expr));
+  case NodeKind::BinOp:
+    return evaluateBinary(*checkedCast<BinOp>(expr));
+  case NodeKind::UnaryOp:
+    return evaluateUnary(*checkedCast<UnaryOp>(expr));
+  case NodeKind::BoolOp:
+    return evaluateBoolean(*checkedCast<BoolOp>(expr));
+  case NodeKind::Compare:
+    return evaluateCompare(*checkedCast<Compare>(expr));
+  case NodeKind::IfExp:
+    return evaluateConditional(*checkedCast<IfExp>(expr));
+  case NodeKind::Tuple:
+  case NodeKind::List: {
+    const std::vector<Expr *> &parts = is<Tuple>(expr)
+                                           ? checkedCast<Tuple>(expr)->elts
+                                           : checkedCast<List>(expr)->elts;
+    std::vector<SemaValue> elements;
+    for (const Expr *part : parts) {
+      ValueResult value = evaluate(part);
+      if (failed(value))
+        return failure();
+      elements.push_back(*value);
+    }
+    return SemaValue::makeTuple(std::move(elements));
+  }
+  case NodeKind::Slice:
+    error(expr->range, "a slice stands only between [ and ]");
+    return failure();
+  case NodeKind::Starred:
+    error(expr->range, "* unpacks only arguments of a call");
+    return failure();
+  case NodeKind::Dict:
+    error(expr->range, "a dict is not a value of a tessera program")
+        .setFix("name the values: a = ..., b = ...");
+    return failure();
+  default:
+    error(expr->range, std::string(getNodeName(expr->kind)) +
+                           " is not part of the language");
+    return failure();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static const char *const pythonBuiltins[] = {"range", "print", "len", "min",
+                                             "max",   "abs",   "int", "float",
+                                             "bool",  "round"};
+static const char *const exportedNames[] = {"Tensor", "Out", "InOut", "Region",
+                                            "const",  "inf", "nan",   "lowest"};
+
+/// The value of tsr.<name> that is not a call.
+static std::optional<SemaValue> getTesseraConstant(const std::string &name) {
+  if (auto dtype = parseDType(name))
+    return SemaValue::makeConstant(*dtype);
+  if (name == "inf")
+    return SemaValue::makeConstant(std::numeric_limits<double>::infinity());
+  if (name == "nan")
+    return SemaValue::makeConstant(std::numeric_limits<double>::quiet_NaN());
+  if (name == "lowest")
+    return SemaValue::makeConstant(Lowest());
+  return std::nullopt;
+}
+
+ValueResult Analyzer::getCaptured(const CapturedValue &captured,
+                                  const std::string &dotted,
+                                  const SourceRange &where) {
+  SemaValue value;
+  switch (captured.kind) {
+  case CapturedValue::Kind::Constant:
+    value = SemaValue::makeConstant(captured.constant);
+    break;
+  case CapturedValue::Kind::Module:
+    value.kind = ValueKind::Module;
+    value.text = captured.text;
+    break;
+  case CapturedValue::Kind::Builtin:
+    if (auto constant = getTesseraConstant(captured.text))
+      value = *constant;
+    else
+      value = SemaValue::makeBuiltin(captured.text);
+    break;
+  case CapturedValue::Kind::Function:
+    value.kind = ValueKind::Function;
+    value.function = captured.function;
+    break;
+  case CapturedValue::Kind::DimName:
+    error(where, "dim " + captured.text +
+                     " is in no annotation of this signature, so it has no "
+                     "size here");
+    return failure();
+  case CapturedValue::Kind::Array: {
+    auto hidden = hiddenParameters.find(dotted);
+    if (scopes.size() == 1 && hidden != hiddenParameters.end())
+      return hiddenValues[hidden->second];
+    (void)notYet(where,
+                 "the captured array '" + dotted + "' in an inlined function",
+                 "pass it as an argument");
+    return failure();
+  }
+  case CapturedValue::Kind::Other:
+    error(where, "'" + dotted + "' is a " + captured.text +
+                     "; from outside a program can use int, float, bool, str, "
+                     "dtype, tuple, array and tessera functions");
+    return failure();
+  }
+  value.name = dotted;
+  return value;
+}
+
+ValueResult Analyzer::evaluateName(const Name &name) {
+  Scope &scope = this->scope();
+  if (auto found = scope.variables.find(name.id);
+      found != scope.variables.end())
+    return found->second;
+  if (scope.hasDims)
+    if (Dim *dim = findDim(name.id)) {
+      SemaValue value;
+      value.kind = ValueKind::Dim;
+      value.dim = dim;
+      value.name = dim->name;
+      return value;
+    }
+  if (scope.constants)
+    if (auto found = scope.constants->find(name.id);
+        found != scope.constants->end())
+      return SemaValue::makeConstant(found->second);
+  if (auto found = scope.captured->find(name.id);
+      found != scope.captured->end())
+    return getCaptured(found->second, name.id, name.range);
+  if (scope.gone.count(name.id))
+    return unknownName(name.id, name.range);
+  SemaValue value;
+  if (name.id == "tsr" || name.id == "math") {
+    value.kind = ValueKind::Module;
+    value.text = name.id == "tsr" ? "tessera" : "math";
+    return value;
+  }
+  for (const char *builtin : pythonBuiltins)
+    if (name.id == builtin)
+      return SemaValue::makeBuiltin("python." + name.id);
+  if (parseDType(name.id) || llvm::is_contained(exportedNames, name.id)) {
+    if (auto constant = getTesseraConstant(name.id))
+      return *constant;
+    return SemaValue::makeBuiltin(name.id);
+  }
+  return unknownName(name.id, name.range);
+}
+
+ValueResult Analyzer::unknownName(const std::string &name,
+                                  const SourceRange &where) {
+  Scope &scope = this->scope();
+  if (auto gone = scope.gone.find(name); gone != scope.gone.end()) {
+    error(where, "'" + name + "' has no value here: it is assigned only " +
+                     gone->second.why)
+        .addNote(gone->second.where, "assigned here")
+        .setFix("assign " + name + " before it as well");
+    return failure();
+  }
+  std::vector<std::string> known = {"tsr", "math"};
+  for (const auto &[id, value] : scope.variables)
+    known.push_back(id);
+  if (scope.hasDims)
+    for (const std::unique_ptr<Dim> &dim : getDims())
+      known.push_back(dim->name);
+  for (const auto &[id, value] : *scope.captured)
+    if (id.find('.') == std::string::npos)
+      known.push_back(id);
+  if (scope.constants)
+    for (const auto &[id, value] : *scope.constants)
+      known.push_back(id);
+  known.insert(known.end(), std::begin(pythonBuiltins),
+               std::end(pythonBuiltins));
+  std::vector<std::string> near = nearestNames(name, known);
+  Diagnostic &diagnostic = error(where, "'" + name + "' is not defined");
+  for (const char *builtin : {"sum", "exp", "sqrt", "zeros", "where", "tile",
+                              "grid", "arange", "full", "maximum", "minimum"})
+    if (name == builtin) {
+      diagnostic.setFix("tsr." + name);
+      return failure();
+    }
+  if (!near.empty())
+    diagnostic.setFix(near.front());
+  return failure();
+}
+
+ValueResult Analyzer::evaluateModuleAttribute(const SemaValue &module,
+                                              const Attribute &attribute) {
+  if (module.text == "math") {
+    if (auto number = getMathConstant(attribute.attr))
+      return SemaValue::makeConstant(*number);
+    if (isMathFunction(attribute.attr))
+      return SemaValue::makeBuiltin("math." + attribute.attr);
+    error(attribute.attrRange,
+          "math has no '" + attribute.attr + "' that a program can use");
+    return failure();
+  }
+  if (auto constant = getTesseraConstant(attribute.attr))
+    return *constant;
+  return SemaValue::makeBuiltin(attribute.attr);
+}
+
+ValueResult Analyzer::evaluateAttribute(const Attribute &attribute) {
+  // Outside chains such as self.scale are known by their whole name.
+  std::string dotted = getDottedName(&attribute);
+  if (!dotted.empty()) {
+    std::string root = dotted.substr(0, dotted.find('.'));
+    bool local =
+        scope().variables.count(root) || (scope().hasDims && findDim(root));
+    if (!local)
+      if (auto found = scope().captured->find(dotted);
+          found != scope().captured->end())
+        return getCaptured(found->second, dotted, attribute.range);
+    // self without self.scale: Python could not resolve the attribute.
+    if (!local && root != "tsr" && root != "math" &&
+        !scope().captured->count(root) && !scope().gone.count(root)) {
+      bool anyPrefix = false;
+      for (size_t dot = dotted.find('.'); dot != std::string::npos;
+           dot = dotted.find('.', dot + 1))
+        anyPrefix |= scope().captured->count(dotted.substr(0, dot)) != 0;
+      if (!anyPrefix) {
+        std::vector<std::string> known;
+        for (const auto &[id, value] : *scope().captured)
+          known.push_back(id);
+        for (const auto &[id, value] : scope().variables)
+          known.push_back(id);
+        std::vector<std::string> near = nearestNames(root, known);
+        Diagnostic &diagnostic =
+            error(attribute.range, "'" + dotted + "' is not defined");
+        if (!near.empty())
+          diagnostic.setFix(near.front() + dotted.substr(root.size()));
+        return failure();
+      }
+    }
+  }
+  ValueResult base = evaluate(attribute.value);
+  if (failed(base))
+    return failure();
+  if (base->kind == ValueKind::Module)
+    return evaluateModuleAttribute(*base, attribute);
+  OpSite site{attribute.range, attribute.attrRange, {attribute.value}};
+  return library->attribute(*base, attribute.attr, site);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+ValueResult Analyzer::combine(BinaryOperator op, const SemaValue &left,
+                              const SemaValue &right, const OpSite &site) {
+  auto leftData = toConstant(left), rightData = toConstant(right);
+  if (leftData && rightData) {
+    FoldResult folded = foldBinary(op, *leftData, *rightData);
+    if (folded)
+      return SemaValue::makeConstant(folded.value);
+    error(site.range, folded.error);
+    return failure();
+  }
+  if (op == BinaryOperator::Add && left.kind == ValueKind::Tuple &&
+      right.kind == ValueKind::Tuple) {
+    std::vector<SemaValue> all = left.elements;
+    llvm::append_range(all, right.elements);
+    return SemaValue::makeTuple(std::move(all));
+  }
+  ValueResult a = decay(left, site.range), b = decay(right, site.range);
+  if (failed(a) || failed(b))
+    return failure();
+  if (op == BinaryOperator::MatMult)
+    return library->matmul(*a, *b, nullptr, site);
+  return library->binary(op, *a, *b, site);
+}
+
+ValueResult Analyzer::addProduct(const SemaValue &acc, const BinOp &product,
+                                 const OpSite &site) {
+  ValueResult left = evaluate(product.left);
+  if (failed(left))
+    return failure();
+  ValueResult right = evaluate(product.right);
+  if (failed(right))
+    return failure();
+  OpSite matmul{product.range, product.opRange, {product.left, product.right}};
+  matmul.operands.append(site.operands.begin(), site.operands.end());
+  return library->matmul(*left, *right, &acc, matmul);
+}
+
+/// The product in `x + a @ b`, if the expression is one.
+static const BinOp *getProduct(const Expr *expr) {
+  auto *binary = dynCast<BinOp>(expr);
+  return binary && binary->op == BinaryOperator::MatMult ? binary : nullptr;
+}
+
+ValueResult Analyzer::evaluateBinary(const BinOp &binary) {
+  OpSite site{binary.range, binary.opRange, {binary.left, binary.right}};
+  const BinOp *leftProduct = getProduct(binary.left);
+  const BinOp *rightProduct = getProduct(binary.right);
+  bool fuse = binary.op == BinaryOperator::Add && library->fusesAccumulator();
+  if (fuse && leftProduct && !rightProduct) {
+    ValueResult a = evaluate(leftProduct->left);
+    if (failed(a))
+      return failure();
+    ValueResult b = evaluate(leftProduct->right);
+    if (failed(b))
+      return failure();
+    ValueResult acc = evaluate(binary.right);
+    if (failed(acc))
+      return failure();
+    OpSite product{leftProduct->range,
+                   leftProduct->opRange,
+                   {leftProduct->left, leftProduct->right, binary.right}};
+    return library->matmul(*a, *b, &*acc, product);
+  }
+  ValueResult left = evaluate(binary.left);
+  if (failed(left))
+    return failure();
+  if (fuse && rightProduct) {
+    OpSite acc{binary.range, binary.opRange, {binary.left}};
+    return addProduct(*left, *rightProduct, acc);
+  }
+  ValueResult right = evaluate(binary.right);
+  if (failed(right))
+    return failure();
+  return combine(binary.op, *left, *right, site);
+}
+
+ValueResult Analyzer::evaluateUnary(const UnaryOp &unary) {
+  // The smallest i64 is written as a literal that does not fit, negated.
+  if (unary.op == UnaryOperator::USub)
+    if (auto *literal = dynCast<Constant>(unary.operand);
+        literal && literal->type == ConstantKind::Int &&
+        literal->text == "9223372036854775808")
+      return SemaValue::makeConstant(std::numeric_limits<int64_t>::min());
+  ValueResult operand = evaluate(unary.operand);
+  if (failed(operand))
+    return failure();
+  OpSite site{unary.range, unary.range, {unary.operand}};
+  if (auto data = toConstant(*operand)) {
+    FoldResult folded = foldUnary(unary.op, *data);
+    if (folded)
+      return SemaValue::makeConstant(folded.value);
+    error(unary.range, folded.error);
+    return failure();
+  }
+  ValueResult value = decay(*operand, unary.range);
+  if (failed(value))
+    return failure();
+  if (unary.op == UnaryOperator::Not) {
+    value = toBool(*value, unary.operand, "'not'");
+    if (failed(value))
+      return failure();
+    return library->unary(UnaryOperator::Not, *value, site);
+  }
+  return library->unary(unary.op, *value, site);
+}
+
+ValueResult Analyzer::evaluateBoolean(const BoolOp &boolean) {
+  const char *what = boolean.op == BoolOperator::And ? "'and'" : "'or'";
+  std::optional<SemaValue> result;
+  const Expr *resultExpr = nullptr;
+  for (const Expr *part : boolean.values) {
+    ValueResult value = evaluate(part);
+    if (failed(value))
+      return failure();
+    if (auto data = toConstant(*value)) {
+      bool decides = data->isTrue() == (boolean.op == BoolOperator::Or);
+      // Python's value is the operand itself; before it, only run-time values
+      // can have been met.
+      if (decides && !result)
+        return *value;
+      if (decides)
+        return SemaValue::makeConstant(data->isTrue());
+      if (part == boolean.values.back() && !result)
+        return *value;
+      continue;
+    }
+    value = toBool(*value, part, what);
+    if (failed(value))
+      return failure();
+    if (!result) {
+      result = *value;
+      resultExpr = part;
+      continue;
+    }
+    OpSite site{boolean.range, boolean.range, {resultExpr, part}};
+    ValueResult both = library->boolean(boolean.op, *result, *value, site);
+    if (failed(both))
+      return failure();
+    result = *both;
+  }
+  return *result;
+}
+
+ValueResult Analyzer::evaluateCompare(const Compare &compare) {
+  ValueResult left = evaluate(compare.left);
+  if (failed(left))
+    return failure();
+  std::optional<SemaValue> result;
+  const Expr *leftExpr = compare.left;
+  for (size_t i = 0; i < compare.ops.size(); ++i) {
+    CompareOperator op = compare.ops[i];
+    const Expr *rightExpr = compare.comparators[i];
+    ValueResult right = evaluate(rightExpr);
+    if (failed(right))
+      return failure();
+    OpSite site{compare.range, compare.range, {leftExpr, rightExpr}};
+    ValueResult holds = failure();
+    auto leftData = toConstant(*left), rightData = toConstant(*right);
+    if (leftData && rightData) {
+      FoldResult folded = foldCompare(op, *leftData, *rightData);
+      if (!folded) {
+        error(compare.range, folded.error);
+        return failure();
+      }
+      holds = SemaValue::makeConstant(folded.value);
+    } else if (op == CompareOperator::Is || op == CompareOperator::IsNot) {
+      // Only None can be met here: a run-time value is never None.
+      if (!left->isNone() && !right->isNone()) {
+        error(compare.range, "'is' compares with None only")
+            .setFix(quote(leftExpr->range) + " == " + quote(rightExpr->range));
+        return failure();
+      }
+      holds = SemaValue::makeConstant(op == CompareOperator::IsNot);
+    } else if (op == CompareOperator::In || op == CompareOperator::NotIn) {
+      error(compare.range, "'in' needs constants");
+      return failure();
+    } else {
+      ValueResult a = decay(*left, leftExpr->range);
+      ValueResult b = decay(*right, rightExpr->range);
+      if (failed(a) || failed(b))
+        return failure();
+      holds = library->compare(op, *a, *b, site);
+    }
+    if (failed(holds))
+      return failure();
+    if (!result) {
+      result = *holds;
+    } else if (result->isConstant()) {
+      if (result->constant.isTrue())
+        result = *holds;
+    } else if (holds->isConstant()) {
+      if (!holds->constant.isTrue())
+        result = *holds;
+    } else {
+      ValueResult both =
+          result->isScalar() && holds->isScalar()
+              ? library->boolean(BoolOperator::And, *result, *holds, site)
+              : library->binary(BinaryOperator::BitAnd, *result, *holds, site);
+      if (failed(both))
+        return failure();
+      result = *both;
+    }
+    left = right;
+    leftExpr = rightExpr;
+  }
+  return *result;
+}
+
+ValueResult Analyzer::toBool(const SemaValue &value, const Expr *expr,
+                             const char *what) {
+  if (auto data = toConstant(value))
+    return SemaValue::makeConstant(data->isTrue());
+  if (value.isTile()) {
+    int64_t count = 1;
+    for (Axis *axis : value.axes)
+      count *= axis->size;
+    std::string fix = std::string(what) == "'if'" ||
+                              std::string(what) == "a conditional expression"
+                          ? "tsr.where(cond, a, b)"
+                      : std::string(what) == "'and'" ? "a & b"
+                      : std::string(what) == "'or'"  ? "a | b"
+                      : std::string(what) == "'not'" ? "~" + quote(expr->range)
+                                                     : "tsr.any(cond)";
+    error(expr->range, std::string(what) + " on a tile of " +
+                           std::to_string(count) + " elements")
+        .setFix(fix);
+    return failure();
+  }
+  if (value.isTensor()) {
+    error(expr->range, std::string(what) + " on a tensor")
+        .setFix("tsr.where(cond, a, b)");
+    return failure();
+  }
+  ValueResult scalar = decay(value, expr->range);
+  if (failed(scalar))
+    return failure();
+  if (!scalar->isScalar()) {
+    error(expr->range, std::string(what) + " on " + describe(value));
+    return failure();
+  }
+  if (scalar->dtype == DType::Bool)
+    return *scalar;
+  OpSite site{expr->range, expr->range, {expr, nullptr}};
+  return library->compare(CompareOperator::NotEq, *scalar,
+                          SemaValue::makeConstant(int64_t(0)), site);
+}
+
+ValueResult Analyzer::evaluateCondition(const Expr *expr, const char *what) {
+  ValueResult value = evaluate(expr);
+  if (failed(value))
+    return failure();
+  return toBool(*value, expr, what);
+}
+
+ValueResult Analyzer::evaluateConditional(const IfExp &conditional) {
+  ValueResult test =
+      evaluateCondition(conditional.test, "a conditional expression");
+  if (failed(test))
+    return failure();
+  if (test->isConstant())
+    return evaluate(test->constant.isTrue() ? conditional.body
+                                            : conditional.orelse);
+  ValueResult body = evaluate(conditional.body);
+  if (failed(body))
+    return failure();
+  ValueResult orelse = evaluate(conditional.orelse);
+  if (failed(orelse))
+    return failure();
+  CallArguments arguments;
+  arguments.arguments = {
+      {"", *test, conditional.test, conditional.test->range},
+      {"", *body, conditional.body, conditional.body->range},
+      {"", *orelse, conditional.orelse, conditional.orelse->range}};
+  OpSite site{conditional.range,
+              conditional.range,
+              {conditional.test, conditional.body, conditional.orelse}};
+  return library->call("where", arguments, site);
+}
+
+//===----------------------------------------------------------------------===//
+// Subscripts
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::vector<SemaValue>> Analyzer::evaluateIndices(const Expr *slice) {
+  std::vector<const Expr *> parts;
+  if (auto *tuple = dynCast<Tuple>(slice))
+    parts.assign(tuple->elts.begin(), tuple->elts.end());
+  else
+    parts.push_back(slice);
+  std::vector<SemaValue> indices;
+  for (const Expr *part : parts) {
+    if (auto *range = dynCast<Slice>(part)) {
+      SemaValue value;
+      value.kind = ValueKind::Slice;
+      if (range->lower || range->upper || range->step)
+        for (const Expr *bound : {range->lower, range->upper, range->step}) {
+          ValueResult limit = bound ? evaluate(bound)
+                                    : ValueResult(SemaValue::makeConstant({}));
+          if (failed(limit))
+            return failure();
+          value.elements.push_back(*limit);
+        }
+      indices.push_back(value);
+      continue;
+    }
+    ValueResult value = evaluate(part);
+    if (failed(value))
+      return failure();
+    indices.push_back(*value);
+  }
+  return indices;
+}
+
+ValueResult Analyzer::evaluateSubscript(const Subscript &subscript) {
+  ValueResult base = evaluate(subscript.value);
+  if (failed(base))
+    return failure();
+  FailureOr<std::vector<SemaValue>> indices = evaluateIndices(subscript.slice);
+  if (failed(indices))
+    return failure();
+  if (base->kind == ValueKind::Tuple) {
+    std::optional<int64_t> index;
+    if (indices->size() == 1)
+      index = indices->front().getConstantInt();
+    int64_t size = base->elements.size();
+    if (!index) {
+      error(subscript.slice->range, "a tuple is indexed by one constant int");
+      return failure();
+    }
+    if (*index < -size || *index >= size) {
+      error(subscript.slice->range, "index " + std::to_string(*index) +
+                                        " of a tuple of " +
+                                        std::to_string(size));
+      return failure();
+    }
+    return base->elements[*index < 0 ? *index + size : *index];
+  }
+  OpSite site{subscript.range, subscript.slice->range, {}};
+  if (auto *tuple = dynCast<Tuple>(subscript.slice))
+    site.operands.append(tuple->elts.begin(), tuple->elts.end());
+  else
+    site.operands.push_back(subscript.slice);
+  return library->subscript(*base, *indices, site);
+}
+
+} // namespace tessera::frontend

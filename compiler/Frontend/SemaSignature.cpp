@@ -1,0 +1,424 @@
+//===- SemaSignature.cpp - Annotations and defaults of parameters ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/SemaImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+ArgumentSpec ArgumentSpec::tensor(DType dtype, std::vector<int64_t> sizes,
+                                  int unitAxis) {
+  ArgumentSpec spec;
+  spec.kind = Kind::Tensor;
+  spec.dtype = dtype;
+  spec.sizes = std::move(sizes);
+  spec.unitAxis = unitAxis;
+  return spec;
+}
+
+ArgumentSpec ArgumentSpec::scalar(DType dtype) {
+  ArgumentSpec spec;
+  spec.kind = Kind::Scalar;
+  spec.dtype = dtype;
+  return spec;
+}
+
+ArgumentSpec ArgumentSpec::value(ConstantData constant) {
+  ArgumentSpec spec;
+  spec.kind = Kind::Constant;
+  spec.constant = std::move(constant);
+  return spec;
+}
+
+CapturedValue CapturedValue::value(ConstantData constant) {
+  CapturedValue result;
+  result.constant = std::move(constant);
+  return result;
+}
+CapturedValue CapturedValue::module(std::string name) {
+  CapturedValue result;
+  result.kind = Kind::Module;
+  result.text = std::move(name);
+  return result;
+}
+CapturedValue CapturedValue::builtin(std::string name) {
+  CapturedValue result = module(std::move(name));
+  result.kind = Kind::Builtin;
+  return result;
+}
+CapturedValue CapturedValue::dimName(std::string name) {
+  CapturedValue result = module(std::move(name));
+  result.kind = Kind::DimName;
+  return result;
+}
+CapturedValue CapturedValue::other(std::string typeName) {
+  CapturedValue result = module(std::move(typeName));
+  result.kind = Kind::Other;
+  return result;
+}
+
+namespace {
+
+constexpr const char *annotationNames[] = {"Tensor", "Out",  "InOut", "Region",
+                                           "const",  "fp64", "fp32",  "fp16",
+                                           "bf16",   "i32",  "i64",   "bool"};
+
+struct Privilege {
+  const char *name;
+  const char *mode; // null: not yet
+};
+constexpr Privilege privileges[] = {
+    {"read", "in"},
+    {"write", "out"},
+    {"read_write", "inout"},
+    {"reduce_sum", "reduce_sum"},
+    {"reduce_max", "reduce_max"},
+    {"reduce_min", "reduce_min"},
+    {"reduce_prod", nullptr},
+};
+
+class Reader {
+public:
+  Reader(const CapturedNames &captured, DiagnosticEngine &diags)
+      : captured(captured), diags(diags) {}
+
+  LogicalResult read(const Parameter &parameter, ParameterDescription &result);
+
+private:
+  LogicalResult readAnnotation(const Expr *annotation,
+                               ParameterDescription &result);
+  LogicalResult readTensor(const Expr *slice, ParameterDescription &result);
+  LogicalResult readRegion(const Expr *slice, ParameterDescription &result);
+  LogicalResult readDim(const Expr *expr, ParameterDescription &result,
+                        bool last);
+  LogicalResult setDType(const Expr *expr, DType dtype,
+                         ParameterDescription &result);
+  std::optional<ConstantData> lookUp(const std::string &dotted) const;
+  std::string getDimText(const Expr *expr) const;
+  std::string quote(const Expr *expr) const {
+    return diags.getSources().getSnippet(expr->range);
+  }
+
+  const CapturedNames &captured;
+  DiagnosticEngine &diags;
+};
+
+std::vector<const Expr *> getElements(const Expr *slice) {
+  if (auto *tuple = dynCast<Tuple>(slice))
+    return {tuple->elts.begin(), tuple->elts.end()};
+  return {slice};
+}
+
+std::optional<ConstantData> Reader::lookUp(const std::string &dotted) const {
+  auto found = captured.find(dotted);
+  if (found != captured.end()) {
+    if (found->second.kind == CapturedValue::Kind::Constant)
+      return found->second.constant;
+    if (found->second.kind == CapturedValue::Kind::Builtin)
+      if (auto dtype = parseDType(found->second.text))
+        return ConstantData(*dtype);
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// The text of a dim written without quotes: a name from tsr.dims, a captured
+/// int, or an expression of them. Empty if it is something else.
+std::string Reader::getDimText(const Expr *expr) const {
+  if (auto *binary = dynCast<BinOp>(expr)) {
+    std::string left = getDimText(binary->left);
+    std::string right = getDimText(binary->right);
+    if (left.empty() || right.empty())
+      return {};
+    if (is<BinOp>(binary->left))
+      left = "(" + left + ")";
+    if (is<BinOp>(binary->right))
+      right = "(" + right + ")";
+    return left + getOperatorSpelling(binary->op) + right;
+  }
+  if (auto *constant = dynCast<Constant>(expr))
+    return constant->type == ConstantKind::Int ? constant->text : std::string();
+  std::string dotted = getDottedName(expr);
+  auto found = captured.find(dotted);
+  if (found == captured.end())
+    return {};
+  if (found->second.kind == CapturedValue::Kind::DimName)
+    return found->second.text;
+  if (found->second.kind == CapturedValue::Kind::Constant &&
+      found->second.constant.isInt())
+    return found->second.constant.str();
+  return {};
+}
+
+LogicalResult Reader::setDType(const Expr *expr, DType dtype,
+                               ParameterDescription &result) {
+  if (!isSupportedDType(dtype)) {
+    diags
+        .error(expr->range,
+               std::string("not yet: the dtype ") + getDTypeName(dtype))
+        .setFix("fp32, fp16, bf16, fp64, i32, i64 or bool");
+    return failure();
+  }
+  result.dtype = dtype;
+  return success();
+}
+
+LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
+                              bool last) {
+  if (auto *constant = dynCast<Constant>(expr)) {
+    if (constant->type == ConstantKind::String) {
+      std::string text;
+      for (char c : constant->text)
+        if (c != ' ')
+          text += c;
+      if (last && parseDType(text) && text != "bool")
+        return setDType(expr, *parseDType(text), result);
+      if (text.empty()) {
+        diags.error(expr->range, "an empty dim name");
+        return failure();
+      }
+      result.dims.push_back(text);
+      return success();
+    }
+    if (constant->type == ConstantKind::Int && constant->intValue) {
+      result.dims.push_back(constant->text);
+      return success();
+    }
+  }
+  std::string text = getDimText(expr);
+  if (!text.empty()) {
+    result.dims.push_back(text);
+    return success();
+  }
+  std::string builtin = resolveBuiltin(expr, captured);
+  std::optional<DType> dtype = parseDType(builtin);
+  if (!dtype && !getDottedName(expr).empty())
+    // np.float32, torch.bfloat16
+    if (auto *attribute = dynCast<Attribute>(expr))
+      dtype = parseDType(attribute->attr);
+  if (dtype) {
+    if (!last) {
+      diags
+          .error(expr->range, std::string("the dtype ") + getDTypeName(*dtype) +
+                                  " comes after the dims")
+          .setFix("put it last");
+      return failure();
+    }
+    return setDType(expr, *dtype, result);
+  }
+  Diagnostic &diagnostic = diags.error(
+      expr->range,
+      "a dim is a name in quotes, an int or an expression of them, not " +
+          quote(expr));
+  if (is<Name>(expr))
+    diagnostic.setFix("\"" + quote(expr) + "\"");
+  return failure();
+}
+
+LogicalResult Reader::readTensor(const Expr *slice,
+                                 ParameterDescription &result) {
+  result.hasDims = true;
+  std::vector<const Expr *> elements = getElements(slice);
+  for (auto [i, element] : llvm::enumerate(elements))
+    if (failed(readDim(element, result, i + 1 == elements.size())))
+      return failure();
+  // Tensor[fp16] gives a dtype and no dims.
+  if (result.dims.empty() && result.dtype)
+    result.hasDims = false;
+  return success();
+}
+
+LogicalResult Reader::readRegion(const Expr *slice,
+                                 ParameterDescription &result) {
+  std::vector<const Expr *> elements = getElements(slice);
+  std::string name;
+  if (auto *constant = dynCast<Constant>(elements[0]);
+      constant && constant->type == ConstantKind::String)
+    name = constant->text;
+  else
+    name = resolveBuiltin(elements[0], captured);
+  auto *found = llvm::find_if(
+      privileges, [&](const Privilege &p) { return name == p.name; });
+  if (found == std::end(privileges)) {
+    std::vector<std::string> known;
+    for (const Privilege &p : privileges)
+      known.push_back(p.name);
+    Diagnostic &diagnostic = diags.error(
+        elements[0]->range, "Region[...] begins with a privilege (read, write, "
+                            "read_write, reduce_sum, reduce_max, reduce_min), "
+                            "not " +
+                                quote(elements[0]));
+    std::vector<std::string> near = nearestNames(name, known);
+    if (!near.empty())
+      diagnostic.setFix(near.front());
+    return failure();
+  }
+  if (!found->mode) {
+    diags.error(elements[0]->range, "not yet: Region[" + name + "]");
+    return failure();
+  }
+  result.mode = found->mode;
+  result.kind = result.mode == "out"     ? ParameterDescription::Kind::Out
+                : result.mode == "inout" ? ParameterDescription::Kind::InOut
+                : result.mode == "in"    ? ParameterDescription::Kind::Tensor
+                                         : ParameterDescription::Kind::Region;
+  if (elements.size() == 1)
+    return success();
+  auto *inner = dynCast<Subscript>(elements[1]);
+  if (elements.size() > 2 || !inner ||
+      resolveBuiltin(inner->value, captured) != "Tensor") {
+    diags
+        .error(elements[1]->range, "Region[" + name +
+                                       ", ...] takes a Tensor[...] after the "
+                                       "privilege")
+        .setFix("Region[" + name + ", Tensor[\"M\"]]");
+    return failure();
+  }
+  return readTensor(inner->slice, result);
+}
+
+LogicalResult Reader::readAnnotation(const Expr *annotation,
+                                     ParameterDescription &result) {
+  using Kind = ParameterDescription::Kind;
+  const Expr *base = annotation;
+  auto *subscript = dynCast<Subscript>(annotation);
+  if (subscript)
+    base = subscript->value;
+  std::string name = resolveBuiltin(base, captured);
+  if (name == "Tensor" || name == "Out" || name == "InOut") {
+    result.kind = name == "Tensor" ? Kind::Tensor
+                  : name == "Out"  ? Kind::Out
+                                   : Kind::InOut;
+    result.mode = name == "Tensor" ? "" : name == "Out" ? "out" : "inout";
+    return subscript ? readTensor(subscript->slice, result) : success();
+  }
+  if (name == "Region") {
+    if (subscript)
+      return readRegion(subscript->slice, result);
+    diags.error(annotation->range, "Region needs a privilege")
+        .setFix("Region[reduce_sum]");
+    return failure();
+  }
+  if (!subscript && name == "const") {
+    result.kind = Kind::Const;
+    return success();
+  }
+  if (!subscript) {
+    std::optional<DType> dtype = parseDType(name);
+    if (!dtype && is<Attribute>(base))
+      dtype = parseDType(checkedCast<Attribute>(base)->attr);
+    // Python's float is 64-bit.
+    if (dtype && name == "float")
+      dtype = DType::FP64;
+    if (dtype) {
+      result.kind = Kind::Scalar;
+      return setDType(annotation, *dtype, result);
+    }
+  }
+  Diagnostic &diagnostic = diags.error(
+      annotation->range, "the annotation of " + result.name +
+                             " is none of Tensor[...], Out[...], InOut[...], "
+                             "Region[...], const or a dtype");
+  std::vector<std::string> near = nearestNames(
+      name, {std::begin(annotationNames), std::end(annotationNames)});
+  if (!near.empty())
+    diagnostic.setFix(near.front());
+  return failure();
+}
+
+LogicalResult Reader::read(const Parameter &parameter,
+                           ParameterDescription &result) {
+  result.name = parameter.name;
+  result.passing = parameter.kind;
+  result.where = parameter.range;
+  if (parameter.annotation &&
+      failed(readAnnotation(parameter.annotation, result)))
+    return failure();
+  if (!parameter.defaultValue)
+    return success();
+  result.hasDefault = true;
+  auto value = tryFold(parameter.defaultValue, [&](const std::string &dotted) {
+    if (auto constant = lookUp(dotted))
+      return std::optional<ConstantData>(*constant);
+    if (captured.count(dotted))
+      return std::optional<ConstantData>();
+    size_t dot = dotted.rfind('.');
+    std::string last =
+        dot == std::string::npos ? dotted : dotted.substr(dot + 1);
+    if (auto dtype = parseDType(last); dtype && last != "float")
+      return std::optional<ConstantData>(*dtype);
+    if (dotted.starts_with("math."))
+      if (auto number = getMathConstant(last))
+        return std::optional<ConstantData>(*number);
+    return std::optional<ConstantData>();
+  });
+  if (!value) {
+    diags.error(parameter.defaultValue->range,
+                "the default of " + parameter.name + " is not a constant");
+    return failure();
+  }
+  result.defaultValue = *value;
+  return success();
+}
+
+} // namespace
+
+FailureOr<Signature> describeSignature(const FunctionDef &definition,
+                                       const CapturedNames &captured,
+                                       DiagnosticEngine &diags) {
+  Signature signature;
+  Reader reader(captured, diags);
+  for (const Parameter &parameter : definition.parameters) {
+    signature.parameters.emplace_back();
+    if (failed(reader.read(parameter, signature.parameters.back())))
+      return failure();
+  }
+  // Names in order of appearance; an axis that is exactly the name gives its
+  // size, preferably one of an argument that is always passed.
+  auto addName = [&](const std::string &name, int parameter, int axis) {
+    bool out = parameter >= 0 && signature.parameters[parameter].kind ==
+                                     ParameterDescription::Kind::Out;
+    for (Signature::DimSource &dim : signature.dims) {
+      if (dim.name != name)
+        continue;
+      bool replace = dim.parameter < 0 ||
+                     (!out && signature.parameters[dim.parameter].kind ==
+                                  ParameterDescription::Kind::Out);
+      if (parameter >= 0 && replace) {
+        dim.parameter = parameter;
+        dim.axis = axis;
+      }
+      return;
+    }
+    signature.dims.push_back({name, parameter, axis});
+  };
+  for (auto [p, parameter] : llvm::enumerate(signature.parameters))
+    for (auto [axis, text] : llvm::enumerate(parameter.dims)) {
+      if (text.empty() || std::isdigit(uint8_t(text[0])))
+        if (text.find_first_not_of("0123456789") == std::string::npos)
+          continue;
+      if (text.find_first_of("+-*/()%") == std::string::npos) {
+        addName(text, int(p), int(axis));
+        continue;
+      }
+      std::string word;
+      for (char c : text + " ") {
+        if (std::isalnum(uint8_t(c)) || c == '_') {
+          word += c;
+          continue;
+        }
+        if (!word.empty() && !std::isdigit(uint8_t(word[0])))
+          addName(word, -1, -1);
+        word.clear();
+      }
+    }
+  return signature;
+}
+
+} // namespace tessera::frontend

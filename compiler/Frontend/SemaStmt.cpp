@@ -1,0 +1,431 @@
+//===- SemaStmt.cpp - Statements but for loops and branches ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/SemaImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+Flow Analyzer::execute(const Body &body) {
+  for (const Stmt *stmt : body) {
+    Flow flow = execute(stmt);
+    if (flow == Flow::Failed)
+      return flow;
+    if (flow == Flow::Returned && stmt != body.back()) {
+      const Stmt *next = *(llvm::find(body, stmt) + 1);
+      // A constant `if` may return early; what follows is then dead.
+      if (is<If>(stmt))
+        return flow;
+      error(next->range, "nothing is run after 'return'")
+          .addNote(stmt->range, "returns here");
+      return Flow::Failed;
+    }
+    if (flow == Flow::Returned)
+      return flow;
+  }
+  return Flow::Normal;
+}
+
+Flow Analyzer::execute(const Stmt *stmt) {
+  nameHint.clear();
+  // A kernel is its grid: before it only scalars are computed, after it
+  // nothing.
+  if (grid && !insideGrid && scopes.size() == 1 && !is<Pass>(stmt)) {
+    error(stmt->range, "nothing may follow the grid of a kernel")
+        .addNote(grid->iter->range, "the grid")
+        .setFix("move it into the loop");
+    return Flow::Failed;
+  }
+  switch (stmt->kind) {
+  case NodeKind::Assign:
+    return executeAssign(*checkedCast<Assign>(stmt));
+  case NodeKind::AugAssign:
+    return executeAugAssign(*checkedCast<AugAssign>(stmt));
+  case NodeKind::AnnAssign:
+    return executeAnnAssign(*checkedCast<AnnAssign>(stmt));
+  case NodeKind::For:
+    return executeFor(*checkedCast<For>(stmt));
+  case NodeKind::While:
+    return executeWhile(*checkedCast<While>(stmt));
+  case NodeKind::If:
+    return executeIf(*checkedCast<If>(stmt));
+  case NodeKind::Assert:
+    return executeAssert(*checkedCast<Assert>(stmt));
+  case NodeKind::Return:
+    return executeReturn(*checkedCast<Return>(stmt));
+  case NodeKind::ExprStmt:
+    return executeExpr(*checkedCast<ExprStmt>(stmt));
+  case NodeKind::Pass:
+    return Flow::Normal;
+  case NodeKind::Break:
+    error(stmt->range, "'break' is not part of the language")
+        .setFix("while: put the condition into the loop's test")
+        .construct = "break";
+    return Flow::Failed;
+  case NodeKind::Continue:
+    error(stmt->range, "'continue' is not part of the language")
+        .setFix("put the rest of the body into an 'if'")
+        .construct = "continue";
+    return Flow::Failed;
+  case NodeKind::FunctionDef:
+    error(stmt->range, "a function inside a program")
+        .setFix("define it outside, as @tsr.function")
+        .construct = "def";
+    return Flow::Failed;
+  case NodeKind::Import:
+  case NodeKind::ImportFrom:
+    error(stmt->range, "'import' inside a program")
+        .setFix("import at the top of the file")
+        .construct = "import";
+    return Flow::Failed;
+  default:
+    error(stmt->range, std::string("'") + getNodeName(stmt->kind) +
+                           "' is not part of the language");
+    return Flow::Failed;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Assignment
+//===----------------------------------------------------------------------===//
+
+void Analyzer::setVariable(const std::string &name, SemaValue value,
+                           const SourceRange &where) {
+  // The op that made the value is known by the variable's name from here on,
+  // unless it has one already (y = x).
+  if (value.ssa)
+    if (Operation *op = value.ssa.getDefiningOp())
+      if (!isa<NameLoc>(op->getLoc()))
+        op->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
+  if (value.kind == ValueKind::Range && value.axis->name.empty())
+    value.axis->name = name;
+  value.name = name;
+  value.origin = where;
+  scope().variables[name] = std::move(value);
+  scope().gone.erase(name);
+}
+
+LogicalResult Analyzer::storeTo(const Subscript &target, const SemaValue &value,
+                                const Expr *valueExpr) {
+  ValueResult base = evaluate(target.value);
+  if (failed(base))
+    return failure();
+  FailureOr<std::vector<SemaValue>> indices = evaluateIndices(target.slice);
+  if (failed(indices))
+    return failure();
+  OpSite site{target.range, target.slice->range, {}};
+  if (auto *tuple = dynCast<Tuple>(target.slice))
+    site.operands.append(tuple->elts.begin(), tuple->elts.end());
+  else
+    site.operands.push_back(target.slice);
+  site.operands.push_back(valueExpr);
+  ValueResult stored = decay(value, valueExpr ? valueExpr->range : site.range);
+  if (failed(stored))
+    return failure();
+  return library->store(*base, *indices, *stored, site);
+}
+
+LogicalResult Analyzer::assign(const Expr *target, SemaValue value,
+                               const Expr *valueExpr) {
+  if (auto *name = dynCast<Name>(target)) {
+    if (value.kind == ValueKind::Iterable) {
+      error(valueExpr ? valueExpr->range : target->range,
+            describe(value) + " stands only after 'in' of a for")
+          .setFix("for " + name->id + " in " +
+                  (valueExpr ? quote(valueExpr->range) : std::string("...")) +
+                  ":");
+      return failure();
+    }
+    if (value.isNone() && valueExpr && is<Call>(valueExpr)) {
+      error(valueExpr->range, quote(valueExpr->range) + " returns nothing");
+      return failure();
+    }
+    setVariable(name->id, std::move(value), name->range);
+    return success();
+  }
+  if (auto *subscript = dynCast<Subscript>(target))
+    return storeTo(*subscript, value, valueExpr);
+  if (auto *attribute = dynCast<Attribute>(target)) {
+    error(target->range, "attributes cannot be assigned")
+        .setFix(attribute->attr + " = ...");
+    return failure();
+  }
+  const std::vector<Expr *> *targets = nullptr;
+  if (auto *tuple = dynCast<Tuple>(target))
+    targets = &tuple->elts;
+  else if (auto *list = dynCast<List>(target))
+    targets = &list->elts;
+  if (!targets) {
+    error(target->range, "this cannot be assigned to");
+    return failure();
+  }
+  if (value.kind != ValueKind::Tuple) {
+    error(target->range, "a tuple is needed here, not " + describe(value));
+    return failure();
+  }
+  if (value.elements.size() != targets->size()) {
+    error(target->range, std::to_string(targets->size()) + " names for " +
+                             std::to_string(value.elements.size()) + " values");
+    return failure();
+  }
+  const std::vector<Expr *> *parts = nullptr;
+  if (auto *tuple = dynCast<Tuple>(valueExpr))
+    if (tuple->elts.size() == targets->size())
+      parts = &tuple->elts;
+  for (size_t i = 0; i < targets->size(); ++i)
+    if (failed(assign((*targets)[i], value.elements[i],
+                      parts ? (*parts)[i] : valueExpr)))
+      return failure();
+  return success();
+}
+
+/// What values made for this target are called: the variable, the parameter
+/// that is written.
+static std::string getHint(const Expr *target) {
+  if (auto *name = dynCast<Name>(target))
+    return name->id;
+  if (auto *subscript = dynCast<Subscript>(target))
+    return getHint(subscript->value);
+  return {};
+}
+
+Flow Analyzer::executeAssign(const Assign &stmt) {
+  const Expr *first = stmt.targets.front();
+  auto *targetTuple = dynCast<Tuple>(first);
+  auto *valueTuple = dynCast<Tuple>(stmt.value);
+  ValueResult value = failure();
+  if (targetTuple && valueTuple &&
+      targetTuple->elts.size() == valueTuple->elts.size()) {
+    // Each part is named after its own target; all are evaluated first.
+    std::vector<SemaValue> elements;
+    for (auto [part, target] : llvm::zip(valueTuple->elts, targetTuple->elts)) {
+      nameHint = getHint(target);
+      ValueResult element = evaluate(part);
+      if (failed(element))
+        return Flow::Failed;
+      elements.push_back(*element);
+    }
+    value = SemaValue::makeTuple(std::move(elements));
+  } else {
+    nameHint = getHint(first);
+    value = evaluate(stmt.value);
+  }
+  if (failed(value))
+    return Flow::Failed;
+  for (const Expr *target : stmt.targets) {
+    if (!is<Tuple>(target))
+      nameHint = getHint(target);
+    if (failed(assign(target, *value, stmt.value)))
+      return Flow::Failed;
+  }
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeAugAssign(const AugAssign &stmt) {
+  nameHint = getHint(stmt.target);
+  SourceRange whole = stmt.target->range;
+  whole.end = stmt.value->range.end;
+  OpSite site{whole, stmt.opRange, {stmt.target, stmt.value}};
+  if (auto *attribute = dynCast<Attribute>(stmt.target)) {
+    error(attribute->range, "attributes cannot be assigned");
+    return Flow::Failed;
+  }
+  ValueResult before = evaluate(stmt.target);
+  if (failed(before))
+    return Flow::Failed;
+  auto *product = dynCast<BinOp>(stmt.value);
+  ValueResult after = failure();
+  if (stmt.op == BinaryOperator::Add && product &&
+      product->op == BinaryOperator::MatMult && library->fusesAccumulator()) {
+    OpSite acc{whole, stmt.opRange, {stmt.target}};
+    after = addProduct(*before, *product, acc);
+  } else {
+    ValueResult value = evaluate(stmt.value);
+    if (failed(value))
+      return Flow::Failed;
+    after = combine(stmt.op, *before, *value, site);
+  }
+  if (failed(after))
+    return Flow::Failed;
+  return failed(assign(stmt.target, *after, stmt.value)) ? Flow::Failed
+                                                         : Flow::Normal;
+}
+
+Flow Analyzer::executeAnnAssign(const AnnAssign &stmt) {
+  if (!stmt.value)
+    return Flow::Normal;
+  // x: const = 3 and x: fp32 = ... are Python's; the annotation is a check.
+  nameHint = getHint(stmt.target);
+  ValueResult value = evaluate(stmt.value);
+  if (failed(value))
+    return Flow::Failed;
+  std::string name = resolveBuiltin(stmt.annotation, *scope().captured);
+  if (name == "const") {
+    if (!value->isConstant() && value->kind != ValueKind::Tuple) {
+      error(stmt.value->range,
+            "this is not a constant, but " + describe(*value));
+      return Flow::Failed;
+    }
+  } else if (auto dtype = parseDType(name)) {
+    PromotionOperand operand = value->getPromotionOperand();
+    if (!value->isNumber() && !value->isTile() && !value->isTensor()) {
+      error(stmt.value->range,
+            "this is " + describe(*value) + ", not a number");
+      return Flow::Failed;
+    }
+    if (!operand.weak && operand.dtype != *dtype) {
+      error(stmt.value->range, "this is " + describe(*value) + ", not " + name)
+          .setFix(quote(stmt.value->range) + ".to(" + name + ")");
+      return Flow::Failed;
+    }
+    if (operand.weak && (!isFloat(operand.dtype) || isFloat(*dtype))) {
+      ValueResult number = decay(*value, stmt.value->range);
+      if (failed(number))
+        return Flow::Failed;
+      *value = SemaValue::makeScalar(
+          library->makeScalar(*number, *dtype, loc(stmt.value->range)), *dtype);
+    }
+  } else {
+    error(stmt.annotation->range,
+          "a variable is annotated with const or a dtype, if at all");
+    return Flow::Failed;
+  }
+  return failed(assign(stmt.target, *value, stmt.value)) ? Flow::Failed
+                                                         : Flow::Normal;
+}
+
+//===----------------------------------------------------------------------===//
+// assert, print, return
+//===----------------------------------------------------------------------===//
+
+Flow Analyzer::executeAssert(const Assert &stmt) {
+  nameHint = "assert";
+  std::string message = quote(stmt.test->range);
+  if (stmt.msg) {
+    ValueResult text = evaluate(stmt.msg);
+    if (failed(text))
+      return Flow::Failed;
+    if (!text->isConstant() || !text->constant.isString()) {
+      error(stmt.msg->range, "the text of an assert is a string");
+      return Flow::Failed;
+    }
+    message = text->constant.asString();
+  }
+  ValueResult test = evaluate(stmt.test);
+  if (failed(test))
+    return Flow::Failed;
+  bool runTime = test->isTile() || test->isScalar() || test->isTensor() ||
+                 (test->kind == ValueKind::Dim && test->dim->size < 0);
+  if (!runTime) {
+    ValueResult holds = toBool(*test, stmt.test, "'assert'");
+    if (failed(holds))
+      return Flow::Failed;
+    if (holds->constant.isTrue())
+      return Flow::Normal;
+    error(stmt.test->range, "assert: " + message);
+    return Flow::Failed;
+  }
+  if (!test->isTile() && !test->isTensor()) {
+    test = toBool(*test, stmt.test, "'assert'");
+    if (failed(test))
+      return Flow::Failed;
+  }
+  if (test->dtype != DType::Bool) {
+    error(stmt.test->range, "assert needs a bool, not " + describe(*test))
+        .setFix(quote(stmt.test->range) + " != 0");
+    return Flow::Failed;
+  }
+  OpSite site{stmt.range, stmt.test->range, {stmt.test}};
+  return failed(library->assertTrue(*test, message, site)) ? Flow::Failed
+                                                           : Flow::Normal;
+}
+
+Flow Analyzer::executeExpr(const ExprStmt &stmt) {
+  // Docstrings and other constants do nothing.
+  if (auto *constant = dynCast<Constant>(stmt.value)) {
+    if (constant->type == ConstantKind::String ||
+        constant->type == ConstantKind::Ellipsis)
+      return Flow::Normal;
+  }
+  auto *call = dynCast<Call>(stmt.value);
+  auto *name = call ? dynCast<Name>(call->func) : nullptr;
+  if (name && name->id == "print" && !scope().variables.count("print")) {
+    nameHint = "print";
+    std::string text;
+    std::vector<SemaValue> values;
+    OpSite site{call->range, call->func->range, {}};
+    FailureOr<CallArguments> arguments = evaluateArguments(*call);
+    if (failed(arguments))
+      return Flow::Failed;
+    for (const CallArgument &argument : arguments->arguments) {
+      if (!argument.keyword.empty()) {
+        error(argument.where, "print takes no keywords here");
+        return Flow::Failed;
+      }
+      ValueResult value = decay(argument.value, argument.where);
+      if (failed(value))
+        return Flow::Failed;
+      if (value->isScalar() || value->isTile() || value->isTensor()) {
+        if (!text.empty() && text.back() != ' ')
+          text += ' ';
+        text += "{}";
+        values.push_back(*value);
+        site.operands.push_back(argument.expr);
+        continue;
+      }
+      if (!value->isConstant()) {
+        error(argument.where, "print cannot show " + describe(*value));
+        return Flow::Failed;
+      }
+      if (!text.empty())
+        text += ' ';
+      text += value->constant.isString() ? value->constant.asString()
+                                         : value->constant.str();
+    }
+    return failed(library->print(text, values, site)) ? Flow::Failed
+                                                      : Flow::Normal;
+  }
+  nameHint = call ? getHint(call->args.empty() ? nullptr : call->args[0])
+                  : std::string();
+  ValueResult value = evaluate(stmt.value);
+  if (failed(value))
+    return Flow::Failed;
+  if (!call) {
+    error(stmt.value->range, "the value of this line is not used");
+    return Flow::Failed;
+  }
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeReturn(const Return &stmt) {
+  if (scopes.size() == 1 && request.kind == ProgramKind::Kernel) {
+    error(stmt.range, "a kernel returns nothing")
+        .setFix("write into an Out[...] parameter: C[m, n] = x")
+        .construct = "return";
+    return Flow::Failed;
+  }
+  if (controlDepth) {
+    (void)notYet(stmt.range, "'return' inside a run-time loop or 'if'",
+                 "assign to a variable and return it at the end");
+    return Flow::Failed;
+  }
+  nameHint = "result";
+  SemaValue value;
+  if (stmt.value) {
+    ValueResult result = evaluate(stmt.value);
+    if (failed(result))
+      return Flow::Failed;
+    value = *result;
+  }
+  scope().returned = value;
+  scope().returnRange = stmt.range;
+  return Flow::Returned;
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,253 @@
+//===- TileOps.h - Operations on tiles and views ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The OpLibrary of kernels: sections 3 to 7 of docs/language.md. Element-wise
+// ops line axes up by identity: every operand is transposed and broadcast to
+// the axes of the result, then one arith or math op does the work.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_FRONTEND_TILEOPS_H
+#define TESSERA_COMPILER_FRONTEND_TILEOPS_H
+
+#include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Frontend/SemaValue.h"
+#include "compiler/Tile/IR/Tile.h"
+
+namespace tessera::frontend {
+
+class TileOps : public OpLibrary, public KernelState {
+public:
+  explicit TileOps(SemaContext &context) : context(context) {}
+
+  ValueResult binary(BinaryOperator op, const SemaValue &left,
+                     const SemaValue &right, const OpSite &site) override;
+  ValueResult unary(UnaryOperator op, const SemaValue &operand,
+                    const OpSite &site) override;
+  ValueResult compare(CompareOperator op, const SemaValue &left,
+                      const SemaValue &right, const OpSite &site) override;
+  ValueResult boolean(BoolOperator op, const SemaValue &left,
+                      const SemaValue &right, const OpSite &site) override;
+  ValueResult matmul(const SemaValue &left, const SemaValue &right,
+                     const SemaValue *acc, const OpSite &site) override;
+  bool fusesAccumulator() const override { return true; }
+  ValueResult attribute(const SemaValue &object, llvm::StringRef name,
+                        const OpSite &site) override;
+  ValueResult method(const SemaValue &object, llvm::StringRef name,
+                     const CallArguments &arguments,
+                     const OpSite &site) override;
+  ValueResult call(llvm::StringRef name, const CallArguments &arguments,
+                   const OpSite &site) override;
+  ValueResult subscript(const SemaValue &object,
+                        llvm::ArrayRef<SemaValue> indices,
+                        const OpSite &site) override;
+  mlir::LogicalResult store(const SemaValue &object,
+                            llvm::ArrayRef<SemaValue> indices,
+                            const SemaValue &value,
+                            const OpSite &site) override;
+  std::vector<std::string> getCallNames() const override;
+  mlir::Value makeDimSize(Dim &dim, mlir::Location location) override;
+  mlir::Value makeScalar(const SemaValue &value, DType dtype,
+                         mlir::Location location) override;
+  bool hasControlFlow() const override { return true; }
+  mlir::LogicalResult print(llvm::StringRef text,
+                            llvm::ArrayRef<SemaValue> values,
+                            const OpSite &site) override;
+  mlir::LogicalResult assertTrue(const SemaValue &condition,
+                                 llvm::StringRef message,
+                                 const OpSite &site) override;
+  ValueResult callProgram(const CapturedFunction &callee,
+                          const CallArguments &arguments,
+                          const OpSite &site) override;
+
+private:
+  using Value = mlir::Value;
+  using Location = mlir::Location;
+
+  //===--------------------------------------------------------------------===//
+  // TileOps.cpp: types, conversion, alignment, element-wise ops
+  //===--------------------------------------------------------------------===//
+
+  /// The SSA type of a scalar or tile of this dtype (an i64 scalar is index).
+  mlir::Type getType(DType dtype, llvm::ArrayRef<Axis *> axes);
+  /// Converts elements; `value` is a scalar or a tile.
+  Value castElements(Value value, DType from, DType to, Location location);
+  Value saturateToInt(Value value, DType to, Location location);
+  /// A constant of this type (scalar or tile).
+  Value makeConstant(const ConstantData &data, DType dtype, mlir::Type type,
+                     Location location);
+  ValueResult convert(const SemaValue &value, DType dtype, Location location);
+
+  /// Axes of the result of an element-wise op, and which are complete.
+  struct Alignment {
+    llvm::SmallVector<Axis *, 4> axes;
+    llvm::SmallVector<bool, 4> complete;
+  };
+  mlir::FailureOr<Alignment> align(llvm::ArrayRef<const SemaValue *> operands,
+                                   const OpSite &site);
+  /// The operand with the axes and dtype of the result.
+  Value spread(const SemaValue &value, DType dtype, const Alignment &alignment,
+               Location location);
+  /// Ranges for axes, to fill or broadcast along; fresh ones where the axis is
+  /// complete in the tile but not by itself.
+  Value getRange(Axis *axis, bool complete, Location location);
+
+  /// The common dtype of operands, or an error that names the fix.
+  mlir::FailureOr<Promotion>
+  promoteAll(llvm::StringRef what, llvm::ArrayRef<const SemaValue *> values,
+             const OpSite &site);
+  /// Refuses ranges, views, None ... as operands.
+  mlir::LogicalResult checkOperand(const SemaValue &value, const Expr *expr,
+                                   const SourceRange &where,
+                                   llvm::StringRef what);
+  /// Element-wise op over aligned operands of one dtype.
+  using Emit = llvm::function_ref<Value(llvm::ArrayRef<Value>, Location)>;
+  ValueResult elementwise(llvm::ArrayRef<const SemaValue *> operands,
+                          DType dtype, bool weak, DType resultDType,
+                          const OpSite &site, Emit emit);
+  Value emitBinary(BinaryOperator op, DType dtype, Value left, Value right,
+                   Location location);
+  Value emitMod(DType dtype, Value left, Value right, Location location);
+  Value emitCompare(CompareOperator op, DType dtype, Value left, Value right,
+                    Location location);
+  Value emitExtremum(bool max, DType dtype, Value left, Value right,
+                     Location location);
+  std::string nameOf(const SemaValue &value, const Expr *expr);
+
+  //===--------------------------------------------------------------------===//
+  // TileOpsMemory.cpp: loads, stores, atomics
+  //===--------------------------------------------------------------------===//
+
+  struct Access {
+    llvm::SmallVector<Value, 4> indices;
+    Alignment alignment;
+    /// Per index, the axes of the result it spans.
+    llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 4> spans;
+    bool zipped = false;
+  };
+  mlir::FailureOr<Access> getAccess(const SemaValue &view,
+                                    llvm::ArrayRef<SemaValue> indices,
+                                    const OpSite &site);
+  mlir::LogicalResult reportWrongDim(const SemaValue &view,
+                                     llvm::ArrayRef<SemaValue> indices,
+                                     size_t axis, const OpSite &site);
+  mlir::ArrayAttr getIndexAxes(const Access &access);
+  ValueResult loadTile(const SemaValue &view, llvm::ArrayRef<SemaValue> indices,
+                       const SemaValue *mask, const ConstantData *pad,
+                       mlir::DictionaryAttr hints, const OpSite &site);
+  mlir::LogicalResult
+  storeTile(const SemaValue &view, llvm::ArrayRef<SemaValue> indices,
+            const SemaValue &value, const Expr *valueExpr,
+            const SemaValue *mask, mlir::DictionaryAttr hints,
+            std::optional<tile::ReduceKind> atomic, const OpSite &site);
+  mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
+  mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,
+                                 const OpSite &site);
+  mlir::LogicalResult checkInsideGrid(const OpSite &site, llvm::StringRef what);
+  ValueResult callLoad(const CallArguments &arguments, const OpSite &site);
+  ValueResult callStore(const CallArguments &arguments, const OpSite &site);
+  ValueResult callAtomic(llvm::StringRef name, const CallArguments &arguments,
+                         const OpSite &site);
+  mlir::FailureOr<mlir::DictionaryAttr>
+      getHints(llvm::ArrayRef<std::pair<const char *, const CallArgument *>>);
+  ValueResult subscriptTile(const SemaValue &tile,
+                            llvm::ArrayRef<SemaValue> indices,
+                            const OpSite &site);
+
+  //===--------------------------------------------------------------------===//
+  // TileOpsMath.cpp: functions
+  //===--------------------------------------------------------------------===//
+
+  ValueResult callUnary(llvm::StringRef name, const CallArguments &arguments,
+                        const OpSite &site);
+  Value emitUnary(llvm::StringRef name, DType dtype, Value operand,
+                  Location location);
+  /// gelu, silu, sigmoid: computed in fp32 (fp64) and rounded once.
+  Value emitActivation(llvm::StringRef name, DType dtype, Value operand,
+                       Location location);
+  ValueResult callExtremum(bool max, const CallArguments &arguments,
+                           const OpSite &site);
+  ValueResult callWhere(const CallArguments &arguments, const OpSite &site);
+  ValueResult callClamp(const CallArguments &arguments, const OpSite &site);
+  ValueResult callFma(const CallArguments &arguments, const OpSite &site);
+  ValueResult callCdiv(const CallArguments &arguments, const OpSite &site);
+  ValueResult callRand(const CallArguments &arguments, const OpSite &site);
+  ValueResult callPow(const CallArguments &arguments, const OpSite &site);
+
+  //===--------------------------------------------------------------------===//
+  // TileOpsReduce.cpp: reductions, scans, softmax
+  //===--------------------------------------------------------------------===//
+
+  ValueResult callReduction(llvm::StringRef name,
+                            const CallArguments &arguments, const OpSite &site);
+  ValueResult callScan(llvm::StringRef name, const CallArguments &arguments,
+                       const OpSite &site);
+  ValueResult callSoftmax(const CallArguments &arguments, const OpSite &site);
+  /// The axis an argument means: a range, a dim, a tile's own axis, a number.
+  mlir::FailureOr<int64_t> findAxis(const SemaValue &tile,
+                                    const CallArgument &axis,
+                                    const Expr *tileExpr);
+  mlir::FailureOr<std::optional<int64_t>>
+  getAxisArgument(const SemaValue &tile, const CallArgument *axis,
+                  const CallArgument *dim, const CallArgument *axisKeyword,
+                  const Expr *tileExpr);
+  SemaValue reduce(tile::ReduceKind kind, const SemaValue &input, int64_t axis,
+                   Location location);
+  /// How many elements of an axis exist, as a number of this dtype.
+  Value countElements(const SemaValue &input, int64_t axis, DType dtype,
+                      Location location);
+  /// binary() on values made by the library itself.
+  SemaValue apply(BinaryOperator op, const SemaValue &left,
+                  const SemaValue &right, Location location);
+  SemaValue applyUnary(llvm::StringRef name, const SemaValue &operand,
+                       Location location);
+  SemaValue shiftByMax(const SemaValue &input, int64_t axis, SemaValue &maximum,
+                       Location location);
+
+  //===--------------------------------------------------------------------===//
+  // TileOpsShape.cpp: attributes, methods, new tiles
+  //===--------------------------------------------------------------------===//
+
+  ValueResult rangeAttribute(const SemaValue &range, llvm::StringRef name,
+                             const OpSite &site);
+  ValueResult transpose(const SemaValue &tile,
+                        llvm::ArrayRef<int64_t> permutation, Location location);
+  ValueResult callFull(llvm::StringRef name, const CallArguments &arguments,
+                       const OpSite &site);
+  ValueResult callArange(const CallArguments &arguments, const OpSite &site);
+  ValueResult callRangeAt(const CallArguments &arguments, const OpSite &site);
+  ValueResult callCat(const CallArguments &arguments, const OpSite &site);
+  ValueResult callProgramId(llvm::StringRef name,
+                            const CallArguments &arguments, const OpSite &site);
+  ValueResult callMma(const CallArguments &arguments, const OpSite &site);
+  ValueResult multiply(const SemaValue &left, const SemaValue &right,
+                       const SemaValue *acc, llvm::StringRef precision,
+                       const OpSite &site);
+  ValueResult methodTo(const SemaValue &value, const CallArguments &arguments,
+                       const OpSite &site);
+  ValueResult methodPermute(const SemaValue &value,
+                            const CallArguments &arguments, const OpSite &site);
+  ValueResult methodExpand(const SemaValue &value,
+                           const CallArguments &arguments, const OpSite &site);
+  ValueResult methodReshape(const SemaValue &value,
+                            const CallArguments &arguments, const OpSite &site);
+  ValueResult methodFilled(const SemaValue &value,
+                           const CallArguments &arguments, const OpSite &site);
+  mlir::FailureOr<Axis *> getAxisOperand(const CallArgument &argument,
+                                         llvm::StringRef what);
+  mlir::LogicalResult checkComplete(const SemaValue &value, const Expr *expr,
+                                    const SourceRange &where,
+                                    llvm::StringRef what);
+  ValueResult unknownCall(llvm::StringRef name, const OpSite &site);
+
+  mlir::OpBuilder &builder() { return context.builder; }
+
+  SemaContext &context;
+};
+
+} // namespace tessera::frontend
+
+#endif // TESSERA_COMPILER_FRONTEND_TILEOPS_H

@@ -1,0 +1,641 @@
+//===- TileOpsMemory.cpp - Loads, stores, atomics -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/TileOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+//===----------------------------------------------------------------------===//
+// Privileges
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileOps::checkInsideGrid(const OpSite &site,
+                                       llvm::StringRef what) {
+  if (insideGrid)
+    return success();
+  context.error(site.range, what.str() + " belongs inside tsr.grid")
+      .setFix("for m in tsr.grid(tsr.tile(M, 64)):");
+  return failure();
+}
+
+LogicalResult TileOps::checkRead(const SemaValue &view, const OpSite &site) {
+  if (failed(checkInsideGrid(site, "a load")))
+    return failure();
+  const std::string &mode = modes[view.parameter];
+  const std::string &name = parameterNames[view.parameter];
+  if (mode == "out") {
+    context.error(site.range, name + " is only written (Out), not read")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix(name + ": InOut[...]");
+    return failure();
+  }
+  if (llvm::StringRef(mode).starts_with("reduce_")) {
+    context
+        .error(site.range,
+               name + " is a Region[" + mode + "], which only atomics touch")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix(name + ": InOut[...]");
+    return failure();
+  }
+  ViewUse &use = uses[view.parameter];
+  if (!use.firstRead.isValid())
+    use.firstRead = site.range;
+  return success();
+}
+
+LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
+                                  const OpSite &site) {
+  if (failed(checkInsideGrid(site, atomic ? "an atomic" : "a store")))
+    return failure();
+  const std::string &mode = modes[view.parameter];
+  const std::string &name = parameterNames[view.parameter];
+  bool reduces = llvm::StringRef(mode).starts_with("reduce_");
+  if (reduces && !atomic) {
+    std::string op = mode == "reduce_sum" ? "add" : mode.substr(7);
+    context
+        .error(site.range,
+               name + " is a Region[" + mode + "], which only atomics touch")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix("tsr.atomic_" + op + "(" + name + ", (...), x)");
+    return failure();
+  }
+  if (atomic && !reduces) {
+    context
+        .error(site.range,
+               "an atomic on " + name + ", which is not a Region[reduce_*]")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix(name + ": Region[reduce_sum]");
+    return failure();
+  }
+  if (mode == "in") {
+    context.error(site.range, name + " is only read, not written")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix(name + ": InOut[...]");
+    return failure();
+  }
+  ViewUse &use = uses[view.parameter];
+  SourceRange &first = atomic ? use.firstAtomic : use.firstWrite;
+  if (!first.isValid())
+    first = site.range;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileOps::reportWrongDim(const SemaValue &view,
+                                      llvm::ArrayRef<SemaValue> indices,
+                                      size_t axis, const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  const SemaValue &index = indices[axis];
+  const Expr *expr =
+      axis < site.operands.size() ? site.operands[axis] : nullptr;
+  std::string range = expr ? context.quote(expr->range) : index.axis->name;
+  std::string covers =
+      index.axis->dim ? "dim " + index.axis->dim->name : "a number, no dim";
+  Diagnostic &diagnostic = context.error(
+      expr ? expr->range : site.range,
+      range + " covers " + covers + ", but axis " + std::to_string(axis) +
+          " of " + name + " is " + view.dims[axis]->name);
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  diagnostic.addNote(index.axis->where, context.quote(index.axis->where));
+  // The same indices in the order of the axes, if there is exactly one.
+  std::vector<std::string> fixed;
+  llvm::SmallVector<bool> used(indices.size(), false);
+  for (Dim *dim : view.dims) {
+    bool found = false;
+    for (size_t i = 0; i < indices.size() && !found; ++i) {
+      if (used[i] || indices[i].kind != ValueKind::Range ||
+          indices[i].axis->dim != dim)
+        continue;
+      used[i] = found = true;
+      fixed.push_back(i < site.operands.size() && site.operands[i]
+                          ? context.quote(site.operands[i]->range)
+                          : indices[i].axis->name);
+    }
+    if (!found)
+      break;
+  }
+  if (fixed.size() == view.dims.size()) {
+    std::string fix = name + "[";
+    for (auto [i, part] : llvm::enumerate(fixed))
+      fix += (i ? ", " : "") + part;
+    diagnostic.setFix(fix + "]");
+  } else if (llvm::StringRef(view.dims[axis]->name).contains(".shape[")) {
+    diagnostic.setFix("name the dims of " + name + ": " + name +
+                      ": Tensor[\"M\", ...]");
+  }
+  return failure();
+}
+
+FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
+                                              llvm::ArrayRef<SemaValue> indices,
+                                              const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  if (indices.size() != view.dims.size()) {
+    std::string text;
+    for (auto [i, dim] : llvm::enumerate(view.dims))
+      text += (i ? ", " : "") + dim->name;
+    context
+        .error(site.range,
+               name + " has " + std::to_string(view.dims.size()) +
+                   (view.dims.size() == 1 ? " axis" : " axes") + " [" + text +
+                   "], but " + std::to_string(indices.size()) +
+                   (indices.size() == 1 ? " index is" : " indices are") +
+                   " given")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter]);
+    return failure();
+  }
+  Access access;
+  auto span = [&](Axis *axis, bool complete,
+                  llvm::SmallVector<int64_t, 2> &spans) {
+    auto *found = llvm::find(access.alignment.axes, axis);
+    spans.push_back(found - access.alignment.axes.begin());
+    if (found != access.alignment.axes.end()) {
+      access.zipped = true;
+      access.alignment.complete[spans.back()] &= complete;
+      return;
+    }
+    access.alignment.axes.push_back(axis);
+    access.alignment.complete.push_back(complete);
+  };
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
+    SourceRange where = expr ? expr->range : site.range;
+    Location location = context.loc(where, name);
+    access.spans.emplace_back();
+    switch (index.kind) {
+    case ValueKind::Range:
+      if (index.axis->dim != view.dims[i])
+        return reportWrongDim(view, indices, i, site);
+      access.indices.push_back(index.axis->range);
+      span(index.axis, index.axis->complete, access.spans.back());
+      break;
+    case ValueKind::Slice: {
+      if (!index.elements.empty()) {
+        (void)context.notYet(where, "a slice with bounds",
+                             "a range: tsr.range_at(" + view.dims[i]->name +
+                                 ", start, size)");
+        return failure();
+      }
+      FailureOr<Axis *> whole = context.getWholeAxis(*view.dims[i], where);
+      if (failed(whole))
+        return failure();
+      access.indices.push_back((*whole)->range);
+      span(*whole, true, access.spans.back());
+      break;
+    }
+    case ValueKind::Tile:
+      if (!isInteger(index.dtype)) {
+        context
+            .error(where, "a gather needs an integer tile, but " +
+                              nameOf(index, expr) + " is " + describe(index))
+            .setFix(nameOf(index, expr) + ".to(i64)");
+        return failure();
+      }
+      access.indices.push_back(
+          castElements(index.ssa, index.dtype, DType::I64, location));
+      for (auto [axis, complete] : llvm::zip(index.axes, index.complete))
+        span(axis, complete, access.spans.back());
+      break;
+    case ValueKind::Dim:
+    case ValueKind::Constant:
+    case ValueKind::Scalar: {
+      ValueResult number = context.decay(index, where);
+      if (failed(number))
+        return failure();
+      bool integral =
+          number->isNumber() && isInteger(number->getPromotionOperand().dtype);
+      if (!integral) {
+        context.error(where, "an index is a range, an int, ':' or an integer "
+                             "tile, not " +
+                                 describe(index));
+        return failure();
+      }
+      if (number->isConstant()) {
+        int64_t position = number->constant.asInt();
+        int64_t size = view.dims[i]->size;
+        if (position < 0 || (size >= 0 && position >= size)) {
+          Diagnostic &diagnostic =
+              context.error(where, "index " + std::to_string(position) +
+                                       " is outside " + view.dims[i]->name +
+                                       (size >= 0 ? " = " + std::to_string(size)
+                                                  : std::string()));
+          if (position < 0)
+            diagnostic.setFix(view.dims[i]->name + " - " +
+                              std::to_string(-position));
+          return failure();
+        }
+      }
+      access.indices.push_back(makeScalar(*number, DType::I64, location));
+      break;
+    }
+    default:
+      context.error(where, "an index is a range, an int, ':' or an integer "
+                           "tile, not " +
+                               describe(index));
+      return failure();
+    }
+  }
+  return access;
+}
+
+ArrayAttr TileOps::getIndexAxes(const Access &access) {
+  if (!access.zipped)
+    return nullptr;
+  SmallVector<mlir::Attribute> spans;
+  for (const llvm::SmallVector<int64_t, 2> &span : access.spans)
+    spans.push_back(builder().getDenseI64ArrayAttr(span));
+  return builder().getArrayAttr(spans);
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+ValueResult TileOps::loadTile(const SemaValue &view,
+                              llvm::ArrayRef<SemaValue> indices,
+                              const SemaValue *mask, const ConstantData *pad,
+                              DictionaryAttr hints, const OpSite &site) {
+  if (failed(checkRead(view, site)))
+    return failure();
+  FailureOr<Access> access = getAccess(view, indices, site);
+  if (failed(access))
+    return failure();
+  OpBuilder &b = builder();
+  const std::string &name = parameterNames[view.parameter];
+  Location location = context.loc(site.range, name);
+  Type element = getStorageType(b.getContext(), view.dtype);
+  Type type = access->alignment.axes.empty()
+                  ? element
+                  : getType(view.dtype, access->alignment.axes);
+  mlir::Value maskValue;
+  if (mask) {
+    for (Axis *axis : mask->axes)
+      if (!llvm::is_contained(access->alignment.axes, axis)) {
+        context.error(site.range, "the mask has axis " + axis->name +
+                                      ", the loaded tile is " +
+                                      describeAxes(access->alignment.axes));
+        return failure();
+      }
+    maskValue = spread(*mask, DType::Bool, access->alignment, location);
+  }
+  TypedAttr padAttr;
+  if (pad)
+    padAttr = cast<TypedAttr>(makeConstant(*pad, view.dtype, element, location)
+                                  .getDefiningOp<arith::ConstantOp>()
+                                  .getValue());
+  auto load =
+      tile::LoadOp::create(b, location, type, view.ssa, access->indices,
+                           maskValue, getIndexAxes(*access), padAttr, hints);
+  mlir::Value result = load;
+  if (access->alignment.axes.empty()) {
+    if (view.dtype == DType::I64)
+      result =
+          arith::IndexCastOp::create(b, location, b.getIndexType(), result);
+    return SemaValue::makeScalar(result, view.dtype);
+  }
+  return SemaValue::makeTile(result, view.dtype, access->alignment.axes,
+                             access->alignment.complete);
+}
+
+LogicalResult TileOps::storeTile(const SemaValue &view,
+                                 llvm::ArrayRef<SemaValue> indices,
+                                 const SemaValue &value, const Expr *valueExpr,
+                                 const SemaValue *mask, DictionaryAttr hints,
+                                 std::optional<tile::ReduceKind> atomic,
+                                 const OpSite &site) {
+  if (failed(checkWrite(view, atomic.has_value(), site)))
+    return failure();
+  FailureOr<Access> access = getAccess(view, indices, site);
+  if (failed(access))
+    return failure();
+  OpBuilder &b = builder();
+  const std::string &name = parameterNames[view.parameter];
+  Location location = context.loc(site.range, name);
+  if (failed(checkOperand(value, valueExpr, site.range, "a store")))
+    return failure();
+  for (Axis *axis : value.axes) {
+    if (llvm::is_contained(access->alignment.axes, axis))
+      continue;
+    Diagnostic &diagnostic = context.error(
+        valueExpr ? valueExpr->range : site.range,
+        "the value is " + describeAxes(value.axes) + ", but " +
+            context.quote(site.range) + " has no axis " + axis->name +
+            "; it is " + describeAxes(access->alignment.axes));
+    diagnostic.addNote(axis->where, "the axis " + axis->name);
+    if (valueExpr)
+      diagnostic.setFix("tsr.sum(" + context.quote(valueExpr->range) + ", " +
+                        axis->name + ")");
+    return failure();
+  }
+  // The one implicit conversion: rounding to the dtype in memory. A float does
+  // not become an int, nor a number a bool, without being asked.
+  PromotionOperand operand = value.getPromotionOperand();
+  DTypeKind from = getDTypeKind(operand.dtype), to = getDTypeKind(view.dtype);
+  bool converts = from == to || (operand.weak && from == DTypeKind::Int &&
+                                 to == DTypeKind::Float);
+  if (!converts) {
+    std::string text =
+        valueExpr ? context.quote(valueExpr->range) : std::string("x");
+    if (valueExpr && (is<BinOp>(valueExpr) || is<Compare>(valueExpr) ||
+                      is<UnaryOp>(valueExpr) || is<IfExp>(valueExpr)))
+      text = "(" + text + ")";
+    context
+        .error(valueExpr ? valueExpr->range : site.range,
+               "a store rounds, it does not turn " +
+                   std::string(getDTypeName(operand.dtype)) + " into " +
+                   getDTypeName(view.dtype))
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter] + " is " +
+                     getDTypeName(view.dtype))
+        .setFix(text + ".to(" + getDTypeName(view.dtype) + ")");
+    return failure();
+  }
+  mlir::Value stored = spread(value, view.dtype, access->alignment, location);
+  if (stored.getType().isIndex())
+    stored = arith::IndexCastOp::create(b, location, b.getI64Type(), stored);
+  mlir::Value maskValue;
+  if (mask) {
+    for (Axis *axis : mask->axes)
+      if (!llvm::is_contained(access->alignment.axes, axis)) {
+        context.error(site.range, "the mask has axis " + axis->name +
+                                      ", the stored tile is " +
+                                      describeAxes(access->alignment.axes));
+        return failure();
+      }
+    maskValue = spread(*mask, DType::Bool, access->alignment, location);
+  }
+  if (atomic)
+    tile::AtomicOp::create(b, location, *atomic, stored, view.ssa,
+                           access->indices, maskValue, getIndexAxes(*access));
+  else
+    tile::StoreOp::create(b, location, stored, view.ssa, access->indices,
+                          maskValue, getIndexAxes(*access), hints);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Subscripts
+//===----------------------------------------------------------------------===//
+
+/// x[:, None]: allowed, never needed. The axes stay; where they were written is
+/// kept to catch what would be an outer op in NumPy.
+ValueResult TileOps::subscriptTile(const SemaValue &tile,
+                                   llvm::ArrayRef<SemaValue> indices,
+                                   const OpSite &site) {
+  std::string pattern;
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    if (index.isNone()) {
+      pattern += '1';
+    } else if (index.kind == ValueKind::Slice && index.elements.empty()) {
+      pattern += 'x';
+    } else {
+      const Expr *expr = site.operands[i];
+      context
+          .error(expr->range, "a tile is indexed by ':' and None only; tiles "
+                              "are taken from tensors")
+          .setFix("index the tensor, or tsr.where and a reduction");
+      return failure();
+    }
+  }
+  size_t axes = llvm::count(pattern, 'x');
+  if (axes != tile.axes.size()) {
+    context.error(site.range, "the tile is " + describeAxes(tile.axes) +
+                                  ", but " + std::to_string(axes) +
+                                  " ':' are given");
+    return failure();
+  }
+  SemaValue result = tile;
+  result.text = pattern.find('1') == std::string::npos ? "" : pattern;
+  return result;
+}
+
+ValueResult TileOps::subscript(const SemaValue &object,
+                               llvm::ArrayRef<SemaValue> indices,
+                               const OpSite &site) {
+  if (object.kind == ValueKind::View)
+    return loadTile(object, indices, nullptr, nullptr, nullptr, site);
+  if (object.isTile())
+    return subscriptTile(object, indices, site);
+  if (object.isScalar() && llvm::all_of(indices, [](const SemaValue &index) {
+        return index.isNone();
+      }))
+    return object;
+  context.error(site.range, describe(object) + " cannot be indexed");
+  return failure();
+}
+
+LogicalResult TileOps::store(const SemaValue &object,
+                             llvm::ArrayRef<SemaValue> indices,
+                             const SemaValue &value, const OpSite &site) {
+  if (object.kind == ValueKind::View)
+    return storeTile(object, indices, value, site.operands.back(), nullptr,
+                     nullptr, std::nullopt, site);
+  if (object.isTile()) {
+    context
+        .error(site.range, "a tile is a value; its elements cannot be assigned")
+        .setFix("x = tsr.where(cond, new, x)");
+    return failure();
+  }
+  context.error(site.range, describe(object) + " cannot be indexed");
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Full forms
+//===----------------------------------------------------------------------===//
+
+FailureOr<DictionaryAttr> TileOps::getHints(
+    llvm::ArrayRef<std::pair<const char *, const CallArgument *>> options) {
+  SmallVector<NamedAttribute> hints;
+  for (auto [name, argument] : options) {
+    if (!argument)
+      continue;
+    if (llvm::StringRef(name) == "vector") {
+      FailureOr<int64_t> value =
+          frontend::getConstantInt(context, *argument, name);
+      if (failed(value))
+        return failure();
+      hints.push_back(
+          builder().getNamedAttr(name, builder().getI64IntegerAttr(*value)));
+      continue;
+    }
+    FailureOr<std::string> value = getConstantString(context, *argument, name);
+    if (failed(value))
+      return failure();
+    static const std::map<std::string, std::vector<std::string>> known = {
+        {"cache", {"keep", "stream"}},
+        {"via", {"auto", "shared", "direct", "tma"}},
+        {"swizzle", {"auto", "none", "xor"}}};
+    const std::vector<std::string> &choices = known.at(name);
+    if (!llvm::is_contained(choices, *value)) {
+      std::string text;
+      for (const std::string &choice : choices)
+        text += (text.empty() ? "\"" : ", \"") + choice + "\"";
+      context.error(argument->where, std::string(name) + " is one of " + text +
+                                         ", not \"" + *value + "\"");
+      return failure();
+    }
+    hints.push_back(
+        builder().getNamedAttr(name, builder().getStringAttr(*value)));
+  }
+  if (hints.empty())
+    return DictionaryAttr();
+  return builder().getDictionaryAttr(hints);
+}
+
+/// The indices of the full forms: a tuple, or one index.
+static std::vector<SemaValue> getIndexList(const SemaValue &value) {
+  if (value.kind == ValueKind::Tuple)
+    return value.elements;
+  return {value};
+}
+
+/// The site of a full form: operands are the expressions of the indices.
+static OpSite getIndexSite(const OpSite &site, const CallArgument &indices,
+                           const Expr *value) {
+  OpSite result = site;
+  result.operands.clear();
+  if (auto *tuple = dynCast<Tuple>(indices.expr))
+    result.operands.append(tuple->elts.begin(), tuple->elts.end());
+  else
+    result.operands.push_back(indices.expr);
+  if (value)
+    result.operands.push_back(value);
+  return result;
+}
+
+static LogicalResult checkView(SemaContext &context,
+                               const CallArgument &argument,
+                               llvm::StringRef callee) {
+  if (argument.value.kind == ValueKind::View)
+    return success();
+  context.error(argument.where, callee.str() +
+                                    " needs a tensor parameter, not " +
+                                    describe(argument.value));
+  return failure();
+}
+
+static LogicalResult checkMask(SemaContext &context,
+                               const CallArgument &argument) {
+  const SemaValue &mask = argument.value;
+  bool boolean = mask.getPromotionOperand().dtype == DType::Bool;
+  if ((mask.isTile() || mask.isScalar() || mask.isConstant()) && boolean)
+    return success();
+  context.error(argument.where,
+                "a mask is a tile of bool, not " + describe(mask));
+  return failure();
+}
+
+ValueResult TileOps::callLoad(const CallArguments &arguments,
+                              const OpSite &site) {
+  FailureOr<BoundArguments> bound = bindArguments(
+      context, "tsr.load", arguments,
+      {"x", "index", "*mask", "*pad", "*cache", "*via", "*vector", "*swizzle"},
+      2, site);
+  if (failed(bound) || failed(checkView(context, *(*bound)[0], "tsr.load")))
+    return failure();
+  const CallArgument *mask = (*bound)[2], *pad = (*bound)[3];
+  if (mask && mask->value.isNone())
+    mask = nullptr;
+  if (mask && failed(checkMask(context, *mask)))
+    return failure();
+  if (pad && (!pad->value.isConstant() || !pad->value.constant.isNumber())) {
+    context.error(pad->where,
+                  "pad is a constant number, not " + describe(pad->value));
+    return failure();
+  }
+  FailureOr<DictionaryAttr> hints = getHints({{"cache", (*bound)[4]},
+                                              {"via", (*bound)[5]},
+                                              {"vector", (*bound)[6]},
+                                              {"swizzle", (*bound)[7]}});
+  if (failed(hints))
+    return failure();
+  return loadTile((*bound)[0]->value, getIndexList((*bound)[1]->value),
+                  mask ? &mask->value : nullptr,
+                  pad ? &pad->value.constant : nullptr, *hints,
+                  getIndexSite(site, *(*bound)[1], nullptr));
+}
+
+ValueResult TileOps::callStore(const CallArguments &arguments,
+                               const OpSite &site) {
+  FailureOr<BoundArguments> bound =
+      bindArguments(context, "tsr.store", arguments,
+                    {"x", "index", "value", "*mask", "*cache"}, 3, site);
+  if (failed(bound) || failed(checkView(context, *(*bound)[0], "tsr.store")))
+    return failure();
+  const CallArgument *mask = (*bound)[3];
+  if (mask && mask->value.isNone())
+    mask = nullptr;
+  if (mask && failed(checkMask(context, *mask)))
+    return failure();
+  FailureOr<DictionaryAttr> hints = getHints({{"cache", (*bound)[4]}});
+  if (failed(hints))
+    return failure();
+  const CallArgument &value = *(*bound)[2];
+  ValueResult stored = context.decay(value.value, value.where);
+  if (failed(stored) ||
+      failed(storeTile((*bound)[0]->value, getIndexList((*bound)[1]->value),
+                       *stored, value.expr, mask ? &mask->value : nullptr,
+                       *hints, std::nullopt,
+                       getIndexSite(site, *(*bound)[1], value.expr))))
+    return failure();
+  return SemaValue::makeConstant({});
+}
+
+ValueResult TileOps::callAtomic(llvm::StringRef name,
+                                const CallArguments &arguments,
+                                const OpSite &site) {
+  FailureOr<BoundArguments> bound =
+      bindArguments(context, ("tsr." + name).str(), arguments,
+                    {"x", "index", "value", "*mask"}, 3, site);
+  if (failed(bound) || failed(checkView(context, *(*bound)[0], "an atomic")))
+    return failure();
+  const SemaValue &view = (*bound)[0]->value;
+  const std::string &mode = modes[view.parameter];
+  std::string op = name.drop_front(strlen("atomic_")).str();
+  std::string needed = "reduce_" + (op == "add" ? std::string("sum") : op);
+  if (llvm::StringRef(mode).starts_with("reduce_") && mode != needed) {
+    std::string right = mode == "reduce_sum" ? "add" : mode.substr(7);
+    context
+        .error(site.range, "tsr." + name.str() + " on " +
+                               parameterNames[view.parameter] +
+                               ", which is a Region[" + mode + "]")
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix("tsr.atomic_" + right);
+    return failure();
+  }
+  const CallArgument *mask = (*bound)[3];
+  if (mask && failed(checkMask(context, *mask)))
+    return failure();
+  tile::ReduceKind kind = op == "add"   ? tile::ReduceKind::Sum
+                          : op == "max" ? tile::ReduceKind::Max
+                                        : tile::ReduceKind::Min;
+  const CallArgument &value = *(*bound)[2];
+  ValueResult stored = context.decay(value.value, value.where);
+  if (failed(stored) ||
+      failed(storeTile(view, getIndexList((*bound)[1]->value), *stored,
+                       value.expr, mask ? &mask->value : nullptr, nullptr, kind,
+                       getIndexSite(site, *(*bound)[1], value.expr))))
+    return failure();
+  return SemaValue::makeConstant({});
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,418 @@
+//===- TileOpsReduce.cpp - Reductions, scans, softmax ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A reduction of fp16 or bf16 sums in fp32 and rounds once at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/TileOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
+                                     const CallArgument &axis,
+                                     const Expr *tileExpr) {
+  const SemaValue &value = axis.value;
+  Axis *wanted = nullptr;
+  if (value.kind == ValueKind::Range) {
+    wanted = value.axis;
+  } else if (value.isTile() && value.axes.size() == 1) {
+    wanted = value.axes[0];
+  } else if (value.kind == ValueKind::Dim) {
+    for (auto [i, candidate] : llvm::enumerate(tile.axes))
+      if (candidate->kind == Axis::Kind::Whole && candidate->dim == value.dim)
+        return int64_t(i);
+    // A range over the dim is not the dim: the result would be a part of it.
+    for (Axis *candidate : tile.axes)
+      if (candidate->dim == value.dim) {
+        context
+            .error(axis.where, nameOf(tile, tileExpr) + " is " +
+                                   describeAxes(tile.axes) + ": it has " +
+                                   candidate->name + ", a range over " +
+                                   value.dim->name + ", not all of it")
+            .addNote(candidate->where, "the range " + candidate->name)
+            .setFix(candidate->name);
+        return failure();
+      }
+  } else if (auto position = value.getConstantInt()) {
+    int64_t rank = tile.axes.size();
+    if (*position < -rank || *position >= rank) {
+      context.error(axis.where,
+                    nameOf(tile, tileExpr) + " is " + describeAxes(tile.axes) +
+                        " and has no axis " + std::to_string(*position));
+      return failure();
+    }
+    return *position < 0 ? *position + rank : *position;
+  }
+  if (wanted)
+    if (auto *found = llvm::find(tile.axes, wanted); found != tile.axes.end())
+      return int64_t(found - tile.axes.begin());
+  Diagnostic &diagnostic = context.error(
+      axis.where, nameOf(tile, tileExpr) + " is " + describeAxes(tile.axes) +
+                      " and has no axis " + context.quote(axis.where));
+  if (wanted)
+    diagnostic.addNote(wanted->where, "the axis " + wanted->name);
+  if (tile.axes.size() == 1)
+    diagnostic.setFix(tile.axes[0]->name);
+  return failure();
+}
+
+FailureOr<std::optional<int64_t>> TileOps::getAxisArgument(
+    const SemaValue &tile, const CallArgument *axis, const CallArgument *dim,
+    const CallArgument *axisKeyword, const Expr *tileExpr) {
+  const CallArgument *given = nullptr;
+  for (const CallArgument *candidate : {axis, dim, axisKeyword}) {
+    if (!candidate || candidate->value.isNone())
+      continue;
+    if (given) {
+      context.error(candidate->where, "the axis is given twice");
+      return failure();
+    }
+    given = candidate;
+  }
+  if (!given)
+    return std::optional<int64_t>();
+  FailureOr<int64_t> position = findAxis(tile, *given, tileExpr);
+  if (failed(position))
+    return failure();
+  return std::optional<int64_t>(*position);
+}
+
+//===----------------------------------------------------------------------===//
+// Building blocks
+//===----------------------------------------------------------------------===//
+
+SemaValue TileOps::reduce(tile::ReduceKind kind, const SemaValue &input,
+                          int64_t axis, Location location) {
+  llvm::SmallVector<Axis *, 4> axes = input.axes;
+  llvm::SmallVector<bool, 4> complete = input.complete;
+  axes.erase(axes.begin() + axis);
+  complete.erase(complete.begin() + axis);
+  bool position =
+      kind == tile::ReduceKind::Argmax || kind == tile::ReduceKind::Argmin;
+  DType dtype = position ? DType::I64 : input.dtype;
+  OpBuilder &b = builder();
+  Type type = axes.empty() ? getStorageType(b.getContext(), dtype)
+                           : getType(dtype, axes);
+  mlir::Value result =
+      tile::ReduceOp::create(b, location, type, kind, input.ssa, axis);
+  if (axes.empty()) {
+    if (dtype == DType::I64)
+      result =
+          arith::IndexCastOp::create(b, location, b.getIndexType(), result);
+    return SemaValue::makeScalar(result, dtype);
+  }
+  return SemaValue::makeTile(result, dtype, axes, complete);
+}
+
+mlir::Value TileOps::countElements(const SemaValue &input, int64_t axis,
+                                   DType dtype, Location location) {
+  OpBuilder &b = builder();
+  Axis *over = input.axes[axis];
+  if (over->complete || input.complete[axis])
+    return makeConstant(ConstantData(over->size), dtype, getType(dtype, {}),
+                        location);
+  mlir::Value start =
+      tile::RangeStartOp::create(b, location, b.getIndexType(), over->range);
+  mlir::Value stop =
+      tile::RangeStopOp::create(b, location, b.getIndexType(), over->range);
+  mlir::Value count = arith::SubIOp::create(b, location, stop, start);
+  return castElements(count, DType::I64, dtype, location);
+}
+
+SemaValue TileOps::apply(BinaryOperator op, const SemaValue &left,
+                         const SemaValue &right, Location location) {
+  OpSite site;
+  Alignment alignment = *align({&left, &right}, site);
+  DType dtype = left.dtype;
+  mlir::Value result =
+      emitBinary(op, dtype, spread(left, dtype, alignment, location),
+                 spread(right, dtype, alignment, location), location);
+  return SemaValue::makeTile(result, dtype, alignment.axes, alignment.complete);
+}
+
+SemaValue TileOps::applyUnary(llvm::StringRef name, const SemaValue &operand,
+                              Location location) {
+  SemaValue result = operand;
+  result.ssa = emitUnary(name, operand.dtype, operand.ssa, location);
+  return result;
+}
+
+/// exp(x - max(x)), where a maximum of minus infinity counts as 0: a row of
+/// nothing but minus infinity then sums to 0 instead of NaN.
+SemaValue TileOps::shiftByMax(const SemaValue &input, int64_t axis,
+                              SemaValue &maximum, Location location) {
+  maximum = reduce(tile::ReduceKind::Max, input, axis, location);
+  mlir::Value infinity =
+      makeConstant(ConstantData(-std::numeric_limits<double>::infinity()),
+                   input.dtype, maximum.ssa.getType(), location);
+  mlir::Value zero = makeConstant(ConstantData(0.0), input.dtype,
+                                  maximum.ssa.getType(), location);
+  mlir::Value empty = emitCompare(CompareOperator::Eq, input.dtype, maximum.ssa,
+                                  infinity, location);
+  maximum.ssa =
+      arith::SelectOp::create(builder(), location, empty, zero, maximum.ssa);
+  SemaValue shifted = apply(BinaryOperator::Sub, input, maximum, location);
+  return applyUnary("exp", shifted, location);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+ValueResult TileOps::callReduction(llvm::StringRef name,
+                                   const CallArguments &arguments,
+                                   const OpSite &site) {
+  std::string callee = "tsr." + name.str();
+  llvm::SmallVector<llvm::StringRef> parameters = {"x", "over", "*dim",
+                                                   "*axis"};
+  if (name == "var")
+    parameters.push_back("*correction");
+  FailureOr<BoundArguments> bound =
+      bindArguments(context, callee, arguments, parameters, 1, site);
+  if (failed(bound))
+    return failure();
+  const CallArgument &argument = *(*bound)[0];
+  SemaValue x = argument.value;
+  x.text.clear();
+  if (!x.isTile()) {
+    Diagnostic &diagnostic = context.error(
+        argument.where, callee + " reduces a tile, but " +
+                            nameOf(x, argument.expr) + " is " + describe(x));
+    if ((name == "max" || name == "min") && x.isNumber())
+      diagnostic.setFix("tsr." + name.str() + "imum(a, b)");
+    return failure();
+  }
+  FailureOr<std::optional<int64_t>> axis =
+      getAxisArgument(x, (*bound)[1], (*bound)[2], (*bound)[3], argument.expr);
+  if (failed(axis))
+    return failure();
+  Location at = context.loc(site.range);
+  int64_t correction = 1;
+  if (name == "var" && (*bound)[4]) {
+    FailureOr<int64_t> value =
+        frontend::getConstantInt(context, *(*bound)[4], "correction");
+    if (failed(value))
+      return failure();
+    correction = *value;
+  }
+
+  // any and all work on truth values, sums of bools count.
+  DType original = x.dtype;
+  if (name == "any" || name == "all")
+    x = *convert(x, DType::Bool, at);
+  else if (x.dtype == DType::Bool && (name == "sum" || name == "prod"))
+    x = *convert(x, original = DType::I64, at);
+  bool floats = name == "mean" || name == "var" || name == "logsumexp";
+  if (floats && !isFloat(x.dtype)) {
+    context
+        .error(argument.where, callee + " needs floats, but " +
+                                   nameOf(x, argument.expr) + " is " +
+                                   describe(argument.value))
+        .setFix(context.quote(argument.where) + ".to(fp32)");
+    return failure();
+  }
+  bool position = name == "argmax" || name == "argmin";
+  if (position && !*axis && x.axes.size() != 1) {
+    context
+        .error(site.range,
+               callee + " needs the axis: the tile is " + describeAxes(x.axes))
+        .setFix(callee + "(" + context.quote(argument.where) + ", " +
+                x.axes.back()->name + ")");
+    return failure();
+  }
+  // Comparisons are exact in any dtype; sums are widened.
+  bool widens = floats || name == "sum" || name == "prod";
+  if (widens)
+    x = *convert(x, getAccumulateDType(x.dtype), at);
+
+  std::vector<int64_t> over;
+  if (*axis)
+    over = {**axis};
+  else // the last first, so that positions stay valid
+    for (int64_t i = int64_t(x.axes.size()) - 1; i >= 0; --i)
+      over.push_back(i);
+
+  auto reduceAll = [&](tile::ReduceKind kind, SemaValue value) {
+    for (int64_t i : over)
+      value = reduce(kind, value, i, at);
+    return value;
+  };
+  auto getCount = [&](int64_t minus) {
+    DType dtype = x.dtype;
+    mlir::Value count = countElements(x, over[0], dtype, at);
+    for (size_t i = 1; i < over.size(); ++i)
+      count = arith::MulFOp::create(builder(), at, count,
+                                    countElements(x, over[i], dtype, at));
+    if (minus)
+      count = arith::SubFOp::create(
+          builder(), at, count,
+          makeConstant(ConstantData(minus), dtype, count.getType(), at));
+    return SemaValue::makeScalar(count, dtype);
+  };
+  SemaValue result;
+  if (name == "sum")
+    result = reduceAll(tile::ReduceKind::Sum, x);
+  else if (name == "prod")
+    result = reduceAll(tile::ReduceKind::Prod, x);
+  else if (name == "max")
+    result = reduceAll(x.dtype == DType::Bool ? tile::ReduceKind::Or
+                                              : tile::ReduceKind::Max,
+                       x);
+  else if (name == "min")
+    result = reduceAll(x.dtype == DType::Bool ? tile::ReduceKind::And
+                                              : tile::ReduceKind::Min,
+                       x);
+  else if (name == "any")
+    result = reduceAll(tile::ReduceKind::Or, x);
+  else if (name == "all")
+    result = reduceAll(tile::ReduceKind::And, x);
+  else if (name == "argmax")
+    return reduceAll(tile::ReduceKind::Argmax, x);
+  else if (name == "argmin")
+    return reduceAll(tile::ReduceKind::Argmin, x);
+  else if (name == "mean" || name == "var") {
+    SemaValue mean =
+        apply(BinaryOperator::Div, reduceAll(tile::ReduceKind::Sum, x),
+              getCount(0), at);
+    result = mean;
+    if (name == "var") {
+      // Two passes: no cancellation.
+      SemaValue centred = apply(BinaryOperator::Sub, x, mean, at);
+      SemaValue squares = apply(BinaryOperator::Mult, centred, centred, at);
+      result =
+          apply(BinaryOperator::Div, reduceAll(tile::ReduceKind::Sum, squares),
+                getCount(correction), at);
+    }
+  } else { // logsumexp
+    if (over.size() > 1) {
+      (void)context.notYet(site.range, "tsr.logsumexp over several axes",
+                           callee + "(" + context.quote(argument.where) + ", " +
+                               x.axes.back()->name + ")");
+      return failure();
+    }
+    SemaValue maximum;
+    SemaValue powers = shiftByMax(x, over[0], maximum, at);
+    SemaValue sum = reduce(tile::ReduceKind::Sum, powers, over[0], at);
+    result =
+        apply(BinaryOperator::Add, applyUnary("log", sum, at), maximum, at);
+  }
+  if (widens && result.dtype != original)
+    return convert(result, original, at);
+  return result;
+}
+
+ValueResult TileOps::callScan(llvm::StringRef name,
+                              const CallArguments &arguments,
+                              const OpSite &site) {
+  std::string callee = "tsr." + name.str();
+  FailureOr<BoundArguments> bound = bindArguments(
+      context, callee, arguments, {"x", "over", "*dim", "*axis"}, 1, site);
+  if (failed(bound))
+    return failure();
+  const CallArgument &argument = *(*bound)[0];
+  SemaValue x = argument.value;
+  x.text.clear();
+  if (!x.isTile()) {
+    context.error(argument.where, callee + " runs along a tile, but " +
+                                      nameOf(x, argument.expr) + " is " +
+                                      describe(x));
+    return failure();
+  }
+  FailureOr<std::optional<int64_t>> axis =
+      getAxisArgument(x, (*bound)[1], (*bound)[2], (*bound)[3], argument.expr);
+  if (failed(axis))
+    return failure();
+  if (!*axis && x.axes.size() != 1) {
+    context
+        .error(site.range,
+               callee + " needs the axis: the tile is " + describeAxes(x.axes))
+        .setFix(callee + "(" + context.quote(argument.where) + ", " +
+                x.axes.back()->name + ")");
+    return failure();
+  }
+  if (x.dtype == DType::Bool) {
+    context.error(argument.where, callee + " of bools")
+        .setFix(context.quote(argument.where) + ".to(i32)");
+    return failure();
+  }
+  Location at = context.loc(site.range);
+  DType original = x.dtype;
+  if (name != "cummax")
+    x = *convert(x, getAccumulateDType(x.dtype), at);
+  tile::ReduceKind kind = name == "cumsum"    ? tile::ReduceKind::Sum
+                          : name == "cumprod" ? tile::ReduceKind::Prod
+                                              : tile::ReduceKind::Max;
+  SemaValue result = x;
+  result.name.clear();
+  result.text.clear();
+  result.ssa = tile::ScanOp::create(builder(), at, x.ssa.getType(), kind, x.ssa,
+                                    *axis ? **axis : 0);
+  if (result.dtype != original)
+    return convert(result, original, at);
+  return result;
+}
+
+ValueResult TileOps::callSoftmax(const CallArguments &arguments,
+                                 const OpSite &site) {
+  FailureOr<BoundArguments> bound =
+      bindArguments(context, "tsr.softmax", arguments,
+                    {"x", "over", "*dim", "*axis"}, 1, site);
+  if (failed(bound))
+    return failure();
+  const CallArgument &argument = *(*bound)[0];
+  SemaValue x = argument.value;
+  x.text.clear();
+  if (!x.isTile() || !isFloat(x.dtype)) {
+    context.error(argument.where, "tsr.softmax needs a tile of floats, but " +
+                                      nameOf(x, argument.expr) + " is " +
+                                      describe(x));
+    return failure();
+  }
+  FailureOr<std::optional<int64_t>> axis =
+      getAxisArgument(x, (*bound)[1], (*bound)[2], (*bound)[3], argument.expr);
+  if (failed(axis))
+    return failure();
+  if (!*axis && x.axes.size() != 1) {
+    context
+        .error(site.range, "tsr.softmax needs the axis: the tile is " +
+                               describeAxes(x.axes))
+        .setFix("tsr.softmax(" + context.quote(argument.where) + ", " +
+                x.axes.back()->name + ")");
+    return failure();
+  }
+  int64_t over = *axis ? **axis : 0;
+  Location at = context.loc(site.range);
+  DType original = x.dtype;
+  x = *convert(x, getAccumulateDType(x.dtype), at);
+  SemaValue maximum;
+  SemaValue powers = shiftByMax(x, over, maximum, at);
+  SemaValue sum = reduce(tile::ReduceKind::Sum, powers, over, at);
+  // A row of nothing is 0, not 0 / 0.
+  mlir::Value zero =
+      makeConstant(ConstantData(0.0), x.dtype, sum.ssa.getType(), at);
+  mlir::Value one =
+      makeConstant(ConstantData(1.0), x.dtype, sum.ssa.getType(), at);
+  mlir::Value empty =
+      emitCompare(CompareOperator::Eq, x.dtype, sum.ssa, zero, at);
+  sum.ssa = arith::SelectOp::create(builder(), at, empty, one, sum.ssa);
+  SemaValue result = apply(BinaryOperator::Div, powers, sum, at);
+  if (original != result.dtype)
+    return convert(result, original, at);
+  return result;
+}
+
+} // namespace tessera::frontend
