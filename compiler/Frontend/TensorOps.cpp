@@ -421,6 +421,17 @@ static double lowest(DType dtype) {
   }
 }
 
+/// Whether a constant loses digits as an f16 or bf16.
+static bool isRoundedAway(double value, Type element) {
+  if (!element.isF16() && !element.isBF16())
+    return false;
+  bool loses;
+  llvm::APFloat number(value);
+  number.convert(cast<FloatType>(element).getFloatSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &loses);
+  return loses;
+}
+
 mlir::Value TensorOps::convert(const SemaValue &value, DType dtype,
                                Location location) {
   Type element = elementType(dtype);
@@ -432,8 +443,16 @@ mlir::Value TensorOps::convert(const SemaValue &value, DType dtype,
     const ConstantData &data = value.constant;
     if (data.isLowest() && isFloat(dtype))
       return constant(location, dtype, lowest(dtype));
-    if (isFloat(dtype))
-      return constant(location, dtype, data.asFloat());
+    if (isFloat(dtype)) {
+      if (!isRoundedAway(data.asFloat(), element))
+        return constant(location, dtype, data.asFloat());
+      // The rounding stays visible, so that attention can take its scale
+      // unrounded; everything else folds it.
+      mlir::Value wide = constant(location, DType::FP64, data.asFloat());
+      return graph::CastOp::create(context.builder, location,
+                                   RankedTensorType::get({}, element), wide,
+                                   context.builder.getStringAttr("rn"));
+    }
     auto type = RankedTensorType::get({}, element);
     int64_t number = data.isFloat() ? int64_t(data.asFloat()) : data.asInt();
     if (dtype == DType::Bool)

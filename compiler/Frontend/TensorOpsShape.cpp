@@ -81,9 +81,18 @@ RankedTensorType TensorOps::typeOf(const TensorShape &shape, DType dtype) {
 SmallVector<mlir::Value> TensorOps::sizesOf(const TensorShape &shape,
                                             Location location) {
   SmallVector<mlir::Value> sizes;
-  for (const Extent &extent : shape.extents)
-    if (!extent.isConstant())
+  for (auto [extent, dim] : llvm::zip(shape.extents, shape.dims)) {
+    if (extent.isConstant())
+      continue;
+    // The size of a dim of the signature is made once.
+    ValueResult size = failure();
+    if (dim && dim->source && dim->size < 0)
+      size = context.getSize(*dim, dim->where);
+    if (succeeded(size) && size->ssa)
+      sizes.push_back(size->ssa);
+    else
       sizes.push_back(graph::materialize(context.builder, location, extent));
+  }
   return sizes;
 }
 

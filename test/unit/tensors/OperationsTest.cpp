@@ -440,6 +440,22 @@ TEST(Programs, Ellipsis) {
   EXPECT_TRUE(outcome.has("-> tensor<2x3xf32>"));
 }
 
+// A scale that f16 cannot hold is still there in full for attention.
+TEST(Programs, ScaleIsNotRoundedYet) {
+  Outcome outcome = analyzeExpression("x: [M, N] f16", "x * 0.1");
+  ASSERT_EQ(outcome.errors, "");
+  EXPECT_TRUE(outcome.has("dense<1.000000e-01> : tensor<f64>")) << outcome.ir;
+  EXPECT_TRUE(outcome.has("tensor<f64> -> tensor<f16>"));
+}
+
+// The size of a named dim is read once, however often it is used.
+TEST(Programs, SizesAreReadOnce) {
+  Outcome outcome = analyzeBody(
+      "x: [M, N]", {"y = x * 2.0 + 1.0", "return y - y.sum(N, keepdim=True)"});
+  ASSERT_EQ(outcome.errors, "");
+  EXPECT_EQ(outcome.count("gir.dim %"), 2u) << outcome.ir;
+}
+
 TEST(Programs, Variables) {
   Outcome outcome = analyzeBody(
       "x: [M, K], w: [K, N], b: [N]",
