@@ -1,0 +1,251 @@
+// cuInit, devices, contexts, errors, entry points.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/driver/Api.h"
+
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace tessera::sim::driver;
+
+namespace {
+int context; // one context; its address is the handle
+thread_local bool current = false;
+thread_local int contextDepth = 0;
+} // namespace
+
+CU cuInit(unsigned) { return Success; }
+CU cuDriverGetVersion(int *version) {
+  *version = 13020; // newer than 13.1: descriptor bit 21 is not touched then
+  return Success;
+}
+CU cuDeviceGetCount(int *count) {
+  *count = 1;
+  return Success;
+}
+CU cuDeviceGet(int *device, int ordinal) {
+  if (ordinal != 0)
+    return InvalidDevice;
+  *device = 0;
+  return Success;
+}
+CU cuDeviceGetName(char *name, int size, int) {
+  std::snprintf(name, size, "Tessera simulator (sm_%u)", state().arch);
+  return Success;
+}
+CU cuDeviceGetUuid_v2(unsigned char *uuid, int) {
+  std::memcpy(uuid, "tessera-sim-dev0", 16);
+  return Success;
+}
+CU cuDeviceGetUuid(unsigned char *uuid, int d) {
+  return cuDeviceGetUuid_v2(uuid, d);
+}
+CU cuDeviceTotalMem_v2(size_t *bytes, int) {
+  *bytes = state().totalMemory;
+  return Success;
+}
+CU cuDeviceGetPCIBusId(char *id, int size, int) {
+  std::snprintf(id, size, "0000:00:00.0");
+  return Success;
+}
+CU cuDeviceComputeCapability(int *major, int *minor, int) {
+  *major = state().arch / 10;
+  *minor = state().arch % 10;
+  return Success;
+}
+
+CU cuDeviceGetAttribute(int *value, int attribute, int) {
+  unsigned arch = state().arch;
+  struct Entry {
+    int attribute, value;
+  };
+  const Entry table[] = {
+      {1, 1024},       {2, 1024},       {3, 1024},
+      {4, 64},         {5, 0x7fffffff}, {6, 65535},
+      {7, 65535},      {8, 48 << 10},   {9, 65536},
+      {10, 32},        {11, 0x7fffffff}, {12, 65536},
+      {13, 1000000},   {14, 512},       {15, 1},
+      {16, 4},         {18, 0},         {19, 1},
+      {31, 1},         {36, 1000000},   {37, 256},
+      {38, 4 << 20},   {39, arch == 75 ? 1024 : arch >= 86 && arch < 90 ? 1536
+                            : arch >= 120                               ? 1536
+                                                                        : 2048},
+      {40, 1},         {41, 1},         {75, int(arch / 10)},
+      {76, int(arch % 10)},             {78, 1},
+      {79, 1},         {80, 1},
+      {81, int(sharedPerBlockOptin(arch)) + 1024},
+      {82, 65536},     {83, 1},         {86, 0},
+      {88, 0},         {89, 1},         {90, 1},
+      {91, 1},         {95, 1},
+      {97, int(sharedPerBlockOptin(arch))},
+      {99, 1},         {101, 1},        {106, 32},
+      {111, 1024},     {115, 1},        {120, 0},
+      {127, 0},        {132, 0}};
+  *value = 0;
+  for (const Entry &e : table)
+    if (e.attribute == attribute)
+      *value = e.value;
+  return attribute >= 1 && attribute < 200 ? Success : InvalidValue;
+}
+
+CU cuDevicePrimaryCtxRetain(void **ctx, int) {
+  *ctx = &context;
+  return Success;
+}
+CU cuDevicePrimaryCtxRelease_v2(int) { return Success; }
+CU cuDevicePrimaryCtxRelease(int) { return Success; }
+CU cuDevicePrimaryCtxReset_v2(int) { return Success; }
+CU cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return Success; }
+CU cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) {
+  *flags = 0;
+  *active = 1;
+  return Success;
+}
+CU cuCtxCreate_v2(void **ctx, unsigned, int) {
+  *ctx = &context;
+  current = true;
+  return Success;
+}
+CU cuCtxCreate_v4(void **ctx, void *, unsigned, int) {
+  *ctx = &context;
+  current = true;
+  return Success;
+}
+CU cuCtxDestroy_v2(void *) {
+  current = false;
+  return Success;
+}
+CU cuCtxGetCurrent(void **ctx) {
+  *ctx = current ? &context : nullptr;
+  return Success;
+}
+CU cuCtxSetCurrent(void *ctx) {
+  current = ctx != nullptr;
+  return Success;
+}
+CU cuCtxPushCurrent_v2(void *ctx) {
+  ++contextDepth;
+  return cuCtxSetCurrent(ctx);
+}
+CU cuCtxPopCurrent_v2(void **ctx) {
+  if (ctx)
+    *ctx = &context;
+  if (contextDepth && --contextDepth == 0)
+    current = false;
+  return Success;
+}
+CU cuCtxGetDevice(int *device) {
+  *device = 0;
+  return Success;
+}
+CU cuCtxGetApiVersion(void *, unsigned *version) {
+  *version = 13020;
+  return Success;
+}
+CU cuCtxGetFlags(unsigned *flags) {
+  *flags = 0;
+  return Success;
+}
+CU cuCtxSynchronize(void) { return state().stickyError; }
+CU cuCtxGetLimit(size_t *value, int) {
+  *value = 8 << 20;
+  return Success;
+}
+CU cuCtxSetLimit(int, size_t) { return Success; }
+CU cuCtxGetCacheConfig(int *config) {
+  *config = 0;
+  return Success;
+}
+CU cuCtxSetCacheConfig(int) { return Success; }
+CU cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return Success;
+}
+CU cuDeviceCanAccessPeer(int *can, int, int) {
+  *can = 0;
+  return Success;
+}
+
+namespace {
+struct ErrorText {
+  int code;
+  const char *name, *text;
+};
+constexpr ErrorText errors[] = {
+    {0, "CUDA_SUCCESS", "no error"},
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {218, "CUDA_ERROR_INVALID_PTX",
+     "a PTX JIT compilation failed (the simulator refused the PTX)"},
+    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
+    {702, "CUDA_ERROR_LAUNCH_TIMEOUT",
+     "the launch timed out and was terminated (deadlock)"},
+    {710, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
+    {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+     "an illegal instruction was encountered"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"}};
+} // namespace
+
+CU cuGetErrorString(int code, const char **text) {
+  for (const ErrorText &e : errors)
+    if (e.code == code) {
+      *text = e.text;
+      return Success;
+    }
+  *text = "unrecognized error code";
+  return InvalidValue;
+}
+CU cuGetErrorName(int code, const char **text) {
+  for (const ErrorText &e : errors)
+    if (e.code == code) {
+      *text = e.name;
+      return Success;
+    }
+  *text = "unrecognized error code";
+  return InvalidValue;
+}
+
+CU cuGetProcAddress_v2(const char *name, void **function, int,
+                       unsigned long long, int *status) {
+  static void *self = [] {
+    Dl_info info;
+    dladdr(reinterpret_cast<void *>(&cuInit), &info);
+    return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  }();
+  void *found = nullptr;
+  for (const char *suffix : {"_v3", "_v2", ""})
+    if (!found)
+      found = dlsym(self, (std::string(name) + suffix).c_str());
+  *function = found;
+  if (status)
+    *status = found ? 0 : 1;
+  return found ? Success : NotFound;
+}
+CU cuGetProcAddress(const char *name, void **function, int version,
+                    unsigned long long flags) {
+  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+CU cuGetExportTable(const void **, const void *) {
+  return problem(NotSupported,
+                 "private driver tables are asked for: the program carries "
+                 "NVIDIA's runtime; build it with nvcc -cudart shared and run "
+                 "it with tessera-sim exec");
+}

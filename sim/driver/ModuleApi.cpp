@@ -1,0 +1,304 @@
+// Modules, libraries, functions, launches, occupancy.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/driver/Api.h"
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+using namespace tessera::sim;
+using namespace tessera::sim::driver;
+
+namespace {
+
+Module *moduleOf(void *handle) {
+  auto *m = static_cast<Module *>(handle);
+  return state().modules.count(m) ? m : nullptr;
+}
+
+struct LaunchAttribute {
+  int id;
+  int pad;
+  union {
+    int value;
+    unsigned dims[3];
+    char bytes[64];
+  };
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned count;
+};
+
+} // namespace
+
+CU cuModuleLoadData(void **out, const void *image) {
+  return loadModule(image, reinterpret_cast<Module **>(out));
+}
+CU cuModuleLoadDataEx(void **out, const void *image, unsigned, int *, void **) {
+  return cuModuleLoadData(out, image);
+}
+CU cuModuleLoadFatBinary(void **out, const void *image) {
+  return cuModuleLoadData(out, image);
+}
+CU cuModuleLoad(void **out, const char *path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return 301; // CUDA_ERROR_FILE_NOT_FOUND
+  std::stringstream text;
+  text << in.rdbuf();
+  return cuModuleLoadData(out, text.str().c_str());
+}
+CU cuModuleUnload(void *handle) {
+  Module *m = moduleOf(handle);
+  if (!m)
+    return InvalidHandle;
+  state().modules.erase(m);
+  delete m;
+  return Success;
+}
+CU cuModuleGetFunction(void **out, void *handle, const char *name) {
+  Module *m = moduleOf(handle);
+  if (!m)
+    return InvalidHandle;
+  *out = m->function(name);
+  return *out ? Success : NotFound;
+}
+CU cuModuleGetFunctionCount(unsigned *count, void *handle) {
+  Module *m = moduleOf(handle);
+  if (!m)
+    return InvalidHandle;
+  *count = m->linked->kernels().size();
+  return Success;
+}
+CU cuModuleGetGlobal_v2(DevicePtr *address, size_t *bytes, void *handle,
+                        const char *name) {
+  Module *m = moduleOf(handle);
+  if (!m)
+    return InvalidHandle;
+  const ptx::Variable *v = m->linked->findVariable(name);
+  if (!v || !m->linked->addressOf(v))
+    return NotFound;
+  if (address)
+    *address = m->linked->addressOf(v);
+  if (bytes)
+    *bytes = m->linked->define(v)->bytes;
+  return Success;
+}
+CU cuModuleGetLoadingMode(int *mode) {
+  *mode = 1;
+  return Success;
+}
+
+// A library is a module here, and a kernel is its function.
+CU cuLibraryLoadData(void **out, const void *image, int *, void **, unsigned,
+                     int *, void **, unsigned) {
+  return cuModuleLoadData(out, image);
+}
+CU cuLibraryLoadFromFile(void **out, const char *path, int *, void **,
+                         unsigned, int *, void **, unsigned) {
+  return cuModuleLoad(out, path);
+}
+CU cuLibraryUnload(void *handle) { return cuModuleUnload(handle); }
+CU cuLibraryGetKernel(void **out, void *handle, const char *name) {
+  return cuModuleGetFunction(out, handle, name);
+}
+CU cuLibraryGetModule(void **out, void *handle) {
+  *out = handle;
+  return Success;
+}
+CU cuLibraryGetGlobal(DevicePtr *address, size_t *bytes, void *handle,
+                      const char *name) {
+  return cuModuleGetGlobal_v2(address, bytes, handle, name);
+}
+CU cuLibraryGetManaged(DevicePtr *address, size_t *bytes, void *handle,
+                       const char *name) {
+  return cuModuleGetGlobal_v2(address, bytes, handle, name);
+}
+CU cuKernelGetFunction(void **out, void *kernel) {
+  *out = kernel;
+  return Success;
+}
+CU cuFuncGetModule(void **out, void *f) {
+  *out = static_cast<Function *>(f)->module;
+  return Success;
+}
+CU cuFuncGetName(const char **name, void *f) {
+  *name = static_cast<Function *>(f)->name.c_str();
+  return Success;
+}
+CU cuKernelGetName(const char **name, void *f) {
+  return cuFuncGetName(name, f);
+}
+CU cuFuncGetParamInfo(void *handle, size_t index, size_t *offset,
+                      size_t *size) {
+  auto *f = static_cast<Function *>(handle);
+  const ptx::Function *entry = f->module->linked->findFunction(f->name);
+  if (index >= entry->params.size())
+    return InvalidValue;
+  size_t at = 0;
+  for (size_t k = 0; k <= index; ++k) {
+    const ptx::Variable *p = entry->params[k];
+    at = (at + p->align - 1) / p->align * p->align;
+    *offset = at;
+    if (size)
+      *size = p->bytes;
+    at += p->bytes;
+  }
+  return Success;
+}
+
+CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
+  auto *f = static_cast<Function *>(handle);
+  const ptx::Function *entry = f->module->linked->findFunction(f->name);
+  switch (attribute) {
+  case 0: { // max threads per block
+    const unsigned *m = entry->requiredThreads[0] ? entry->requiredThreads
+                                                  : entry->maxThreads;
+    *value = m[0] ? int(m[0] * m[1] * m[2]) : 1024;
+    return Success;
+  }
+  case 1: // static shared memory
+    try {
+      *value = int(f->module->linked->program(f->name).staticShared);
+    } catch (const std::exception &e) {
+      return problem(InvalidPtx, "kernel '" + f->name + "': PTX line " +
+                                     e.what());
+    }
+    return Success;
+  case 4: // registers: not known without the assembler
+    *value = int(entry->maxRegisters ? entry->maxRegisters : 32);
+    return Success;
+  case 5:
+  case 6:
+    *value = int(state().arch);
+    return Success;
+  case 8:
+    *value = int(f->maxDynamicShared);
+    return Success;
+  default:
+    *value = 0;
+    return Success;
+  }
+}
+CU cuFuncSetAttribute(void *handle, int attribute, int value) {
+  auto *f = static_cast<Function *>(handle);
+  if (attribute == 8) {
+    if (value < 0 || unsigned(value) > sharedPerBlockOptin(state().arch))
+      return InvalidValue;
+    f->maxDynamicShared = unsigned(value);
+  }
+  return Success;
+}
+CU cuKernelGetAttribute(int *value, int attribute, void *kernel, int) {
+  return cuFuncGetAttribute(value, attribute, kernel);
+}
+CU cuKernelSetAttribute(int attribute, int value, void *kernel, int) {
+  return cuFuncSetAttribute(kernel, attribute, value);
+}
+CU cuFuncSetCacheConfig(void *, int) { return Success; }
+CU cuFuncLoad(void *) { return Success; }
+
+CU cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                  unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                  void *stream, void **params, void **extra) {
+  if (!function)
+    return InvalidHandle;
+  LaunchRequest r{static_cast<Function *>(function), {gx, gy, gz},
+                  {bx, by, bz}};
+  r.shared = shared;
+  if (int code = packParams(r.function, params, extra, r.params))
+    return code;
+  return launch(streamOf(stream), std::move(r));
+}
+CU cuLaunchKernelEx(const void *configuration, void *function, void **params,
+                    void **extra) {
+  const auto *c = static_cast<const LaunchConfig *>(configuration);
+  LaunchRequest r{static_cast<Function *>(function),
+                  {c->grid[0], c->grid[1], c->grid[2]},
+                  {c->block[0], c->block[1], c->block[2]}};
+  r.shared = c->shared;
+  for (unsigned k = 0; k < c->count; ++k) {
+    const LaunchAttribute &a = c->attributes[k];
+    if (a.id == 2)
+      r.cooperative = a.value;
+    else if (a.id == 4)
+      std::copy_n(a.dims, 3, r.cluster);
+  }
+  if (int code = packParams(r.function, params, extra, r.params))
+    return code;
+  return launch(streamOf(c->stream), std::move(r));
+}
+CU cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
+                             unsigned gz, unsigned bx, unsigned by,
+                             unsigned bz, unsigned shared, void *stream,
+                             void **params) {
+  LaunchRequest r{static_cast<Function *>(function), {gx, gy, gz},
+                  {bx, by, bz}};
+  r.shared = shared;
+  r.cooperative = true;
+  if (int code = packParams(r.function, params, nullptr, r.params))
+    return code;
+  return launch(streamOf(stream), std::move(r));
+}
+CU cuLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
+  return enqueue(streamOf(stream), 3, [=] {
+    function(data);
+    return int(Success);
+  });
+}
+
+/// From threads and shared memory; registers are not known from PTX.
+CU cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *f,
+                                                        int threads,
+                                                        size_t dynamic,
+                                                        unsigned) {
+  if (threads <= 0)
+    return InvalidValue;
+  int staticShared = 0;
+  if (int code = cuFuncGetAttribute(&staticShared, 1, f))
+    return code;
+  int perSm = state().arch == 75 ? 1024 : 2048;
+  size_t shared = staticShared + dynamic + 1024;
+  size_t available = sharedPerBlockOptin(state().arch) + 1024;
+  int byThreads = perSm / ((threads + 31) / 32 * 32);
+  int byShared = int(available / shared);
+  *blocks = std::min({32, byThreads, byShared});
+  return Success;
+}
+CU cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f,
+                                               int threads, size_t dynamic) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+      blocks, f, threads, dynamic, 0);
+}
+CU cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f,
+                                    size_t (*dynamic)(int), size_t fixed,
+                                    int limit) {
+  int best = 0, bestThreads = 0, most = 0;
+  cuFuncGetAttribute(&most, 0, f);
+  if (limit > 0)
+    most = std::min(most, limit);
+  for (int threads = most / 32 * 32; threads > 0; threads -= 32) {
+    int blocks = 0;
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, f, threads, dynamic ? dynamic(threads) : fixed);
+    if (blocks * threads > best) {
+      best = blocks * threads;
+      bestThreads = threads;
+    }
+  }
+  *block = bestThreads;
+  *grid = bestThreads ? 4 * best / bestThreads : 0;
+  return Success;
+}
+CU cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *f, int blocks,
+                                           int) {
+  int staticShared = 0;
+  cuFuncGetAttribute(&staticShared, 1, f);
+  size_t each = (sharedPerBlockOptin(state().arch) + 1024) /
+                size_t(std::max(1, blocks));
+  *bytes = each > size_t(staticShared) + 1024 ? each - staticShared - 1024 : 0;
+  return Success;
+}

@@ -1,0 +1,259 @@
+// The driver's state, module loading and launching.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/driver/State.h"
+
+#include "sim/api/tessera_sim.h"
+#include "sim/driver/FatBinary.h"
+#include "sim/exec/Warp.h"
+#include "sim/report/Json.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace tessera::sim::driver {
+
+static Device &sharedDevice() {
+  static auto *device = new Device();
+  return *device;
+}
+
+State::State() : device(sharedDevice()) {
+  auto option = [](const char *name) -> const char * {
+    const char *value = std::getenv(name);
+    return value && *value ? value : nullptr;
+  };
+  if (const char *text = option("TESSERA_SIM_ARCH"))
+    arch = unsigned(
+        std::atoi(!std::strncmp(text, "sm_", 3) ? text + 3 : text));
+  check = option("TESSERA_SIM_CHECK") && *option("TESSERA_SIM_CHECK") != '0';
+  count = option("TESSERA_SIM_COUNT") != nullptr;
+  if (const char *text = option("TESSERA_SIM_SEED")) {
+    seed = std::strtoull(text, nullptr, 0);
+    adversarial = true;
+  }
+  if (const char *text = option("TESSERA_SIM_THREADS"))
+    threads = unsigned(std::atoi(text));
+  if (const char *text = option("TESSERA_SIM_REPORT"))
+    reportPath = text;
+}
+
+State &state() {
+  static auto *s = new State();
+  return *s;
+}
+
+std::string &lastMessage() {
+  thread_local std::string message;
+  return message;
+}
+
+int problem(int code, const std::string &message) {
+  lastMessage() = message;
+  std::fprintf(stderr, "tessera-sim: %s\n", message.c_str());
+  return code;
+}
+
+Stream *streamOf(void *handle) {
+  // 0, 1 and 2 are the default streams.
+  if (reinterpret_cast<uintptr_t>(handle) <= 2)
+    return &state().defaultStream;
+  auto *stream = static_cast<Stream *>(handle);
+  return state().streams.count(stream) ? stream : nullptr;
+}
+
+int enqueue(Stream *stream, int kind, Work work) {
+  if (!stream)
+    return InvalidHandle;
+  if (!stream->capturing) {
+    if (state().stickyError)
+      return state().stickyError;
+    return work();
+  }
+  auto node = std::make_unique<GraphNode>();
+  node->kind = kind;
+  node->work = std::move(work);
+  if (stream->lastNode)
+    node->after.push_back(stream->lastNode);
+  stream->lastNode = node.get();
+  stream->capturing->nodes.push_back(std::move(node));
+  return Success;
+}
+
+Function *Module::function(const std::string &name) {
+  auto it = functions.find(name);
+  if (it != functions.end())
+    return it->second.get();
+  const ptx::Function *f = linked->findFunction(name);
+  if (!f || !f->isEntry)
+    return nullptr;
+  auto &slot = functions[name];
+  slot = std::make_unique<Function>();
+  slot->module = this;
+  slot->name = name;
+  return slot.get();
+}
+
+int loadTexts(std::vector<std::string> texts, Module **out) {
+  State &s = state();
+  try {
+    auto module = std::make_unique<Module>();
+    module->linked = LinkedModule::load(std::move(texts), s.device.memory);
+    *out = module.get();
+    s.modules.insert(module.release());
+    return Success;
+  } catch (const std::exception &e) {
+    return problem(InvalidPtx, std::string("PTX line ") + e.what());
+  }
+}
+
+int loadModule(const void *image, Module **out) {
+  const auto *p = static_cast<const char *>(image);
+  uint32_t magic;
+  std::memcpy(&magic, p, 4);
+  if (magic == 0x466243B1) { // the wrapper nvcc makes
+    const void *data;
+    std::memcpy(&data, p + 8, sizeof data);
+    return loadModule(data, out);
+  }
+  if (magic == 0xBA55ED50) {
+    try {
+      auto entries = readFatContainer(image, 1ull << 40);
+      return loadTexts({choosePtx(entries, state().arch).text}, out);
+    } catch (const std::exception &e) {
+      return problem(NoBinaryForGpu, e.what());
+    }
+  }
+  if (!std::memcmp(p, "\x7f"
+                      "ELF",
+                   4))
+    return problem(NoBinaryForGpu,
+                   "the image is a cubin (SASS); the simulator executes PTX, "
+                   "so pass PTX or a fat binary that holds it");
+  return loadTexts({std::string(p)}, out);
+}
+
+int packParams(Function *f, void **kernelParams, void **extra,
+               std::vector<uint8_t> &out) {
+  try {
+    Program &program = f->module->linked->program(f->name);
+    out.assign(program.paramSize, 0);
+    if (kernelParams) {
+      for (size_t k = 0; k < program.paramBytes.size(); ++k)
+        std::memcpy(out.data() + program.paramOffsets[k], kernelParams[k],
+                    program.paramBytes[k]);
+      return Success;
+    }
+    if (!extra)
+      return program.paramBytes.empty() ? Success : InvalidValue;
+    const void *buffer = nullptr;
+    size_t size = 0;
+    for (int k = 0; extra[k]; k += 2) {
+      auto tag = reinterpret_cast<uintptr_t>(extra[k]);
+      if (tag == 1)
+        buffer = extra[k + 1];
+      else if (tag == 2)
+        size = *static_cast<size_t *>(extra[k + 1]);
+    }
+    if (!buffer)
+      return InvalidValue;
+    std::memcpy(out.data(), buffer, std::min(size, out.size()));
+    return Success;
+  } catch (const std::exception &e) {
+    return problem(InvalidPtx, "kernel '" + f->name + "': PTX line " +
+                                   e.what());
+  }
+}
+
+uint32_t sharedPerBlockOptin(unsigned arch) {
+  switch (arch) {
+  case 70:
+  case 72:
+    return 96 << 10;
+  case 75:
+    return 64 << 10;
+  case 80:
+  case 87:
+    return 163 << 10;
+  case 86:
+  case 89:
+  case 120:
+  case 121:
+    return 99 << 10;
+  default:
+    return arch >= 90 ? 227 << 10 : 48 << 10;
+  }
+}
+
+static int resultOf(int fault) {
+  switch (fault) {
+  case Fault::IllegalAddress:
+    return IllegalAddress;
+  case Fault::MisalignedAddress:
+    return MisalignedAddress;
+  case Fault::Assert:
+    return AssertFailed;
+  case Fault::IllegalInstruction:
+    return IllegalInstruction;
+  case Fault::Deadlock:
+    return LaunchTimeout;
+  default:
+    return LaunchFailed;
+  }
+}
+
+int launch(Stream *stream, LaunchRequest request) {
+  State &s = state();
+  uint64_t shared = request.shared;
+  if (shared > request.function->maxDynamicShared)
+    return problem(InvalidValue,
+                   "kernel '" + request.function->name + "' asks for " +
+                       std::to_string(shared) +
+                       " bytes of dynamic shared memory, allowed are " +
+                       std::to_string(request.function->maxDynamicShared));
+  return enqueue(stream, 0, [request, &s] {
+    Function *f = request.function;
+    LaunchOptions o;
+    std::copy_n(request.grid, 3, o.grid);
+    std::copy_n(request.block, 3, o.block);
+    std::copy_n(request.cluster, 3, o.cluster);
+    o.dynamicShared = request.shared;
+    o.arch = s.arch;
+    o.check = s.check;
+    o.count = s.count;
+    o.adversarial = s.adversarial;
+    o.seed = s.seed;
+    o.threads = s.threads;
+    o.cooperative = request.cooperative;
+    try {
+      LaunchResult r =
+          launchKernel(s.device, *f->module->linked, f->name, o,
+                       request.params.data(), request.params.size());
+      if (!s.reportPath.empty()) {
+        std::ofstream out(s.reportPath, std::ios::app);
+        out << "{\"kernel\": " << report::quote(f->name) << ", \"result\": "
+            << report::toJson(r, &f->module->linked->program(f->name), "")
+            << "}\n";
+      }
+      for (const Report &report : r.reports)
+        std::fprintf(stderr, "tessera-sim: %s: %s: %s%s\n", f->name.c_str(),
+                     report.kind.c_str(), report.message.c_str(),
+                     report.count > 1
+                         ? (" (" + std::to_string(report.count) + " times)")
+                               .c_str()
+                         : "");
+      std::fflush(stdout);
+      if (r.fault >= 0)
+        s.stickyError = resultOf(r.fault);
+      return int(Success);
+    } catch (const ptx::Error &e) {
+      return problem(InvalidPtx, "kernel '" + f->name + "': PTX line " +
+                                     e.what());
+    } catch (const std::exception &e) {
+      return problem(InvalidValue, e.what());
+    }
+  });
+}
+
+} // namespace tessera::sim::driver

@@ -1,0 +1,124 @@
+// What the driver library keeps: context, modules, streams, events, graphs.
+//
+// Work runs when it is given to a stream, on the calling thread; a stream is
+// therefore always idle and in order. While a stream is captured its work is
+// recorded instead.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "sim/api/Device.h"
+
+#include <functional>
+#include <set>
+
+namespace tessera::sim::driver {
+
+using Work = std::function<int()>; // returns a CUresult
+
+enum Result : int {
+  Success = 0,
+  InvalidValue = 1,
+  OutOfMemory = 2,
+  NotInitialized = 3,
+  NoDevice = 100,
+  InvalidDevice = 101,
+  InvalidImage = 200,
+  InvalidContext = 201,
+  NoBinaryForGpu = 209,
+  InvalidPtx = 218,
+  InvalidHandle = 400,
+  NotFound = 500,
+  NotReady = 600,
+  IllegalAddress = 700,
+  LaunchOutOfResources = 701,
+  LaunchTimeout = 702,
+  AssertFailed = 710,
+  IllegalInstruction = 715,
+  MisalignedAddress = 716,
+  LaunchFailed = 719,
+  NotSupported = 801,
+  CaptureInvalidated = 901,
+};
+
+struct Module;
+
+struct Function {
+  Module *module;
+  std::string name;
+  unsigned maxDynamicShared = 48 << 10;
+};
+
+struct Module {
+  std::unique_ptr<LinkedModule> linked;
+  std::map<std::string, std::unique_ptr<Function>> functions;
+  Function *function(const std::string &name); // null if there is none
+};
+
+struct GraphNode {
+  int kind; // CUgraphNodeType
+  Work work;
+  std::vector<GraphNode *> after;
+};
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes;
+};
+struct GraphExec {
+  std::vector<Work> works; // in an order that respects the edges
+};
+
+struct Stream {
+  Graph *capturing = nullptr;
+  bool originOfCapture = false;
+  GraphNode *lastNode = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+};
+struct Event {
+  bool recorded = false;
+  double time = 0;
+  Graph *graph = nullptr; // recorded inside a capture
+  GraphNode *node = nullptr;
+};
+
+struct State {
+  Device &device;
+  unsigned arch = 80;
+  bool check = false, adversarial = false, count = false;
+  uint64_t seed = 0;
+  unsigned threads = 0;
+  std::string reportPath;
+  int stickyError = Success;
+  std::recursive_mutex mutex;
+  std::set<Module *> modules;
+  std::set<Stream *> streams;
+  Stream defaultStream;
+  uint64_t totalMemory = 8ull << 30;
+
+  State();
+};
+State &state();
+
+/// Runs work now, or records it if the stream is captured.
+int enqueue(Stream *stream, int nodeKind, Work work);
+Stream *streamOf(void *handle);
+std::string &lastMessage();
+/// Reports a problem once on standard error and returns `code`.
+int problem(int code, const std::string &message);
+int loadModule(const void *image, Module **out);
+/// Loads PTX texts that are linked together.
+int loadTexts(std::vector<std::string> texts, Module **out);
+
+struct LaunchRequest {
+  Function *function;
+  uint32_t grid[3], block[3], cluster[3] = {1, 1, 1};
+  uint32_t shared = 0;
+  bool cooperative = false;
+  std::vector<uint8_t> params;
+};
+int launch(Stream *stream, LaunchRequest request);
+/// Packs the pointers of `kernelParams` (or the buffer in `extra`).
+int packParams(Function *f, void **kernelParams, void **extra,
+               std::vector<uint8_t> &out);
+uint32_t sharedPerBlockOptin(unsigned arch);
+
+} // namespace tessera::sim::driver
