@@ -1,0 +1,116 @@
+// Which ops make one kernel. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tessera-opt %s --schedule-pipeline | FileCheck %s
+
+// Element-wise ops with their broadcast inputs are one kernel.
+// CHECK-LABEL: func.func @elementwise
+// CHECK:         sched.fuse @elementwise_0
+// CHECK-SAME:      numerics = "elementwise"
+// CHECK:           sched.tile 0 by <1, [1], default>
+// CHECK:           sched.tile 1 by <1024,
+// CHECK:           gir.broadcast
+// CHECK:           gir.add
+// CHECK:           gir.relu
+// CHECK-NOT:     sched.fuse
+// CHECK:         return
+func.func @elementwise(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}, %b: tensor<?xf32> {gir.dims = ["N"]}) -> tensor<?x?xf32> {
+  %m = gir.dim %x, 0 : tensor<?x?xf32>
+  %n = gir.dim %x, 1 : tensor<?x?xf32>
+  %w = gir.broadcast %b axes = [1] sizes(%m, %n) : tensor<?xf32> -> tensor<?x?xf32>
+  %s = gir.add %x, %w : tensor<?x?xf32>
+  %r = gir.relu %s : tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// A row softmax is one kernel: programs along rows, loops along columns.
+// CHECK-LABEL: func.func @softmax
+// CHECK:         sched.fuse @softmax_0
+// CHECK-SAME:      numerics = "rows:sequential-1024"
+// CHECK:           sched.tile 1 by <1024, {{.*}}> {kind = "loop"
+// CHECK:           gir.reduce max
+// CHECK:           gir.reduce sum
+// CHECK-NOT:     sched.fuse
+// CHECK:         return
+func.func @softmax(%x: tensor<?x?xbf16> {gir.dims = ["M", "N"]}) -> tensor<?x?xbf16> {
+  %y = gir.softmax %x axis = 1 : tensor<?x?xbf16>
+  return %y : tensor<?x?xbf16>
+}
+
+// The epilogue belongs to the product, even if a norm reads it three times; the
+// transposed weight is a view.
+// CHECK-LABEL: func.func @linear_norm
+// CHECK:         gir.transpose
+// CHECK:         sched.fuse @linear_norm_0
+// CHECK:           gir.gemm
+// CHECK:           gir.erf
+// CHECK:           sched.yield
+// CHECK:         sched.fuse @linear_norm_1
+// CHECK-NOT:       gir.erf
+// CHECK:           gir.rsqrt
+// CHECK-NOT:     sched.fuse
+// CHECK:         return
+func.func @linear_norm(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x?xf32> {gir.dims = ["N", "K"]}) -> tensor<?x?xf32> {
+  %g = gir.gemm %x, %w transpose_rhs : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  %r = gir.gelu %g : tensor<?x?xf32>
+  %l = gir.layer_norm %r axes = 1 eps = 1.0e-05 : tensor<?x?xf32> -> tensor<?x?xf32>
+  return %l : tensor<?x?xf32>
+}
+
+// A column sum does not join a kernel over rows: it would be computed per row.
+// CHECK-LABEL: func.func @columns_and_rows
+// CHECK:         sched.fuse
+// CHECK:           gir.reduce
+// CHECK:         sched.fuse
+// CHECK:           gir.reduce
+// CHECK:         return
+func.func @columns_and_rows(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}) -> tensor<?x?xf32> {
+  %m = gir.dim %x, 0 : tensor<?x?xf32>
+  %n = gir.dim %x, 1 : tensor<?x?xf32>
+  %c = gir.reduce sum %x axes = [0] : tensor<?x?xf32> -> tensor<?xf32>
+  %r = gir.reduce sum %x axes = [1] : tensor<?x?xf32> -> tensor<?xf32>
+  %cw = gir.broadcast %c axes = [1] sizes(%m, %n) : tensor<?xf32> -> tensor<?x?xf32>
+  %rw = gir.broadcast %r axes = [0] sizes(%m, %n) : tensor<?xf32> -> tensor<?x?xf32>
+  %y = gir.add %cw, %rw : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// A full reduction is two kernels: chunks, then their results.
+// CHECK-LABEL: func.func @total
+// CHECK:         sched.fuse @total_0
+// CHECK-SAME:      numerics = "partial:chunk-16384"
+// CHECK:           sched.partial "sum"
+// CHECK:         sched.fuse @total_1
+// CHECK:           gir.reduce sum
+// CHECK-NOT:     sched.fuse
+// CHECK:         return
+func.func @total(%x: tensor<?xf32> {gir.dims = ["N"]}) -> tensor<f32> {
+  %y = gir.reduce sum %x axes = [0] : tensor<?xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// Two kernels read a dear value: it is stored. A cheap one is computed twice.
+// CHECK-LABEL: func.func @shared
+// CHECK:         %[[E:.*]] = sched.fuse @shared_0
+// CHECK:           gir.exp
+// CHECK:         sched.fuse @shared_1 (%[[E]]
+// CHECK-NOT:       gir.exp
+// CHECK:         sched.fuse @shared_2 (%[[E]]
+// CHECK-NOT:       gir.exp
+// CHECK:         return
+func.func @shared(%x: tensor<?xf32> {gir.dims = ["N"]}) -> (tensor<?xf32>, tensor<?xf32>) {
+  %e = gir.exp %x : tensor<?xf32>
+  %f = gir.exp %e : tensor<?xf32>
+  %a = gir.neg %f : tensor<?xf32>
+  %b = gir.abs %f : tensor<?xf32>
+  return %a, %b : tensor<?xf32>, tensor<?xf32>
+}
+
+// A user's tile size is recorded as the user's; a known size as the model's.
+// CHECK-LABEL: func.func @decided
+// CHECK:           sched.tile 0 by <64, {{.*}}, user> {name = "M"}
+// CHECK:           sched.tile 1 by <48, {{.*}}, model>
+// CHECK:           sched.place "threads" <2, [2], user>
+func.func @decided(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf32> {gir.dims = ["K", ""]}) -> tensor<?x40xf32>
+    attributes {gir.schedule = {tile = {M = 64 : i64}, threads = 2 : i64}} {
+  %g = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x40xf32> -> tensor<?x40xf32>
+  return %g : tensor<?x40xf32>
+}
