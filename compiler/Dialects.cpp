@@ -8,7 +8,9 @@
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/Target/CPU/CPU.h"
+#include "compiler/ScheduleToTile/Passes.h"
 #include "compiler/Target/IR/Target.h"
+#include "compiler/Target/Math/ExpandMath.h"
 #include "compiler/Tile/IR/Tile.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -39,6 +41,8 @@ void tessera::registerPasses() {
   graph::registerGraphPasses();
   graph::registerGraphPipeline();
   schedule::registerSchedulePipeline();
+  tile::registerScheduleToTilePipeline();
   tile::registerTilePasses();
   target::registerCpuPasses();
+  target::registerExpandMathPass();
 }
