@@ -253,3 +253,50 @@ def test_gemm_bf16(shape, trans, flags):
     kernel.call("k", [a, given, c], grid=cdiv(m, 64) * cdiv(n, 64))
     want = bf16_float(a).astype(np.float64) @ bf16_float(b)
     np.testing.assert_allclose(c, want, rtol=1e-4, atol=1e-4)
+
+
+FLASH = open(__file__.replace("test_tile_cpu.py", "tile/flash-attention.mlir")).read()
+
+
+def flash(element):
+    if element == "f32":  # no conversion: name the values directly
+        text = FLASH.replace("NARROW", "").replace("%pv,", "%p,")
+        text = text.replace("ROUND", "").replace("tile.store %o,", "tile.store %result,")
+        return text.replace("ELEM", "f32")
+    text = FLASH.replace("NARROW", "%pv = arith.truncf %p : tensor<128x64xf32> to tensor<128x64xELEM>")
+    text = text.replace("ROUND", "%o = arith.truncf %result : tensor<128x64xf32> to tensor<128x64xELEM>")
+    return text.replace("ELEM", element)
+
+
+def attention(q, k, v):
+    s_len, t_len = q.shape[2], k.shape[2]
+    k, v = (np.repeat(x, q.shape[1] // k.shape[1], 1) for x in (k, v))
+    s = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[3])
+    seen = np.arange(s_len)[:, None] + (t_len - s_len) >= np.arange(t_len)
+    s = np.where(seen, s, -np.inf)
+    top = np.maximum(s.max(-1, keepdims=True, initial=-1e30), -1e30)
+    p = np.exp(s - top)
+    den = p.sum(-1, keepdims=True)
+    return np.where(den > 0, p @ v / np.where(den > 0, den, 1), 0)
+
+
+@pytest.mark.parametrize("element,flags,tolerance", [
+    ("f32", (), 2e-6), ("f16", (), 2e-3), ("bf16", (), 2e-2), ("bf16", ("--no-amx",), 2e-2)])
+@pytest.mark.parametrize("s,t,d", [(128, 128, 64), (1, 1, 1), (130, 200, 64), (200, 130, 48), (65, 127, 63)])
+def test_flash_attention(element, flags, tolerance, s, t, d):
+    kernel = compile_tile(flash(element), flags=flags)
+    rng = np.random.default_rng(s)
+    q, k, v = (rng.standard_normal((2, h, n, d)) for h, n in ((4, s), (2, t), (2, t)))
+    if element == "bf16":
+        arrays = [bf16_round(x) for x in (q, k, v)]
+        q, k, v = (bf16_float(x).astype(np.float64) for x in arrays)
+        o = np.zeros((2, 4, s, d), np.uint16)
+    else:
+        dtype = {"f32": np.float32, "f16": np.float16}[element]
+        arrays = [x.astype(dtype) for x in (q, k, v)]
+        q, k, v = (x.astype(np.float64) for x in arrays)
+        o = np.full((2, 4, s, d), 9, dtype)
+    scale = float(np.log2(np.e) / np.sqrt(d))
+    kernel.call("attention", [*arrays, o], [scale], grid=2 * 4 * cdiv(s, 128), parts=3)
+    got = bf16_float(o) if element == "bf16" else o.astype(np.float64)
+    np.testing.assert_allclose(got, attention(q, k, v), atol=tolerance)

@@ -68,6 +68,9 @@ public:
   // Memory. Offsets are in elements of `element`.
   mlir::Value pointerTo(mlir::Value base, mlir::Value offset,
                         mlir::Type element);
+  /// What position `at` along `dim` adds to the offset in a buffer.
+  mlir::Value offsetAlong(const tile::CpuBuffer &layout, int64_t dim,
+                          mlir::Value at);
   mlir::Type memoryType(mlir::Type element); // i1 -> i8, index -> i64
   mlir::Value load(mlir::Value pointer, mlir::Type element, int64_t lanes);
   void store(mlir::Value value, mlir::Value pointer);
@@ -105,7 +108,6 @@ public:
   void emitNest(tile::NestOp nest);
   void emitMatrixStep(tile::NestOp nest);
   void emitAmxStep(tile::NestOp nest);
-  bool emitPacking(tile::NestOp nest);
   void atomic(tile::ReduceKind kind, mlir::Value value, mlir::Value pointer);
   void emitAssert(mlir::Value condition, mlir::StringRef message);
 };

@@ -78,9 +78,36 @@ Value CpuLowering::less(Value a, Value b) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+static Type withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(element);
+  return element;
+}
+
+Value CpuLowering::offsetAlong(const tile::CpuBuffer &layout, int64_t dim,
+                               Value at) {
+  Value offset = constant(0);
+  ArrayRef<tile::CpuBuffer::Term> terms = layout.terms[dim];
+  for (auto [i, term] : llvm::enumerate(terms)) {
+    Value digit = at;
+    if (term.inStride != 1)
+      digit =
+          arith::DivUIOp::create(builder, loc, digit, constant(term.inStride));
+    // The outermost digit needs no remainder.
+    if (i + 1 != terms.size())
+      digit =
+          arith::RemUIOp::create(builder, loc, digit, constant(term.extent));
+    offset = add(offset, mul(digit, constant(term.outStride)));
+  }
+  return offset;
+}
+
 Type CpuLowering::memoryType(Type element) {
   if (element.isInteger(1))
     return builder.getI8Type();
+  // LLVM legalises bfloat poorly without AVX512-BF16: bits it is.
+  if (element.isBF16())
+    return builder.getI16Type();
   return computeType(element);
 }
 
@@ -93,6 +120,9 @@ Value CpuLowering::pointerTo(Value base, Value offset, Type element) {
 }
 
 Value CpuLowering::fromMemory(Value value, Type element) {
+  if (element.isBF16())
+    return arith::BitcastOp::create(
+        builder, loc, withElement(value.getType(), element), value);
   if (!element.isInteger(1))
     return value;
   Type type = value.getType();
@@ -103,6 +133,10 @@ Value CpuLowering::fromMemory(Value value, Type element) {
 }
 
 Value CpuLowering::toMemory(Value value) {
+  if (getElementTypeOrSelf(value).isBF16())
+    return arith::BitcastOp::create(
+        builder, loc, withElement(value.getType(), builder.getI16Type()),
+        value);
   if (!getElementTypeOrSelf(value).isInteger(1))
     return value;
   Type type = value.getType();
@@ -239,13 +273,20 @@ Value CpuLowering::firstLanes(Value count, int64_t lanes) {
 
 static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
 
-static Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.clone(element);
-  return element;
-}
-
 Value CpuLowering::extend(Value value, Type element) {
+  if (getElementTypeOrSelf(value).isBF16()) {
+    Type i32 = withElement(value.getType(), builder.getI32Type());
+    int64_t lanes =
+        isa<VectorType>(i32) ? cast<VectorType>(i32).getNumElements() : 0;
+    Value bits = arith::ExtUIOp::create(builder, loc, i32, toMemory(value));
+    Value upper = arith::ShLIOp::create(
+        builder, loc, bits,
+        splatConstant(builder.getI32IntegerAttr(16), lanes));
+    value = arith::BitcastOp::create(
+        builder, loc, withElement(i32, builder.getF32Type()), upper);
+    if (element.isF32())
+      return value;
+  }
   return arith::ExtFOp::create(builder, loc,
                                withElement(value.getType(), element), value);
 }
@@ -325,9 +366,11 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
   }
   if (isa<arith::TruncFOp>(op))
     return truncate(operands[0], result);
+  if (isa<arith::ExtFOp>(op))
+    return extend(operands[0], result);
   // f16 and bf16 are computed in f32 and rounded to the type after each op.
   Type wideResult = result;
-  bool copies = isa<arith::SelectOp, arith::BitcastOp, arith::ExtFOp>(op);
+  bool copies = isa<arith::SelectOp, arith::BitcastOp>(op);
   if (!copies) {
     for (Value &operand : operands)
       if (isHalf(getElementTypeOrSelf(operand)))

@@ -45,7 +45,8 @@ private:
   Matrix lhs;
   Value panels, result; // pointers
   Type element;
-  int64_t rows, columns, lanes, vectors, panelDepth, resultStride;
+  int64_t rows, columns, lanes, vectors, resultStride;
+  std::optional<tile::CpuBuffer> packed;
   bool fromZero;
 };
 } // namespace
@@ -59,15 +60,15 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   n = lower.ranges[nest.getAxes()[1]].length;
   k = lower.ranges[nest.getAxes()[2]].length;
   element = getElementTypeOrSelf(mma.getAcc().getType());
-  auto micro = nest->getAttrOfType<DenseI64ArrayAttr>("micro_tile");
-  rows = micro[0];
-  columns = micro[1];
-  lanes = lower.vectorBytes / tile::scratchBytesOf(element);
-  vectors = columns / lanes;
+  auto registers = nest->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  rows = registers[0];
+  vectors = registers[1];
+  lanes = registers[2];
+  columns = vectors * lanes;
   lhs = readLhs(mma.getLhs());
   auto rhs = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
+  packed.emplace(rhs.getBuffer().getType());
   panels = lower.buffers[rhs.getBuffer()];
-  panelDepth = rhs.getBuffer().getType().getShape()[0];
   auto store = cast<tile::LocalStoreOp>(*mma.getResult().user_begin());
   result = lower.buffers[store.getBuffer()];
   resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
@@ -115,12 +116,13 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
                        ArrayRef<Value> rowPointers, Value panel, Value at,
                        int64_t count) {
   Value line =
-      lower.pointerTo(panel, lower.mul(at, lower.constant(columns)), element);
+      lower.pointerTo(panel, lower.offsetAlong(*packed, 0, at), element);
   for (int64_t step = 0; step < count; ++step) {
     SmallVector<Value> b;
     for (int64_t v = 0; v < vectors; ++v)
       b.push_back(lower.load(
-          lower.pointerTo(line, lower.constant(step * columns + v * lanes),
+          lower.pointerTo(line,
+                          lower.constant(step * packed->stride(0) + v * lanes),
                           element),
           element, lanes));
     Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
@@ -138,8 +140,8 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
 }
 
 void MatrixStep::tileLoop(Value i, Value j) {
-  Value panel = lower.pointerTo(
-      panels, lower.mul(j, lower.constant(panelDepth)), element);
+  Value panel =
+      lower.pointerTo(panels, lower.offsetAlong(*packed, 1, j), element);
   Value last = lower.sub(m, lower.constant(1));
   SmallVector<Value> rowPointers, targets, sums;
   for (int64_t r = 0; r < rows; ++r) {
@@ -192,7 +194,8 @@ void MatrixStep::run() {
 }
 
 void CpuLowering::emitMatrixStep(tile::NestOp nest) {
-  MatrixStep(*this, nest).run();
+  if (nest->getAttrOfType<StringAttr>("unit").getValue() == "amx")
+    emitAmxStep(nest);
+  else
+    MatrixStep(*this, nest).run();
 }
-
-bool CpuLowering::emitPacking(tile::NestOp nest) { return false; }

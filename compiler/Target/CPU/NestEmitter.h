@@ -27,6 +27,10 @@ public:
   NestEmitter(CpuLowering &lower, tile::NestOp nest);
   void run();
 
+  /// A nest that fills a packed buffer whose order is not that of the source:
+  /// blocks of rows are transposed, or interleaved, in registers.
+  bool runAsPacking();
+
 private:
   /// Where along one axis of a tile: at the nest's axis, or anywhere.
   struct Position {
@@ -52,6 +56,10 @@ private:
     mlir::Operation *op;
     llvm::SmallVector<mlir::Value> values; // [copy], argmax: then indices
   };
+
+  void emitPackedBlocks(int64_t rows, bool interleave);
+  void emitPackedBlock(int64_t rows, bool interleave);
+  mlir::Value orZero(mlir::Value value, mlir::Value keep);
 
   void emitLoops(size_t depth);
   void emitVectorLoops(size_t depth);
@@ -101,13 +109,15 @@ private:
   CpuLowering &lower;
   tile::NestOp nest;
   int64_t vectorAxis, lanes, unroll, carryAxis = -1;
+  bool zeroPadding = false; // the buffer wants zeros up to a whole group
   llvm::SmallVector<int64_t> order;               // axes, outermost first
   llvm::SmallVector<size_t> depths;               // axis -> depth, from 1
   llvm::SmallVector<mlir::Value> counters;        // axis -> loop counter
   llvm::SmallVector<mlir::Operation *> openLoops; // depth -> loop
   size_t current = 0;
   int64_t copies = 1;
-  mlir::Value mask; // lanes that exist; null: all
+  int64_t blockAxis = -1; // packing: copies count along this axis
+  mlir::Value mask;       // lanes that exist; null: all
   std::vector<std::map<Key, mlir::Value>> memo;
   llvm::DenseMap<mlir::Value, uint64_t> depends;
   std::vector<Carry> carriesNow;

@@ -40,6 +40,13 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
                            std::max<int64_t>(4, tile::scratchBytesOf(element)));
   }
   lanes = vectorAxis < 0 ? 0 : lower.vectorBytes / narrowest;
+  for (Operation &op : nest.getBody().front())
+    if (op.hasAttr("zero_padding") && vectorAxis >= 0) {
+      zeroPadding = true;
+      // Along k a whole AMX row, so that the masked tail ends the last one.
+      int64_t k = op.getAttrOfType<IntegerAttr>("zero_padding").getInt();
+      lanes = vectorAxis == k ? 32 : 16;
+    }
   unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
 
   for (Operation &op : nest.getBody().front()) {
@@ -339,6 +346,8 @@ void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
     return;
   }
   value = lower.splat(value, lanes);
+  if (zeroPadding)
+    value = orZero(value, mask);
   // Past the end of the range the buffer is padded: no mask is needed.
   if (address.offsets)
     lower.scatter(value, base, address.offsets, element, mask);
@@ -454,7 +463,7 @@ void CpuLowering::emitNest(tile::NestOp nest) {
   });
   if (matrix)
     emitMatrixStep(nest);
-  else if (!emitPacking(nest))
-    NestEmitter(*this, nest).run();
+  else if (NestEmitter emitter(*this, nest); !emitter.runAsPacking())
+    emitter.run();
   loc = outer;
 }

@@ -84,7 +84,13 @@ Value NestEmitter::positionValue(const Position &at, int64_t copy) {
   if (at.axis < 0)
     return at.value;
   Value counter = counters[at.axis];
-  if (isVector(at))
+  if (at.axis == blockAxis) {
+    // Rows past the end repeat the last; what they give is not used.
+    Value length = lower.ranges[nest.getAxes()[blockAxis]].length;
+    return lower.minimum(lower.addConstant(counter, copy),
+                         lower.sub(length, lower.constant(1)));
+  }
+  if (isVector(at) && blockAxis < 0)
     return lower.addConstant(counter, copy * lanes);
   return counter;
 }
@@ -99,7 +105,8 @@ Value NestEmitter::eval(Value tile, const Positions &at, int64_t copy) {
   uint64_t bits = dependencies(tile);
   bool wide = false;
   for (auto [i, position] : llvm::enumerate(at))
-    wide |= (bits >> i & 1) && isVector(position);
+    wide |= (bits >> i & 1) && (isVector(position) ||
+                                (blockAxis >= 0 && position.axis == blockAxis));
   Key key{tile.getAsOpaquePointer(), wide ? copy : 0,
           std::vector<Position>(at.begin(), at.end())};
   auto found = memo[depth].find(key);
@@ -310,37 +317,20 @@ NestEmitter::Address NestEmitter::addressIn(Value buffer, const Positions &at,
   OpBuilder &builder = lower.builder;
   tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
   Address address{lower.constant(0), {}, {}, false};
-  if (layout.kind == tile::CpuBuffer::Kind::Panels) {
-    // [k, n] -> panel n / p, row k, column n % p.
-    int64_t depth = cast<tile::BufferType>(buffer.getType()).getShape()[0];
-    Value k = positionValue(at[0], copy), n = positionValue(at[1], copy);
-    Value width = lower.constant(layout.panel);
-    Value panel = arith::DivUIOp::create(builder, lower.loc, n, width);
-    Value column = arith::RemUIOp::create(builder, lower.loc, n, width);
-    address.offset = lower.add(
-        lower.add(lower.mul(panel, lower.constant(depth * layout.panel)),
-                  lower.mul(k, width)),
-        column);
-    address.vector = isVector(at[0]) || isVector(at[1]);
-    if (isVector(at[0]))
-      address.offsets = arith::AddIOp::create(
-          builder, lower.loc, lower.splat(address.offset, lanes),
-          arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
-                                lower.splat(width, lanes)));
-    return address;
-  }
-  for (auto [axis, position] : llvm::enumerate(at)) {
-    int64_t stride = layout.stride(axis);
+  for (auto [dim, position] : llvm::enumerate(at)) {
+    Value here = positionValue(position, copy);
     address.offset =
-        lower.add(address.offset, lower.mul(positionValue(position, copy),
-                                            lower.constant(stride)));
+        lower.add(address.offset, lower.offsetAlong(layout, dim, here));
     if (!isVector(position))
       continue;
     address.vector = true;
-    if (stride != 1)
-      address.offsets =
-          arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
-                                lower.splat(lower.constant(stride), lanes));
+    int64_t stride = layout.stride(dim), run = layout.run(dim);
+    if (stride == 1 && (run % lanes == 0 || layout.terms[dim].size() == 1))
+      continue;
+    // Lanes are `stride` apart; vectors never straddle a run.
+    address.offsets =
+        arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
+                              lower.splat(lower.constant(stride), lanes));
   }
   if (address.offsets)
     address.offsets = arith::AddIOp::create(builder, lower.loc, address.offsets,

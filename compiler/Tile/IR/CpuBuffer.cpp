@@ -6,21 +6,9 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
-
-MicroTile tessera::tile::chooseMicroTile(int64_t columns, int64_t elementBytes,
-                                         int64_t vectorBytes) {
-  int64_t lanes = vectorBytes / elementBytes;
-  int64_t vectors = llvm::divideCeil(columns, lanes);
-  // AVX2 has 16 registers: two vectors of columns, six rows.
-  int64_t most = vectorBytes >= 64 ? 4 : 2;
-  int64_t best = std::min(vectors, most);
-  for (int64_t count = best - 1; count >= 2; --count)
-    if (llvm::alignTo(vectors, count) < llvm::alignTo(vectors, best))
-      best = count;
-  int64_t accumulators = vectorBytes >= 64 ? 24 : 12;
-  return {std::min<int64_t>(accumulators / best, 12), best * lanes};
-}
+using layout::Layout;
 
 int64_t tessera::tile::scratchBytesOf(Type elementType) {
   if (elementType.isIndex())
@@ -28,61 +16,79 @@ int64_t tessera::tile::scratchBytesOf(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
 
+layout::RegisterTile tessera::tile::registerTileFor(int64_t m, int64_t n,
+                                                    Type element,
+                                                    int64_t vectorBytes) {
+  int64_t bytes = scratchBytesOf(element);
+  return layout::chooseRegisterTile(vectorBytes >= 64
+                                        ? layout::avx512Machine(bytes)
+                                        : layout::avx2Machine(bytes),
+                                    m, n);
+}
+
+static std::string dimName(int64_t dim) { return "dim" + std::to_string(dim); }
+
 CpuBuffer::CpuBuffer(BufferType type) {
   elementBytes = scratchBytesOf(type.getElementType());
-  ArrayRef<int64_t> shape = type.getShape();
+  terms.resize(type.getShape().size());
   StringRef text = type.getLayout().getValue();
-  if (text.consume_front("panels ")) {
-    kind = Kind::Panels;
-    text.getAsInteger(10, panel);
-    elements = llvm::alignTo(shape[1], panel) * shape[0];
+  if (text.empty()) { // row-major, nothing padded
+    int64_t stride = 1;
+    for (int64_t dim = terms.size() - 1; dim >= 0; --dim) {
+      terms[dim].push_back({type.getShape()[dim], 1, stride});
+      stride *= type.getShape()[dim];
+    }
+    elements = stride;
     return;
   }
-  if (text == "amx_lhs" || text == "amx_rhs") {
-    kind = text == "amx_lhs" ? Kind::AmxLhs : Kind::AmxRhs;
-    int64_t k = kind == Kind::AmxLhs ? shape[1] : shape[0];
-    int64_t other = kind == Kind::AmxLhs ? shape[0] : shape[1];
-    // Steps of two tiles in M and N, of 32 in K.
-    elements = llvm::alignTo(k, 32) * llvm::alignTo(other, 32);
-    return;
+  std::optional<Layout> parsed = Layout::parse(text.str());
+  if (!parsed)
+    llvm::report_fatal_error("buffer layout cannot be read: " + text);
+  for (size_t dim = 0; dim < terms.size(); ++dim) {
+    if (std::optional<int> in = parsed->findIn(dimName(dim)))
+      for (int bit = 0; bit < parsed->ins()[*in].bits; ++bit)
+        terms[dim].push_back(
+            {2, int64_t(1) << bit, parsed->basis(*in, bit)[0]});
+    for (const layout::Axis &axis : parsed->axes())
+      if (axis.in == dimName(dim) && axis.extent > 1)
+        terms[dim].push_back({axis.extent, axis.inStride, axis.outStride});
+    llvm::sort(terms[dim], [](const Term &a, const Term &b) {
+      return a.inStride < b.inStride;
+    });
+    // Terms that continue each other are one.
+    SmallVector<Term, 2> joined;
+    for (const Term &term : terms[dim]) {
+      if (!joined.empty()) {
+        Term &inner = joined.back();
+        if (term.inStride == inner.inStride * inner.extent &&
+            term.outStride == inner.outStride * inner.extent) {
+          inner.extent *= term.extent;
+          continue;
+        }
+      }
+      joined.push_back(term);
+    }
+    terms[dim] = joined;
+    for (const Term &term : joined)
+      elements += (term.extent - 1) * term.outStride;
   }
-  physical.assign(shape.begin(), shape.end());
-  if (text.consume_front("rows ")) {
-    SmallVector<StringRef> sizes;
-    text.split(sizes, 'x');
-    for (auto [size, word] : llvm::zip(physical, sizes))
-      word.getAsInteger(10, size);
-  }
-  elements = 1;
-  for (int64_t size : physical)
-    elements *= size;
 }
 
-int64_t CpuBuffer::stride(int64_t axis) const {
-  int64_t stride = 1;
-  for (size_t i = axis + 1; i < physical.size(); ++i)
-    stride *= physical[i];
-  return stride;
-}
-
-static BufferType make(RankedTensorType type, const Twine &layout) {
+static BufferType make(RankedTensorType type, const Layout &layout) {
   MLIRContext *context = type.getContext();
   return BufferType::get(context, type.getShape(), type.getElementType(),
-                         StringAttr::get(context, layout),
+                         StringAttr::get(context, layout.print()),
                          StringAttr::get(context, "scratch"));
 }
 
 BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes) {
   SmallVector<int64_t> sizes(type.getShape());
   int64_t bytes = scratchBytesOf(type.getElementType());
-  if (sizes.empty())
-    return make(type, "");
-  // A vector of the narrowest element may be as long as one of f32 lanes.
-  int64_t lanes = std::max<int64_t>(vectorBytes / bytes, 16);
   if (sizes.size() == 2 && bytes >= 4) {
-    MicroTile micro = chooseMicroTile(sizes[1], bytes, vectorBytes);
-    sizes[0] = llvm::alignTo(sizes[0], micro.rows);
-    sizes[1] = llvm::alignTo(sizes[1], micro.columns);
+    layout::RegisterTile tile =
+        registerTileFor(sizes[0], sizes[1], type.getElementType(), vectorBytes);
+    sizes[0] = llvm::alignTo(sizes[0], tile.mr);
+    sizes[1] = llvm::alignTo(sizes[1], tile.nr());
     // An AMX step writes 32 x 32.
     if (type.getElementType().isF32()) {
       sizes[0] =
@@ -91,19 +97,37 @@ BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes) {
           std::max<int64_t>(sizes[1], llvm::alignTo(type.getDimSize(1), 32));
     }
   }
-  sizes.back() = llvm::alignTo(sizes.back(), lanes);
-  std::string text;
-  for (int64_t size : sizes)
-    text += (text.empty() ? "" : "x") + std::to_string(size);
-  return make(type, "rows " + Twine(text));
+  // Whole vectors, and of the 32 lanes that AMX packing reads.
+  if (!sizes.empty())
+    sizes.back() =
+        llvm::alignTo(sizes.back(), std::max<int64_t>(vectorBytes / bytes, 32));
+  std::vector<std::string> names;
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    names.push_back(dimName(dim));
+  Layout layout = Layout().withDims(names, {"offset"});
+  int64_t stride = 1;
+  for (int64_t dim = sizes.size() - 1; dim >= 0; --dim) {
+    layout = *layout.withAxis({sizes[dim], dimName(dim), 1, "offset", stride});
+    stride *= sizes[dim];
+  }
+  return make(type, layout);
 }
 
-BufferType CpuBuffer::panels(RankedTensorType type, int64_t panel) {
-  return make(type, "panels " + Twine(panel));
+BufferType CpuBuffer::panels(RankedTensorType type, int64_t columns) {
+  return make(type,
+              layout::packedB(type.getDimSize(0), type.getDimSize(1), columns));
 }
+
+/// [M/16][K/32][16][32], M to pairs of tiles.
 BufferType CpuBuffer::amxLhs(RankedTensorType type) {
-  return make(type, "amx_lhs");
+  return make(type,
+              layout::packedA(llvm::alignTo(type.getDimSize(0), 32),
+                              llvm::alignTo(type.getDimSize(1), 32), 16, 32));
 }
+
+/// [N/16][K/2][16][2]: VNNI order.
 BufferType CpuBuffer::amxRhs(RankedTensorType type) {
-  return make(type, "amx_rhs");
+  return make(type,
+              layout::packedB(llvm::alignTo(type.getDimSize(0), 32),
+                              llvm::alignTo(type.getDimSize(1), 32), 16, 2));
 }

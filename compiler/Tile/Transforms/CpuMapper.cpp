@@ -210,11 +210,11 @@ void CpuMapper::storeTo(Value tile, Value buffer, Type widenTo) {
   Root root;
   root.tiles = {tile};
   root.buffer = buffer;
-  bool packed = cast<BufferType>(buffer.getType())
-                    .getLayout()
-                    .getValue()
-                    .starts_with("rows") == false;
-  root.alone = packed;
+  auto type = cast<RankedTensorType>(tile.getType());
+  BufferType plain = CpuBuffer::rows(widenTo ? type.clone(widenTo) : type,
+                                     options.vectorBytes);
+  // Packing has loops of its own.
+  root.alone = buffer.getType() != plain;
   openNest(root, axesOf(tile), tile.getLoc());
   Value value = cloneTile(tile);
   OpBuilder::InsertionGuard guard(builder);

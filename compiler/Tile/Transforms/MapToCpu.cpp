@@ -234,6 +234,15 @@ static bool isAddressable(Value tile) {
          });
 }
 
+/// The store of a packing nest also writes zeros up to a whole group of
+/// `axis`, the summed one: what lies there is multiplied.
+static void markZeroPadding(Value buffer, int64_t axis) {
+  for (Operation *user : buffer.getUsers())
+    if (isa<LocalStoreOp>(user))
+      user->setAttr("zero_padding",
+                    Builder(user->getContext()).getI64IntegerAttr(axis));
+}
+
 void CpuMapper::emitMma(MmaOp op) {
   Location loc = op.getLoc();
   RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
@@ -254,21 +263,22 @@ void CpuMapper::emitMma(MmaOp op) {
   if (amx) {
     a = allocate(CpuBuffer::amxLhs(lhs), loc);
     storeTo(op.getLhs(), a);
+    markZeroPadding(a, 1);
   } else if (widen || (!a && !isAddressable(op.getLhs()))) {
     a = allocate(
         CpuBuffer::rows(widen ? lhs.clone(widen) : lhs, options.vectorBytes),
         loc);
     storeTo(op.getLhs(), a, widen);
   }
-  MicroTile micro = chooseMicroTile(
-      rhs.getDimSize(1), scratchBytesOf(accumulate), options.vectorBytes);
-  if (amx)
-    micro = {32, 32};
+  layout::RegisterTile registers = registerTileFor(
+      lhs.getDimSize(0), rhs.getDimSize(1), accumulate, options.vectorBytes);
   BufferType packed =
       amx ? CpuBuffer::amxRhs(rhs)
-          : CpuBuffer::panels(widen ? rhs.clone(widen) : rhs, micro.columns);
+          : CpuBuffer::panels(widen ? rhs.clone(widen) : rhs, registers.nr());
   Value b = allocate(packed, loc);
   storeTo(op.getRhs(), b, widen);
+  if (amx)
+    markZeroPadding(b, 0);
 
   Value c = chooseBuffer(op.getResult());
   bool fromZero = isZero(op.getAcc());
@@ -291,8 +301,16 @@ void CpuMapper::emitMma(MmaOp op) {
   Root root;
   root.alone = true;
   openNest(root, axes, loc);
-  open->nest->setAttr(
-      "micro_tile", builder.getDenseI64ArrayAttr({micro.rows, micro.columns}));
+  // Which register holds which part of the result.
+  open->nest->setAttr("unit", builder.getStringAttr(amx ? "amx" : "fma"));
+  if (!amx)
+    open->nest->setAttr("register_tile", builder.getDenseI64ArrayAttr(
+                                             {registers.mr, registers.vectors,
+                                              registers.lanes}));
+  open->nest->setAttr("registers",
+                      builder.getStringAttr(
+                          amx ? "2 x 2 tiles of 16 x 16"
+                              : layout::accumulatorLayout(registers).print()));
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
@@ -553,6 +571,11 @@ void CpuMapper::scheduleNest(NestOp nest) {
     if (best < 0 || counts.votes[axis] > counts.votes[best])
       best = axis;
   }
+  // Rows of AMX tiles are runs of k.
+  for (Operation &op : body)
+    if (auto axis = op.getAttrOfType<IntegerAttr>("zero_padding"))
+      if (axis.getInt() == 1 || best < 0)
+        best = 1;
   nest.setVectorAxis(scalar ? -1 : best);
   auto config = nest->getParentOfType<FuncOp>()->getAttrOfType<DictionaryAttr>(
       "tile.config");

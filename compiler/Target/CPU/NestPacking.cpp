@@ -1,0 +1,190 @@
+//===- NestPacking.cpp - Blocks of a packed operand, in registers ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Panels want neighbours along n beside each other. If the source has them
+// along k, a block of as many rows as lanes is loaded and transposed:
+//
+//   source rows (n)      panel rows (k)
+//   a0 a1 a2 a3          a0 b0 c0 d0
+//   b0 b1 b2 b3    ->    a1 b1 c1 d1
+//   c0 c1 c2 c3          a2 b2 c2 d2
+//   d0 d1 d2 d3          a3 b3 c3 d3
+//
+// VNNI order wants pairs of k beside each other: in a source that is contiguous
+// along k a pair is one 32-bit element of the same transpose; in one that is
+// contiguous along n, two rows are interleaved.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Target/CPU/NestEmitter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+/// Swaps blocks of 1, 2, 4, ... lanes between rows that far apart.
+static void transpose(CpuLowering &lower, SmallVectorImpl<Value> &rows) {
+  int64_t count = rows.size();
+  for (int64_t distance = count / 2; distance >= 1; distance /= 2) {
+    SmallVector<int64_t> first, second;
+    for (int64_t lane = 0; lane < count; ++lane) {
+      bool upper = lane & distance;
+      first.push_back(upper ? count + lane - distance : lane);
+      second.push_back(upper ? count + lane : lane + distance);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      if (i & distance)
+        continue;
+      Value a = rows[i], b = rows[i + distance];
+      rows[i] =
+          vector::ShuffleOp::create(lower.builder, lower.loc, a, b, first);
+      rows[i + distance] =
+          vector::ShuffleOp::create(lower.builder, lower.loc, a, b, second);
+    }
+  }
+}
+
+Value NestEmitter::orZero(Value value, Value keep) {
+  if (!keep)
+    return value;
+  Type element = getElementTypeOrSelf(value);
+  Value zero = lower.splatConstant(lower.builder.getZeroAttr(element), lanes);
+  return arith::SelectOp::create(lower.builder, lower.loc,
+                                 lower.splat(keep, lanes), value, zero);
+}
+
+bool NestEmitter::runAsPacking() {
+  if (nest.getAxes().size() != 2 || vectorAxis < 0 || carryAxis >= 0)
+    return false;
+  tile::LocalStoreOp store;
+  for (Operation &op : nest.getBody().front()) {
+    if (isa<tile::StoreOp, tile::AtomicOp, tile::AssertOp, tile::PrintOp>(op))
+      return false;
+    if (auto found = dyn_cast<tile::LocalStoreOp>(op)) {
+      if (store)
+        return false;
+      store = found;
+    }
+  }
+  if (!store)
+    return false;
+  tile::CpuBuffer layout(store.getBuffer().getType());
+  int64_t other = 1 - vectorAxis;
+  bool pairs = zeroPadding && layout.stride(0) == 1 && layout.run(0) == 2;
+  if (pairs) {
+    blockAxis = other;
+    bool interleave = vectorAxis == 1;
+    emitPackedBlocks(interleave ? 2 : 16, interleave);
+    return true;
+  }
+  // Plain panels: transposing pays where lanes would be scattered.
+  Type element = store.getBuffer().getType().getElementType();
+  int64_t bytes = tile::scratchBytesOf(element);
+  if (zeroPadding || vectorAxis != 0 || layout.stride(0) == 1 ||
+      layout.stride(1) != 1 || layout.run(1) % lanes != 0 || bytes < 4 ||
+      bytes * lanes != lower.vectorBytes)
+    return false;
+  blockAxis = other;
+  emitPackedBlocks(lanes, false);
+  return true;
+}
+
+void NestEmitter::emitPackedBlocks(int64_t rows, bool interleave) {
+  OpBuilder &builder = lower.builder;
+  order = {blockAxis, vectorAxis};
+  depths[blockAxis] = 1;
+  depths[vectorAxis] = 2;
+  copies = rows;
+  Value length = lower.ranges[nest.getAxes()[blockAxis]].length;
+  Value extent = lower.ranges[nest.getAxes()[vectorAxis]].length;
+  Value end = length;
+  if (interleave) // zeros up to a whole step of 32
+    end = lower.mul(lower.ceilDiv(length, lower.constant(32)),
+                    lower.constant(32));
+  auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), end,
+                                  lower.constant(rows));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(outer.getBody()->getTerminator());
+  openLoops[1] = outer;
+  counters[blockAxis] = outer.getInductionVar();
+  Value rest =
+      arith::RemUIOp::create(builder, lower.loc, extent, lower.constant(lanes));
+  Value whole = lower.sub(extent, rest);
+  for (bool tail : {false, true}) {
+    auto inner =
+        scf::ForOp::create(builder, lower.loc, tail ? whole : lower.constant(0),
+                           tail ? extent : whole, lower.constant(lanes));
+    OpBuilder::InsertionGuard inside(builder);
+    builder.setInsertionPoint(inner.getBody()->getTerminator());
+    openLoops[2] = inner;
+    counters[vectorAxis] = inner.getInductionVar();
+    memo[1].clear();
+    memo[2].clear();
+    current = 2;
+    mask = {};
+    if (tail)
+      mask = lower.firstLanes(lower.sub(extent, counters[vectorAxis]), lanes);
+    emitPackedBlock(rows, interleave);
+  }
+  mask = {};
+  current = 0;
+}
+
+void NestEmitter::emitPackedBlock(int64_t rows, bool interleave) {
+  OpBuilder &builder = lower.builder;
+  tile::LocalStoreOp store;
+  for (Operation &op : nest.getBody().front())
+    if (auto found = dyn_cast<tile::LocalStoreOp>(op))
+      store = found;
+  Value buffer = store.getBuffer();
+  tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
+  Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
+  Value block = counters[blockAxis], along = counters[vectorAxis];
+  Value length = lower.ranges[nest.getAxes()[blockAxis]].length;
+  SmallVector<Value> values;
+  for (int64_t row = 0; row < rows; ++row) {
+    Value value = lower.splat(eval(store.getValue(), identity(), row), lanes);
+    if (interleave) {
+      Value exists = lower.less(lower.addConstant(block, row), length);
+      value = orZero(value, exists);
+    } else if (zeroPadding) {
+      value = orZero(value, mask);
+    }
+    values.push_back(value);
+  }
+  auto offset = [&](Value k, Value n) {
+    return lower.add(lower.offsetAlong(layout, 0, k),
+                     lower.offsetAlong(layout, 1, n));
+  };
+  auto target = [&](Value k, Value n) {
+    return lower.pointerTo(lower.buffers[buffer], offset(k, n), element);
+  };
+  if (interleave) {
+    Value both =
+        vector::InterleaveOp::create(builder, lower.loc, values[0], values[1]);
+    lower.store(both, target(block, along));
+    return;
+  }
+  int64_t step = 1;
+  if (zeroPadding) { // pairs of bf16 as one element
+    step = 2;
+    auto pair = VectorType::get({lanes / 2}, builder.getI32Type());
+    for (Value &value : values)
+      value = vector::BitCastOp::create(builder, lower.loc, pair, value);
+  }
+  transpose(lower, values);
+  Value extent = lower.ranges[nest.getAxes()[vectorAxis]].length;
+  for (auto [row, value] : llvm::enumerate(values)) {
+    Value k = lower.addConstant(along, int64_t(row) * step);
+    if (!mask || zeroPadding) {
+      lower.store(value, target(k, block));
+      continue;
+    }
+    // Rows past the end would lie in the next panel.
+    auto guard =
+        scf::IfOp::create(builder, lower.loc, lower.less(k, extent), false);
+    OpBuilder::InsertionGuard inside(builder);
+    builder.setInsertionPointToStart(guard.thenBlock());
+    lower.store(value, target(k, block));
+  }
+}

@@ -1,0 +1,91 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics
+
+// One program per numbered constraint of TileOps.td: @<op>_c<n> breaks it.
+
+tile.func @program_c1(%M: index) {
+  // expected-error @+1 {{has 1 extents, 2 tiles and 1 results}}
+  %m = tile.program extents(%M) tiles = [128, 0] : !tile.range<128>
+  tile.return
+}
+
+// -----
+
+tile.func @program_c2(%M: index) {
+  // expected-error @+1 {{a tile of 128 gives '!tile.range<64>'}}
+  %m = tile.program extents(%M) tiles = [128] : !tile.range<64>
+  tile.return
+}
+
+// -----
+
+tile.func @for_c1(%zero: index, %K: index, %x0: f32, %y: f16) {
+  // expected-error @+1 {{carried values change their type}}
+  %r = tile.for %k = %zero to %K carry(%x = %x0) : !tile.range<64>, (f32) {
+    tile.yield %y : f16
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @load_c1(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<64>) {
+  // expected-error @+1 {{1 indices into a view of rank 2}}
+  %a = tile.load %A[%m] : memref<?x?xf16, strided<[?, ?]>>, !tile.range<64> -> tensor<64xf16>
+  tile.return
+}
+
+// -----
+
+tile.func @load_c2(%A: memref<?xf16, strided<[?]>>, %m: !tile.range<64>) {
+  // expected-error @+1 {{the indices span [64], but the tile is [32]}}
+  %a = tile.load %A[%m] : memref<?xf16, strided<[?]>>, !tile.range<64> -> tensor<32xf16>
+  tile.return
+}
+
+// -----
+
+tile.func @store_c1(%c: tensor<64xf16>, %A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<64>) {
+  // expected-error @+1 {{1 indices into a view of rank 2}}
+  tile.store %c, %A[%m] : tensor<64xf16>, memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>
+  tile.return
+}
+
+// -----
+
+tile.func @broadcast_c1(%x: tensor<64xf32>, %n: !tile.range<32>) {
+  // expected-error @+1 {{do not map}}
+  %y = tile.broadcast %x axes = [1] [%n] : tensor<64xf32>, !tile.range<32> -> tensor<64x32xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @broadcast_c2(%x: tensor<64xf32>, %n: !tile.range<16>) {
+  // expected-error @+1 {{new axis 1 needs a range of 32}}
+  %y = tile.broadcast %x axes = [0] [%n] : tensor<64xf32>, !tile.range<16> -> tensor<64x32xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @reduce_c1(%x: tensor<64x32xf32>) {
+  // expected-error @+1 {{axis 2 of a tile of rank 2}}
+  %s = tile.reduce sum %x axis = 2 : tensor<64x32xf32> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @mma_c1(%a: tensor<64x32xf16>, %b: tensor<16x16xf16>, %acc: tensor<64x16xf32>) {
+  // expected-error @+1 {{does not chain: 'tensor<64x32xf16>' times 'tensor<16x16xf16>' into 'tensor<64x16xf32>'}}
+  %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<16x16xf16>, tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @mma_c2(%a: tensor<64x32xf16>, %b: tensor<32x16xbf16>, %acc: tensor<64x16xf32>) {
+  // expected-error @+1 {{multiplies 'f16' by 'bf16'}}
+  %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x16xbf16>, tensor<64x16xf32>
+  tile.return
+}
