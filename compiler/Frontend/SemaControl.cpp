@@ -25,260 +25,6 @@ static constexpr int64_t maxImplicitUnroll = 16;
 /// tsr.unroll may ask for more, up to here.
 static constexpr int64_t maxUnroll = 4096;
 
-static std::string getLine(const SourceRange &where) {
-  return "line " + std::to_string(where.begin.line);
-}
-
-int Analyzer::getDeadArm(const If &stmt,
-                         const std::set<std::string> &assigned) {
-  auto value = tryFold(
-      stmt.test, [&](const std::string &dotted) -> std::optional<ConstantData> {
-        std::string root = dotted.substr(0, dotted.find('.'));
-        if (assigned.count(root))
-          return std::nullopt;
-        if (auto found = scope().variables.find(dotted);
-            found != scope().variables.end()) {
-          if (found->second.isConstant())
-            return found->second.constant;
-          return std::nullopt;
-        }
-        if (scope().variables.count(root))
-          return std::nullopt;
-        if (Dim *dim = scope().hasDims ? findDim(dotted) : nullptr) {
-          if (dim->size >= 0)
-            return ConstantData(dim->size);
-          return std::nullopt;
-        }
-        if (scope().constants)
-          if (auto found = scope().constants->find(dotted);
-              found != scope().constants->end())
-            return found->second;
-        if (auto found = scope().captured->find(dotted);
-            found != scope().captured->end() &&
-            found->second.kind == CapturedValue::Kind::Constant)
-          return found->second.constant;
-        return std::nullopt;
-      });
-  if (!value)
-    return -1;
-  return value->isTrue() ? 1 : 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Carried variables
-//===----------------------------------------------------------------------===//
-
-mlir::Value Analyzer::materialize(const SemaValue &value, Location location) {
-  switch (value.kind) {
-  case ValueKind::Tile:
-  case ValueKind::Scalar:
-  case ValueKind::Tensor:
-    return value.ssa;
-  case ValueKind::Dim:
-    if (auto size = decay(value, value.origin); succeeded(size))
-      return library->makeScalar(*size, DType::I64, location);
-    return nullptr;
-  case ValueKind::Constant:
-    if (value.constant.isNumber())
-      return library->makeScalar(value, value.getPromotionOperand().dtype,
-                                 location);
-    return nullptr;
-  default:
-    return nullptr;
-  }
-}
-
-/// The value a variable has inside a loop: as before, but not known.
-static SemaValue withSsa(const SemaValue &before, mlir::Value ssa) {
-  SemaValue value;
-  if (before.isConstant() || before.kind == ValueKind::Dim) {
-    PromotionOperand operand = before.getPromotionOperand();
-    value = SemaValue::makeScalar(ssa, operand.dtype, operand.weak);
-  } else {
-    value = before;
-    value.ssa = ssa;
-  }
-  value.name = before.name;
-  value.origin = before.origin;
-  return value;
-}
-
-/// Whether a value of one kind can stand where the other was; a number without
-/// a dtype of its own takes the other's.
-static bool isCompatible(const SemaValue &before, const SemaValue &after) {
-  if (before.isTile() || after.isTile())
-    return before.isTile() && after.isTile() && before.dtype == after.dtype &&
-           before.axes == after.axes && before.complete == after.complete;
-  if (before.isTensor() || after.isTensor())
-    return before.isTensor() && after.isTensor() &&
-           before.ssa.getType() == after.ssa.getType();
-  if (!before.isNumber() || !after.isNumber())
-    return false;
-  PromotionOperand was = before.getPromotionOperand();
-  PromotionOperand is = after.getPromotionOperand();
-  if (was.dtype == is.dtype)
-    return true;
-  // x = 0 where x is fp32.
-  return is.weak && !was.weak && promote(is, was) &&
-         promote(is, was).dtype == was.dtype;
-}
-
-FailureOr<std::vector<Analyzer::Carried>>
-Analyzer::startLoop(const Body &body, const std::set<std::string> &targets,
-                    Block &block) {
-  std::vector<std::pair<std::string, SourceRange>> names;
-  collectAssigned(body, names);
-  std::set<std::string> assigned = targets;
-  for (const auto &[name, where] : names)
-    assigned.insert(name);
-  // Again, now without the arms that are never run.
-  names.clear();
-  collectAssigned(body, names,
-                  [&](const If &stmt) { return getDeadArm(stmt, assigned); });
-  std::vector<Carried> carried;
-  for (const auto &[name, where] : names) {
-    auto found = scope().variables.find(name);
-    if (found == scope().variables.end() || targets.count(name))
-      continue;
-    Carried entry;
-    entry.name = name;
-    entry.before = found->second;
-    entry.assigned = where;
-    entry.init = materialize(found->second, loc(found->second.origin, name));
-    if (!entry.init)
-      continue; // finishTurn checks that it stays what it is
-    entry.argument = block.addArgument(entry.init.getType(), loc(where, name));
-    found->second = withSsa(entry.before, entry.argument);
-    carried.push_back(std::move(entry));
-  }
-  return carried;
-}
-
-LogicalResult Analyzer::reportCarried(const Carried &carried,
-                                      const SemaValue &after) {
-  const SemaValue &before = carried.before;
-  SourceRange where = after.origin.isValid() ? after.origin : carried.assigned;
-  std::string message = carried.name + " is " + describe(before) +
-                        " before the loop (" + getLine(before.origin) +
-                        ") but " + describe(after) + " after one turn";
-  std::string fix;
-  if (before.isTile() && after.isTile()) {
-    if (before.dtype != after.dtype) {
-      fix = isFloat(before.dtype) && isFloat(after.dtype) &&
-                    getDTypeBits(before.dtype) > getDTypeBits(after.dtype)
-                ? std::string("keep it ") + getDTypeName(before.dtype) +
-                      ", round at the store"
-                : carried.name + " = (...).to(" + getDTypeName(before.dtype) +
-                      ")";
-    } else if (before.axes != after.axes) {
-      bool permuted = before.axes.size() == after.axes.size() &&
-                      llvm::all_of(after.axes, [&](Axis *axis) {
-                        return llvm::is_contained(before.axes, axis);
-                      });
-      if (permuted) {
-        fix = carried.name + ".permute(";
-        for (auto [i, axis] : llvm::enumerate(before.axes))
-          fix += (i ? ", " : "") + axis->name;
-        fix += ")";
-      }
-    } else {
-      message = carried.name +
-                " has absent elements after one turn, but none before the "
-                "loop (" +
-                getLine(before.origin) + ")";
-      fix = carried.name + ".filled(0)";
-    }
-  } else if (after.isTile() && before.isNumber()) {
-    fix = carried.name + " = tsr.full(" +
-          (before.isConstant() ? before.constant.str() : carried.name);
-    for (Axis *axis : after.axes)
-      fix += ", " + axis->name;
-    if (after.dtype != DType::FP32)
-      fix += std::string(", dtype=") + getDTypeName(after.dtype);
-    fix += ")";
-  } else if (before.isConstant() && before.constant.isInt() &&
-             after.isNumber() && isFloat(after.getPromotionOperand().dtype) &&
-             after.getPromotionOperand().weak) {
-    fix = carried.name + " = " + before.constant.str() + ".0";
-  } else if (before.isNumber() && after.isScalar()) {
-    fix = carried.name + ": " + getDTypeName(after.dtype) + " = " +
-          (before.isConstant() ? before.constant.str() : carried.name);
-  }
-  error(where, message)
-      .addNote(before.origin, carried.name + " before the loop")
-      .setFix(fix);
-  return failure();
-}
-
-LogicalResult Analyzer::finishTurn(
-    std::vector<Carried> &carried,
-    const std::map<std::string, SemaValue, std::less<>> &before) {
-  // Tuples, ranges and functions are not carried; they must stay what they are.
-  for (const auto &[name, old] : before) {
-    if (old.kind == ValueKind::Constant ? old.constant.isNumber()
-                                        : old.ssa || old.dim)
-      continue;
-    const SemaValue &now = scope().variables[name];
-    if (now.origin == old.origin)
-      continue;
-    (void)notYet(now.origin,
-                 "'" + name + "' is " + describe(old) +
-                     " and assigned in a loop",
-                 "another name inside the loop");
-    return failure();
-  }
-  for (Carried &entry : carried) {
-    const SemaValue &after = scope().variables[entry.name];
-    if (entry.before.isConstant() && after.isConstant() &&
-        entry.before.constant == after.constant) {
-      entry.yielded = entry.argument;
-      continue;
-    }
-    if (!isCompatible(entry.before, after))
-      return reportCarried(entry, after);
-    Location location = loc(entry.assigned, entry.name);
-    if (after.isTile() || after.isTensor())
-      entry.yielded = after.ssa;
-    else
-      entry.yielded = library->makeScalar(
-          after, entry.before.getPromotionOperand().dtype, location);
-  }
-  return success();
-}
-
-void Analyzer::dropUnchanged(std::vector<Carried> &carried, Block &block) {
-  for (Carried &entry : carried)
-    if (entry.yielded == entry.argument) {
-      entry.argument.replaceAllUsesWith(entry.init);
-      for (Carried &other : carried)
-        if (&other != &entry && other.yielded == entry.argument)
-          other.yielded = entry.init;
-      block.eraseArgument(entry.argument.getArgNumber());
-      entry.argument = nullptr;
-    }
-}
-
-void Analyzer::finishLoop(
-    const std::vector<Carried> &carried, ValueRange results,
-    const std::map<std::string, SemaValue, std::less<>> &before,
-    const SourceRange &loop) {
-  std::map<std::string, SemaValue, std::less<>> after = before;
-  size_t next = 0;
-  for (const Carried &entry : carried) {
-    if (!entry.argument)
-      continue;
-    SemaValue value = withSsa(entry.before, results[next++]);
-    value.origin = scope().variables[entry.name].origin;
-    after[entry.name] = std::move(value);
-  }
-  for (const auto &[name, value] : scope().variables)
-    if (!before.count(name))
-      scope().gone[name] = {value.origin, "inside the loop of " +
-                                              getLine(loop) +
-                                              ", which may run zero times"};
-  scope().variables = std::move(after);
-}
-
 //===----------------------------------------------------------------------===//
 // for
 //===----------------------------------------------------------------------===//
@@ -395,8 +141,8 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
   for (const Carried &entry : *carried)
     if (entry.argument)
       inits.push_back(entry.init);
-  auto loop = scf::ForOp::create(builder, location, limits[0], limits[1],
-                                 limits[2], inits);
+  auto loop = scf::ForOp::create(builder, getLoopLocation(*carried, location),
+                                 limits[0], limits[1], limits[2], inits);
   loop.getRegion().takeBody(region);
   finishLoop(*carried, loop.getResults(), before, stmt.range);
   return Flow::Normal;
@@ -455,6 +201,7 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
   axis.size = size;
   axis.dim = iterable.dim;
   axis.where = stmt.range;
+  axis.where.end = stmt.iter->range.end;
   axis.range = block.addArgument(tile::RangeType::get(getContext(), size),
                                  loc(stmt.target->range, name));
   axis.extent = stop;
@@ -490,7 +237,8 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
   for (const Carried &entry : *carried)
     if (entry.argument)
       inits.push_back(entry.init);
-  auto loop = tile::ForOp::create(builder, location, start, stop, size, inits);
+  auto loop = tile::ForOp::create(builder, getLoopLocation(*carried, location),
+                                  start, stop, size, inits);
   if (stages)
     loop.setStages(stages);
   loop.getBody().takeBody(region);
@@ -664,7 +412,8 @@ Flow Analyzer::executeWhile(const While &stmt) {
   }
   scf::YieldOp::create(builder, location, yields);
   builder.restoreInsertionPoint(outside);
-  auto loop = scf::WhileOp::create(builder, location, types, inits);
+  auto loop = scf::WhileOp::create(builder, getLoopLocation(*carried, location),
+                                   types, inits);
   loop.getBefore().takeBody(testRegion);
   loop.getAfter().takeBody(bodyRegion);
   finishLoop(*carried, loop.getResults(), before, stmt.range);
@@ -717,8 +466,8 @@ Flow Analyzer::executeIf(const If &stmt) {
     if (inThen == after[0].end() || inElse == after[1].end()) {
       const SemaValue &only =
           inThen == after[0].end() ? inElse->second : inThen->second;
-      scope().gone[name] = {only.origin,
-                            "in one arm of the 'if' of " + getLine(stmt.range)};
+      scope().gone[name] = {only.origin, "in one arm of the 'if' of " +
+                                             describeLine(stmt.range)};
       continue;
     }
     SemaValue first = inThen->second, second = inElse->second;
@@ -736,11 +485,11 @@ Flow Analyzer::executeIf(const If &stmt) {
       bool hasElse = !stmt.orelse.empty();
       SourceRange where =
           second.origin.isValid() && hasElse ? second.origin : first.origin;
-      error(where, name + " is " + describe(first) +
-                       " in one arm of the 'if' (" + getLine(first.origin) +
-                       ") but " + describe(second) +
-                       (hasElse ? " in the other (" : " without it (") +
-                       getLine(second.origin) + ")")
+      error(where,
+            name + " is " + describe(first) + " in one arm of the 'if' (" +
+                describeLine(first.origin) + ") but " + describe(second) +
+                (hasElse ? " in the other (" : " without it (") +
+                describeLine(second.origin) + ")")
           .addNote(where == second.origin ? first.origin : second.origin,
                    "the other assignment")
           .setFix(first.isTile() && second.isTile() && first.axes == second.axes
@@ -764,6 +513,8 @@ Flow Analyzer::executeIf(const If &stmt) {
   SmallVector<Type> types;
   for (mlir::Value value : yields[0])
     types.push_back(value.getType());
+  if (!results.empty())
+    location = loc(stmt.range, results[0].first);
   auto op = scf::IfOp::create(builder, location, types, condition->ssa,
                               /*withElseRegion=*/true);
   for (int arm = 0; arm < 2; ++arm) {

@@ -212,6 +212,14 @@ ValueResult Analyzer::unknownName(const std::string &name,
         .setFix("assign " + name + " before it as well");
     return failure();
   }
+  for (const std::unique_ptr<Scope> &outer : scopes)
+    if (outer->definition->name == name) {
+      error(where, "'" + name +
+                       "' calls itself; recursion is not part of the language")
+          .addNote(outer->definition->nameRange, "defined here")
+          .setFix("a loop: for i in range(n)");
+      return failure();
+    }
   std::vector<std::string> known = {"tsr", "math"};
   for (const auto &[id, value] : scope.variables)
     known.push_back(id);

@@ -42,6 +42,9 @@ tryFold(const Expr *expr,
 /// `tsr.Tensor` or an alias), or an empty string.
 std::string resolveBuiltin(const Expr *expr, const CapturedNames &captured);
 
+/// "line 7".
+std::string describeLine(const SourceRange &where);
+
 /// One text for all ways to write the same dim expression: "D*H".
 std::string getCanonicalDim(const Expr *expr);
 
@@ -156,7 +159,7 @@ private:
   void setVariable(const std::string &name, SemaValue value,
                    const SourceRange &where);
 
-  // SemaControl.cpp
+  // SemaControl.cpp, SemaCarried.cpp
   Flow executeIf(const If &stmt);
   Flow executeFor(const For &stmt);
   Flow executeWhile(const While &stmt);
@@ -182,6 +185,10 @@ private:
   mlir::LogicalResult
   finishTurn(std::vector<Carried> &carried,
              const std::map<std::string, SemaValue, std::less<>> &before);
+  static SemaValue withSsa(const SemaValue &before, mlir::Value ssa);
+  static bool isCompatible(const SemaValue &before, const SemaValue &after);
+  mlir::Location getLoopLocation(const std::vector<Carried> &carried,
+                                 mlir::Location loop);
   void dropUnchanged(std::vector<Carried> &carried, mlir::Block &block);
   void finishLoop(const std::vector<Carried> &carried, mlir::ValueRange results,
                   const std::map<std::string, SemaValue, std::less<>> &before,

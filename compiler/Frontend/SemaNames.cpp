@@ -542,6 +542,15 @@ std::vector<WholeDim> wholeDims(const FunctionDef &definition,
     } else if (takesWholeDims(callee)) {
       for (const Expr *arg : call->args)
         addSize(arg);
+    } else if ((callee == "load" || callee == "store" ||
+                callee.starts_with("atomic_")) &&
+               call->args.size() > 1) {
+      // The full forms name a whole axis by its dim.
+      if (auto *tuple = dynCast<Tuple>(call->args[1])) {
+        for (const Expr *index : tuple->elts)
+          if (is<Name>(index))
+            addSize(index);
+      }
     } else if (callee == "tile" && call->args.size() > 1) {
       addSize(call->args[1]);
     } else if (callee == "range_at" && call->args.size() > 2) {
@@ -550,7 +559,6 @@ std::vector<WholeDim> wholeDims(const FunctionDef &definition,
     return true;
   });
 
-  // tsr.load(A, (m, :)) has no slices; a whole axis there is written as a dim.
   auto getDim = [&](const WholeDim &whole) -> std::string {
     const ParameterDescription &parameter =
         signature.parameters[whole.parameter];

@@ -140,7 +140,7 @@ std::string describe(const SemaValue &value) {
   case ValueKind::Tile:
     return describeAxes(value.axes) + " " + getDTypeName(value.dtype);
   case ValueKind::View:
-    return "the tensor " + value.name;
+    return "a tensor in memory";
   case ValueKind::Tensor: {
     std::string text = "[";
     for (auto [i, dim] : llvm::enumerate(value.dims)) {

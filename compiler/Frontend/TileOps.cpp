@@ -54,8 +54,8 @@ static mlir::Value makeSplat(OpBuilder &builder, Type type, TypedAttr element,
   return arith::ConstantOp::create(builder, location, element);
 }
 
-static TypedAttr makeElement(OpBuilder &builder, const ConstantData &data,
-                             Type type) {
+TypedAttr TileOps::makeElement(const ConstantData &data, Type type) {
+  OpBuilder &builder = context.builder;
   if (auto floating = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floating.getFloatSemantics();
     if (data.isLowest())
@@ -81,8 +81,7 @@ static TypedAttr makeElement(OpBuilder &builder, const ConstantData &data,
 mlir::Value TileOps::makeConstant(const ConstantData &data, DType dtype,
                                   Type type, Location location) {
   return makeSplat(builder(), type,
-                   makeElement(builder(), data, getElementTypeOrSelf(type)),
-                   location);
+                   makeElement(data, getElementTypeOrSelf(type)), location);
 }
 
 /// To an int toward zero; out of range saturates, NaN is 0.

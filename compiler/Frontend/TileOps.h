@@ -79,6 +79,7 @@ private:
   /// A constant of this type (scalar or tile).
   Value makeConstant(const ConstantData &data, DType dtype, mlir::Type type,
                      Location location);
+  mlir::TypedAttr makeElement(const ConstantData &data, mlir::Type type);
   ValueResult convert(const SemaValue &value, DType dtype, Location location);
 
   /// Axes of the result of an element-wise op, and which are complete.

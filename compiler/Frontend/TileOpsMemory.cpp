@@ -174,6 +174,39 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     access.alignment.axes.push_back(axis);
     access.alignment.complete.push_back(complete);
   };
+  // A scalar index: a position, no axis.
+  auto addPosition = [&](const SemaValue &index, size_t i,
+                         const SourceRange &where,
+                         Location location) -> LogicalResult {
+    ValueResult number = context.decay(index, where);
+    if (failed(number))
+      return failure();
+    bool integral =
+        number->isNumber() && isInteger(number->getPromotionOperand().dtype);
+    if (!integral) {
+      context.error(where, "an index is a range, an int, ':' or an integer "
+                           "tile, not " +
+                               describe(index));
+      return failure();
+    }
+    if (number->isConstant()) {
+      int64_t position = number->constant.asInt();
+      int64_t size = view.dims[i]->size;
+      if (position < 0 || (size >= 0 && position >= size)) {
+        Diagnostic &diagnostic =
+            context.error(where, "index " + std::to_string(position) +
+                                     " is outside " + view.dims[i]->name +
+                                     (size >= 0 ? " = " + std::to_string(size)
+                                                : std::string()));
+        if (position < 0)
+          diagnostic.setFix(view.dims[i]->name + " - " +
+                            std::to_string(-position));
+        return failure();
+      }
+    }
+    access.indices.push_back(makeScalar(*number, DType::I64, location));
+    return success();
+  };
   for (auto [i, index] : llvm::enumerate(indices)) {
     const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
     SourceRange where = expr ? expr->range : site.range;
@@ -186,6 +219,15 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       access.indices.push_back(index.axis->range);
       span(index.axis, index.axis->complete, access.spans.back());
       break;
+    case ValueKind::Dim:
+      // tsr.load(A, (m, K)): the full form cannot say `:`, and position K of
+      // dim K is never inside it, so the dim means the whole axis.
+      if (index.dim != view.dims[i]) {
+        if (failed(addPosition(index, i, where, location)))
+          return failure();
+        break;
+      }
+      [[fallthrough]];
     case ValueKind::Slice: {
       if (!index.elements.empty()) {
         (void)context.notYet(where, "a slice with bounds",
@@ -213,38 +255,11 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       for (auto [axis, complete] : llvm::zip(index.axes, index.complete))
         span(axis, complete, access.spans.back());
       break;
-    case ValueKind::Dim:
     case ValueKind::Constant:
-    case ValueKind::Scalar: {
-      ValueResult number = context.decay(index, where);
-      if (failed(number))
+    case ValueKind::Scalar:
+      if (failed(addPosition(index, i, where, location)))
         return failure();
-      bool integral =
-          number->isNumber() && isInteger(number->getPromotionOperand().dtype);
-      if (!integral) {
-        context.error(where, "an index is a range, an int, ':' or an integer "
-                             "tile, not " +
-                                 describe(index));
-        return failure();
-      }
-      if (number->isConstant()) {
-        int64_t position = number->constant.asInt();
-        int64_t size = view.dims[i]->size;
-        if (position < 0 || (size >= 0 && position >= size)) {
-          Diagnostic &diagnostic =
-              context.error(where, "index " + std::to_string(position) +
-                                       " is outside " + view.dims[i]->name +
-                                       (size >= 0 ? " = " + std::to_string(size)
-                                                  : std::string()));
-          if (position < 0)
-            diagnostic.setFix(view.dims[i]->name + " - " +
-                              std::to_string(-position));
-          return failure();
-        }
-      }
-      access.indices.push_back(makeScalar(*number, DType::I64, location));
       break;
-    }
     default:
       context.error(where, "an index is a range, an int, ':' or an integer "
                            "tile, not " +
