@@ -87,9 +87,10 @@ struct AttentionEmitter {
     graph::Extent all = graph::getExtent(op.getQ(), axis);
     if (all == graph::getExtent(op.getK(), axis))
       return result;
-    Value group = make<arith::DivUIOp>(e.extent(op.getQ(), axis),
-                                       e.extent(op.getK(), axis));
-    // No key heads: nothing is loaded, but nothing may divide by 0 either.
+    // Without key heads nothing is loaded, but nothing may divide by 0 either.
+    Value shared =
+        make<arith::MaxUIOp>(e.extent(op.getK(), axis), e.position(1));
+    Value group = make<arith::DivUIOp>(e.extent(op.getQ(), axis), shared);
     group = make<arith::MaxUIOp>(group, e.position(1));
     result.back() = make<arith::DivUIOp>(heads.back(), group);
     return result;

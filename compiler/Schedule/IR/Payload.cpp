@@ -42,12 +42,19 @@ std::optional<SmallVector<int64_t>> schedule::getUnitReshape(ReshapeOp op) {
   RankedTensorType from = tensorType(op.getInput()), to = op.getType();
   SmallVector<int64_t> axes;
   int64_t next = 0;
+  // Inside a kernel nothing else is legal, and names that would prove sizes to
+  // be equal are out of sight.
+  bool inKernel = isa_and_present<FuseOp>(op->getParentOp());
+  auto same = [&](int64_t i, int64_t j) {
+    if (inKernel && from.isDynamicDim(i) && to.isDynamicDim(j))
+      return true;
+    return getExtent(op.getInput(), i) == getExtent(op.getResult(), j);
+  };
   for (int64_t axis = 0; axis < to.getRank(); ++axis) {
     while (next < from.getRank() && from.getDimSize(next) == 1 &&
            to.getDimSize(axis) != 1)
       ++next;
-    if (next < from.getRank() &&
-        getExtent(op.getInput(), next) == getExtent(op.getResult(), axis)) {
+    if (next < from.getRank() && same(next, axis)) {
       axes.push_back(next++);
       continue;
     }
