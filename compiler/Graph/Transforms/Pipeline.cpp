@@ -10,12 +10,12 @@ using namespace mlir;
 
 void tessera::graph::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createCheckContractPass());
-  pm.addPass(createCanonicalizerPass());
   // Before the matchers: they compare sizes as values.
   pm.addNestedPass<func::FuncOp>(createSimplifyShapesPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createFoldTransposeIntoGemmPass());
-  // Needs the transpose of the keys as a flag.
+  // Needs the transpose of the keys as a flag, and the scale before folding
+  // rounds it to the dtype of the scores.
   pm.addNestedPass<func::FuncOp>(createRaiseAttentionPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -423,7 +423,11 @@ struct RaiseAttentionPass
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<Raise>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // No folding: it would round a scale that attention takes unrounded.
+    GreedyRewriteConfig config;
+    config.enableFolding(false);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();
   }
 };

@@ -114,7 +114,7 @@ struct MergeBroadcasts : OpRewritePattern<BroadcastOp> {
   }
 };
 
-/// transpose(transpose(x)) -> transpose(x)
+/// transpose(transpose(x)) -> transpose(x), or x where they cancel out
 struct MergeTransposes : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -126,6 +126,10 @@ struct MergeTransposes : OpRewritePattern<TransposeOp> {
     SmallVector<int64_t> permutation;
     for (int64_t axis : op.getPermutation())
       permutation.push_back(inner.getPermutation()[axis]);
+    if (llvm::is_sorted(permutation)) {
+      rewriter.replaceOp(op, inner.getInput());
+      return success();
+    }
     rewriter.replaceOpWithNewOp<TransposeOp>(
         op, op.getType(), inner.getInput(),
         rewriter.getDenseI64ArrayAttr(permutation));
@@ -206,7 +210,11 @@ struct SimplifyShapesPass
     patterns.add<ResolveDim, ResolveConcatDim, DropProvedCheck, DropBroadcast,
                  MergeBroadcasts, MergeTransposes, MergeReshapes, DropReshape,
                  DropSlice, DropConcat>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // No folding: it would round a scale that attention takes unrounded.
+    GreedyRewriteConfig config;
+    config.enableFolding(false);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
     getOperation().walk([&](CheckEqualOp check) {
       Extent lhs = getExtent(check.getLhs()), rhs = getExtent(check.getRhs());

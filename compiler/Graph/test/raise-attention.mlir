@@ -17,6 +17,21 @@ func.func @scaled(%q: tensor<?x?x64xf16>, %k: tensor<?x?x64xf16>, %v: tensor<?x?
   return %o : tensor<?x?x64xf16>
 }
 
+// A constant scale too: 1 / sqrt(80) is not rounded to f16 on its way.
+// CHECK-LABEL: func @constant_scale
+// CHECK:         %[[SCALE:.*]] = gir.constant dense<0.111803398> : tensor<f32>
+// CHECK:         gir.attention %{{.*}} scale(%[[SCALE]] : tensor<f32>) :
+func.func @constant_scale(%q: tensor<8x80xf16>, %k: tensor<8x80xf16>, %v: tensor<8x80xf16>) -> tensor<8x80xf16> {
+  %scores = gir.gemm %q, %k transpose_rhs : tensor<8x80xf16>, tensor<8x80xf16> -> tensor<8x8xf16>
+  %wide = gir.constant dense<0.11180339887498948> : tensor<f64>
+  %half = gir.cast %wide : tensor<f64> -> tensor<f16>
+  %scale = gir.broadcast %half axes = [] : tensor<f16> -> tensor<8x8xf16>
+  %scaled = gir.mul %scores, %scale : tensor<8x8xf16>
+  %p = gir.softmax %scaled axis = 1 : tensor<8x8xf16>
+  %o = gir.gemm %p, %v : tensor<8x8xf16>, tensor<8x80xf16> -> tensor<8x80xf16>
+  return %o : tensor<8x80xf16>
+}
+
 // Softmax in f32 between casts, the scale as a divisor.
 // CHECK-LABEL: func @divided_in_f32
 // CHECK-DAG:     %[[SCALE:.*]] = gir.constant dense<1.250000e-01> : tensor<f32>

@@ -4,8 +4,8 @@
 
 // CHECK-LABEL: tile.func @fill
 // CHECK: tile.dim %{{.*}}, 0 : memref<?xf32, strided<[?]>>
-// CHECK: tile.program extents(%{{.*}}) tiles = [64] : !tile.range<64>
-// CHECK: tile.fill %{{.*}} [%{{.*}}] : f32, !tile.range<64> -> tensor<64xf32>
+// CHECK: tile.program extents(%{{.*}}) tiles = [64] : {{(!tile.range)?}}<64>
+// CHECK: tile.fill %{{.*}} [%{{.*}}] : f32, {{(!tile.range)?}}<64> -> tensor<64xf32>
 // CHECK: tile.store
 // CHECK: tile.return
 tile.func @fill(%y: memref<?xf32, strided<[?]>>) {
@@ -32,22 +32,22 @@ tile.plan @copy {
 }
 
 // CHECK-LABEL: tile.func @program
-// CHECK: tile.program extents(%{{.*}}, %{{.*}}) tiles = [128, 0] : !tile.range<128>, index
+// CHECK: tile.program extents(%{{.*}}, %{{.*}}) tiles = [128, 0] : {{(!tile.range)?}}<128>, index
 tile.func @program(%M: index, %B: index) {
   %m, %b = tile.program extents(%M, %B) tiles = [128, 0] : !tile.range<128>, index
   tile.return
 }
 
 // CHECK-LABEL: tile.func @range_at
-// CHECK: %{{.*}} = tile.range_at %{{.*}} of %{{.*}} : !tile.range<64>
+// CHECK: %{{.*}} = tile.range_at %{{.*}} of %{{.*}} : {{(!tile.range)?}}<64>
 tile.func @range_at(%zero: index, %D: index) {
   %d = tile.range_at %zero of %D : !tile.range<64>
   tile.return
 }
 
 // CHECK-LABEL: tile.func @range_bounds
-// CHECK: %{{.*}} = tile.range_start %{{.*}} : !tile.range<64>
-// CHECK: %{{.*}} = tile.range_stop %{{.*}} : !tile.range<64>
+// CHECK: %{{.*}} = tile.range_start %{{.*}} : {{(!tile.range)?}}<64>
+// CHECK: %{{.*}} = tile.range_stop %{{.*}} : {{(!tile.range)?}}<64>
 tile.func @range_bounds(%m: !tile.range<64>) {
   %a = tile.range_start %m : !tile.range<64>
   %b = tile.range_stop %m : !tile.range<64>
@@ -55,7 +55,7 @@ tile.func @range_bounds(%m: !tile.range<64>) {
 }
 
 // CHECK-LABEL: tile.func @index
-// CHECK: %{{.*}} = tile.index %{{.*}} : !tile.range<64> -> tensor<64xi64>
+// CHECK: %{{.*}} = tile.index %{{.*}} : {{(!tile.range)?}}<64> -> tensor<64xi64>
 tile.func @index(%m: !tile.range<64>) {
   %i = tile.index %m : !tile.range<64> -> tensor<64xi64>
   tile.return
@@ -69,7 +69,7 @@ tile.func @dim(%x: memref<?xf32, strided<[?]>>) {
 }
 
 // CHECK-LABEL: tile.func @for
-// CHECK: tile.for %{{.*}} = %{{.*}} to %{{.*}} carry(%{{.*}} = %{{.*}}) : !tile.range<64>, (tensor<16xf32>) {
+// CHECK: tile.for %{{.*}} = %{{.*}} to %{{.*}} carry(%{{.*}} = %{{.*}}) : {{(!tile.range)?}}<64>, (tensor<16xf32>) {
 // CHECK: tile.yield %{{.*}} : tensor<16xf32>
 // CHECK: } {stages = 3 : i64}
 tile.func @for(%zero: index, %K: index, %acc0: tensor<16xf32>) {
@@ -80,28 +80,28 @@ tile.func @for(%zero: index, %K: index, %acc0: tensor<16xf32>) {
 }
 
 // CHECK-LABEL: tile.func @load
-// CHECK: %{{.*}} = tile.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf16>
+// CHECK: %{{.*}} = tile.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xf16, strided<[?, ?]>>, {{(!tile.range)?}}<64>, {{(!tile.range)?}}<32> -> tensor<64x32xf16>
 tile.func @load(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<64>, %k: !tile.range<32>) {
   %a = tile.load %A[%m, %k] : memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf16>
   tile.return
 }
 
 // CHECK-LABEL: tile.func @store
-// CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<64x32xf16>, memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>, !tile.range<32>
+// CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<64x32xf16>, memref<?x?xf16, strided<[?, ?]>>, {{(!tile.range)?}}<64>, {{(!tile.range)?}}<32>
 tile.func @store(%c: tensor<64x32xf16>, %C: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<64>, %n: !tile.range<32>) {
   tile.store %c, %C[%m, %n] : tensor<64x32xf16>, memref<?x?xf16, strided<[?, ?]>>, !tile.range<64>, !tile.range<32>
   tile.return
 }
 
 // CHECK-LABEL: tile.func @atomic
-// CHECK: tile.atomic sum %{{.*}}, %{{.*}}[%{{.*}}] : tensor<64xf32>, memref<?xf32, strided<[?]>>, !tile.range<64>
+// CHECK: tile.atomic sum %{{.*}}, %{{.*}}[%{{.*}}] : tensor<64xf32>, memref<?xf32, strided<[?]>>, {{(!tile.range)?}}<64>
 tile.func @atomic(%c: tensor<64xf32>, %C: memref<?xf32, strided<[?]>>, %m: !tile.range<64>) {
   tile.atomic sum %c, %C[%m] : tensor<64xf32>, memref<?xf32, strided<[?]>>, !tile.range<64>
   tile.return
 }
 
 // CHECK-LABEL: tile.func @broadcast
-// CHECK: %{{.*}} = tile.broadcast %{{.*}} axes = [0] [%{{.*}}] : tensor<64xf32>, !tile.range<32> -> tensor<64x32xf32>
+// CHECK: %{{.*}} = tile.broadcast %{{.*}} axes = [0] [%{{.*}}] : tensor<64xf32>, {{(!tile.range)?}}<32> -> tensor<64x32xf32>
 tile.func @broadcast(%x: tensor<64xf32>, %n: !tile.range<32>) {
   %y = tile.broadcast %x axes = [0] [%n] : tensor<64xf32>, !tile.range<32> -> tensor<64x32xf32>
   tile.return
@@ -178,14 +178,14 @@ tile.func @assert(%c: i1) {
 }
 
 // CHECK-LABEL: tile.func @alloc
-// CHECK: %{{.*}} = tile.alloc : !tile.buffer<3x128x64xf16, "", "shared">
+// CHECK: %{{.*}} = tile.alloc : {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
 tile.func @alloc() {
   %b = tile.alloc : !tile.buffer<3x128x64xf16, "", "shared">
   tile.return
 }
 
 // CHECK-LABEL: tile.func @cp_async
-// CHECK: %{{.*}} = tile.cp_async %{{.*}}[%{{.*}}, %{{.*}}] -> %{{.*}} slot %{{.*}} : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<64> -> !tile.buffer<3x128x64xf16, "", "shared">
+// CHECK: %{{.*}} = tile.cp_async %{{.*}}[%{{.*}}, %{{.*}}] -> %{{.*}} slot %{{.*}} : memref<?x?xf16, strided<[?, ?]>>, {{(!tile.range)?}}<128>, {{(!tile.range)?}}<64> -> {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
 // CHECK: tile.wait %{{.*}} pending = 0
 tile.func @cp_async(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<128>, %k: !tile.range<64>, %b: !tile.buffer<3x128x64xf16, "", "shared">, %s: index) {
   %token = tile.cp_async %A[%m, %k] -> %b slot %s : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<64> -> !tile.buffer<3x128x64xf16, "", "shared">
@@ -208,8 +208,8 @@ tile.func @barrier() {
 }
 
 // CHECK-LABEL: tile.func @local
-// CHECK: %{{.*}} = tile.local_load %{{.*}} slot %{{.*}} : !tile.buffer<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
-// CHECK: tile.local_store %{{.*}}, %{{.*}} slot %{{.*}} : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, "", "shared">
+// CHECK: %{{.*}} = tile.local_load %{{.*}} slot %{{.*}} : {{(!tile.buffer)?}}<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
+// CHECK: tile.local_store %{{.*}}, %{{.*}} slot %{{.*}} : tensor<128x64xf16>, {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
 tile.func @local(%b: !tile.buffer<3x128x64xf16, "", "shared">, %s: index) {
   %x = tile.local_load %b slot %s : !tile.buffer<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
   tile.local_store %x, %b slot %s : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, "", "shared">
@@ -224,7 +224,7 @@ tile.func @convert_layout(%x: tensor<128x64xf16>) {
 }
 
 // CHECK-LABEL: tile.func @nest
-// CHECK: tile.nest [%{{.*}}, %{{.*}}] {vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<32>) -> () {
+// CHECK: tile.nest [%{{.*}}, %{{.*}}] {vector_axis = 1 : i64} : ({{(!tile.range)?}}<64>, {{(!tile.range)?}}<32>) -> () {
 // CHECK: tile.local_load
 // CHECK: math.exp
 // CHECK: tile.local_store
@@ -238,7 +238,7 @@ tile.func @nest(%m: !tile.range<64>, %n: !tile.range<32>, %b: !tile.buffer<64x32
 }
 
 // CHECK-LABEL: tile.func @nest_yield
-// CHECK: tile.nest [%{{.*}}] : (!tile.range<64>) -> f32 {
+// CHECK: tile.nest [%{{.*}}] : ({{(!tile.range)?}}<64>) -> f32 {
 // CHECK: tile.nest_yield %{{.*}} : f32
 tile.func @nest_yield(%m: !tile.range<64>, %b: !tile.buffer<64xf32, "", "scratch">) {
   %s = tile.nest [%m] : (!tile.range<64>) -> (f32) {
