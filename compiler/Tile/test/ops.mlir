@@ -5,7 +5,7 @@
 // CHECK-LABEL: tile.func @fill
 // CHECK: tile.dim %{{.*}}, 0 : memref<?xf32, strided<[?]>>
 // CHECK: tile.program extents(%{{.*}}) tiles = [64] : {{(!tile.range)?}}<64>
-// CHECK: tile.fill %{{.*}} [%{{.*}}] : f32, {{(!tile.range)?}}<64> -> tensor<64xf32>
+// CHECK: tile.fill %{{.*}}{{ ?}}[%{{.*}}] : f32, {{(!tile.range)?}}<64> -> tensor<64xf32>
 // CHECK: tile.store
 // CHECK: tile.return
 tile.func @fill(%y: memref<?xf32, strided<[?]>>) {
@@ -101,7 +101,7 @@ tile.func @atomic(%c: tensor<64xf32>, %C: memref<?xf32, strided<[?]>>, %m: !tile
 }
 
 // CHECK-LABEL: tile.func @broadcast
-// CHECK: %{{.*}} = tile.broadcast %{{.*}} axes = [0] [%{{.*}}] : tensor<64xf32>, {{(!tile.range)?}}<32> -> tensor<64x32xf32>
+// CHECK: %{{.*}} = tile.broadcast %{{.*}} axes = [0]{{ ?}}[%{{.*}}] : tensor<64xf32>, {{(!tile.range)?}}<32> -> tensor<64x32xf32>
 tile.func @broadcast(%x: tensor<64xf32>, %n: !tile.range<32>) {
   %y = tile.broadcast %x axes = [0] [%n] : tensor<64xf32>, !tile.range<32> -> tensor<64x32xf32>
   tile.return
@@ -224,7 +224,7 @@ tile.func @convert_layout(%x: tensor<128x64xf16>) {
 }
 
 // CHECK-LABEL: tile.func @nest
-// CHECK: tile.nest [%{{.*}}, %{{.*}}] {vector_axis = 1 : i64} : ({{(!tile.range)?}}<64>, {{(!tile.range)?}}<32>) -> () {
+// CHECK: tile.nest{{ ?}}[%{{.*}}, %{{.*}}] {vector_axis = 1 : i64} : ({{(!tile.range)?}}<64>, {{(!tile.range)?}}<32>) -> () {
 // CHECK: tile.local_load
 // CHECK: math.exp
 // CHECK: tile.local_store
@@ -238,7 +238,7 @@ tile.func @nest(%m: !tile.range<64>, %n: !tile.range<32>, %b: !tile.buffer<64x32
 }
 
 // CHECK-LABEL: tile.func @nest_yield
-// CHECK: tile.nest [%{{.*}}] : ({{(!tile.range)?}}<64>) -> f32 {
+// CHECK: tile.nest{{ ?}}[%{{.*}}] : ({{(!tile.range)?}}<64>) -> f32 {
 // CHECK: tile.nest_yield %{{.*}} : f32
 tile.func @nest_yield(%m: !tile.range<64>, %b: !tile.buffer<64xf32, "", "scratch">) {
   %s = tile.nest [%m] : (!tile.range<64>) -> (f32) {
