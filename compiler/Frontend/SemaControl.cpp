@@ -271,7 +271,9 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
     error(stmt.target->range,
           std::to_string(targets.size()) +
               (targets.size() == 1 ? " name" : " names") + " for " +
-              std::to_string(iterable.elements.size()) + " axes of the grid")
+              std::to_string(iterable.elements.size()) +
+              (iterable.elements.size() == 1 ? " axis" : " axes") +
+              " of the grid")
         .addNote(stmt.iter->range, "the grid");
     return Flow::Failed;
   }

@@ -633,7 +633,7 @@ def k(X: Tensor["M"], Y: Out["M"]):
     for m, n in tsr.grid(tsr.tile(M, 16)):
         Y[m] = X[m]
 )py",
-     R"(k.py:3:9: error: 2 names for 1 axes of the grid
+     R"(k.py:3:9: error: 2 names for 1 axis of the grid
     3 |     for m, n in tsr.grid(tsr.tile(M, 16)):
       |         ^~~~
  note: k.py:3:17: the grid

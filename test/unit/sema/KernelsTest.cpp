@@ -150,16 +150,29 @@ def linear(X: Tensor["M", "K"], W: Tensor["N", "K"], bias: Tensor["N"], Y: Out["
 }
 
 TEST(Kernels, EveryValueHasTheUsersNameAndLine) {
-  Program program(gemm);
-  program.locations = true;
-  std::string text = program.run();
-  ASSERT_TRUE(program.ok) << text;
-  // "acc" at line 7, where it is added to.
-  EXPECT_HAS(text, "\"acc\"(k.py:7:");
-  program.result->walk([](mlir::Operation *op) {
-    if (op->getNumResults() && !llvm::isa<mlir::NameLoc>(op->getLoc()))
-      ADD_FAILURE() << "no name on " << op->getName().getStringRef().str();
-  });
+  for (const char *source : {gemm, flashAttention}) {
+    Program program(source);
+    std::string text = program.run();
+    ASSERT_TRUE(program.ok) << text;
+    bool sum = false;
+    program.result->walk([&](mlir::Operation *op) {
+      if (!op->getNumResults())
+        return;
+      auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+      if (!name) {
+        ADD_FAILURE() << "no name on " << op->getName().getStringRef().str();
+        return;
+      }
+      auto place = llvm::dyn_cast<mlir::FileLineColLoc>(name.getChildLoc());
+      ASSERT_TRUE(place) << op->getName().getStringRef().str();
+      EXPECT_EQ(place.getFilename().str(), "k.py");
+      if (op->getName().getStringRef() == "tile.mma" && source == gemm)
+        sum = name.getName() == "acc" && place.getLine() == 7 &&
+              place.getColumn() == 20;
+    });
+    // acc += A[m, k] @ B[k, n]
+    EXPECT_EQ(sum, source == gemm);
+  }
 }
 
 TEST(Kernels, AxesLineUpByIdentity) {
