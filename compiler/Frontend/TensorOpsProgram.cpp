@@ -19,13 +19,23 @@ using tessera::graph::Extent;
 
 namespace tessera::frontend {
 
-/// The axis of a value that has stride 1 wherever it is stored: the last of
-/// what an op computes. An op that may become a view promises nothing.
-static int getUnitAxis(mlir::Value value) {
-  if (isa<BlockArgument>(value) || value.getDefiningOp<graph::TransposeOp>() ||
-      value.getDefiningOp<graph::SliceOp>() ||
-      value.getDefiningOp<graph::BroadcastOp>() ||
-      value.getDefiningOp<graph::ReshapeOp>())
+/// The axis of a value that has stride 1 wherever it is stored: an argument's
+/// from the key, else the last of what an op computes. An op that may become a
+/// view promises nothing.
+static int getUnitAxis(mlir::Value value, const SemaRequest &request) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned number = 0;
+    for (const ArgumentSpec &spec : request.arguments) {
+      bool isTensor = spec.kind == ArgumentSpec::Kind::Tensor;
+      if (!isTensor && spec.kind != ArgumentSpec::Kind::Scalar)
+        continue;
+      if (number++ == argument.getArgNumber())
+        return isTensor ? spec.unitAxis : -1;
+    }
+    return -1;
+  }
+  if (isa<graph::TransposeOp, graph::SliceOp, graph::BroadcastOp,
+          graph::ReshapeOp>(value.getDefiningOp()))
     return -1;
   return int(cast<RankedTensorType>(value.getType()).getRank()) - 1;
 }
@@ -101,8 +111,8 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       std::vector<int64_t> sizes;
       for (int64_t size : type.getShape())
         sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
-      specs.push_back(
-          ArgumentSpec::tensor(value.dtype, sizes, getUnitAxis(value.ssa)));
+      specs.push_back(ArgumentSpec::tensor(
+          value.dtype, sizes, getUnitAxis(value.ssa, context.request)));
     } else if (value.isNumber()) {
       DType dtype = value.getPromotionOperand().dtype;
       specs.push_back(ArgumentSpec::scalar(dtype));

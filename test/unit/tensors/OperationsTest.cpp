@@ -456,6 +456,37 @@ TEST(Programs, SizesAreReadOnce) {
   EXPECT_EQ(outcome.count("gir.dim %"), 2u) << outcome.ir;
 }
 
+const std::string doubling =
+    "@tsr.kernel\n"
+    "def double(A: Tensor[\"M\"], B: Tensor[\"M\"], C: Out[\"M\"]):\n"
+    "    for m in tsr.grid(tsr.tile(M, 64)):\n"
+    "        C[m] = A[m] + B[m]\n";
+
+// What a kernel writes is the result of its call; its size comes from the
+// kernel's dims, its strides are known as far as the operands' are.
+TEST(Programs, CallsKernel) {
+  Outcome outcome = analyzeText(doubling + "def f(x: Tensor[\"N\"], y):\n"
+                                           "    return double(x, x) + 1.0\n",
+                                {"f32[?]", "f32[4]"});
+  ASSERT_EQ(outcome.errors, "");
+  EXPECT_TRUE(outcome.has("gir.kernel @double")) << outcome.ir;
+  EXPECT_TRUE(outcome.has("gir.call_kernel @double")) << outcome.ir;
+  EXPECT_TRUE(outcome.has("-> tensor<?xf32>"));
+  EXPECT_TRUE(outcome.has("memref<?xf32, strided<[1]>>")) << outcome.ir;
+  EXPECT_FALSE(outcome.has("gir.check_equal"));
+}
+
+TEST(Programs, CallsKernelOnOtherSizes) {
+  Outcome outcome =
+      analyzeText(doubling + "def f(x: Tensor[\"N\"], y: Tensor[\"L\"]):\n"
+                             "    return double(x, y)\n",
+                  {"f32[?]", "f32[?]"});
+  EXPECT_NE(outcome.errors.find("f.py:6:12: error: x [N] and y [L] disagree on "
+                                "M of double: N from x, L from y"),
+            std::string::npos)
+      << outcome.errors;
+}
+
 TEST(Programs, Variables) {
   Outcome outcome = analyzeBody(
       "x: [M, K], w: [K, N], b: [N]",

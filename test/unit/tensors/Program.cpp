@@ -51,6 +51,20 @@ static ArgumentSpec parseSpec(llvm::StringRef text) {
   return ArgumentSpec::tensor(parseType(text.take_front(bracket)), sizes, unit);
 }
 
+/// Makes a function known by its name.
+static void capture(SemaRequest &request, const FunctionDef &definition) {
+  auto function = std::make_shared<CapturedFunction>();
+  function->definition = &definition;
+  for (const Expr *decorator : definition.decorators)
+    if (auto *attribute = dynCast<Attribute>(decorator))
+      if (attribute->attr == "kernel")
+        function->kind = ProgramKind::Kernel;
+  CapturedValue value;
+  value.kind = CapturedValue::Kind::Function;
+  value.function = function;
+  request.captured[definition.name] = value;
+}
+
 Outcome analyzeText(const std::string &source,
                     const std::vector<std::string> &arguments) {
   Outcome outcome;
@@ -61,7 +75,14 @@ Outcome analyzeText(const std::string &source,
   mlir::MLIRContext context;
   SemaRequest request;
   request.kind = ProgramKind::Function;
-  request.definition = parseFunction(trees, sources, file, diags);
+  // The last function is the program, the earlier ones it may call.
+  if (Module *module = parseModule(trees, sources, file, diags))
+    for (const Stmt *stmt : module->body)
+      if (auto *definition = dynCast<FunctionDef>(stmt)) {
+        if (request.definition)
+          capture(request, *request.definition);
+        request.definition = definition;
+      }
   if (request.definition) {
     for (const std::string &argument : arguments)
       request.arguments.push_back(parseSpec(argument));

@@ -20,9 +20,10 @@ struct Outcome {
   size_t count(const std::string &text) const;
 };
 
-/// Analyses the first function of `source`. One argument text per parameter:
-/// "f32[?,64]", "i64[4]", "f64" (a run-time scalar), "=128" (a constant).
-/// Annotated parameters have their dims from the source.
+/// Analyses the last function of `source`, which may call those above it. One
+/// argument text per parameter: "f32[?,64]", "i64[4]", "f64" (a run-time
+/// scalar), "=128" (a constant). Annotated parameters have their dims from the
+/// source.
 Outcome analyzeText(const std::string &source,
                     const std::vector<std::string> &arguments);
 
