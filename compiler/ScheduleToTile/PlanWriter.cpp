@@ -45,8 +45,8 @@ namespace {
 class PlanWriter {
 public:
   PlanWriter(OpBuilder &builder, func::FuncOp function,
-             const KernelTable &kernels)
-      : builder(builder), function(function), kernels(kernels),
+             const KernelTable &kernels, KernelTexts &texts)
+      : builder(builder), function(function), kernels(kernels), texts(texts),
         arguments(function, names, header, body) {}
 
   LogicalResult run() {
@@ -123,8 +123,13 @@ private:
                        " [" + llvm::join(sizes, ", ") + "]");
       if (unitAxis >= 0 && !lateResults.contains(value)) {
         std::string axis = std::to_string(unitAxis);
+        // Arrays without elements have any strides.
+        std::string empty;
+        for (const std::string &size : sizes)
+          empty += " or " + infix(size, "==", "0");
         body.push_back("check stride(" + text + ", " + axis +
-                       ") == 1 or size(" + text + ", " + axis + ") <= 1 : " +
+                       ") == 1 or size(" + text + ", " + axis + ") == 1" +
+                       empty + " : " +
                        quoted(text.substr(1) + " has stride {stride(" + text +
                               ", " + axis + ")} along axis " + axis +
                               ", but this version needs 1"));
@@ -396,6 +401,7 @@ private:
         buildKernel(builder, fuse, symbol, interface, width);
     if (failed(kernel))
       return failure();
+    std::string name = shared(kernel->function);
     SmallVector<std::string> views, scalars;
     for (unsigned i : kernel->views)
       views.push_back(tensors[fuse.getInputs()[i]].name);
@@ -409,14 +415,35 @@ private:
         factor = infix(factor, "ceildiv", std::to_string(tile));
       grid = grid.empty() ? factor : infix(grid, "*", factor);
     }
-    std::string line = "launch @" + symbol.str() + "(" +
-                       llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
+    std::string line = "launch @" + name + "(" + llvm::join(views, ", ") +
+                       (scalars.empty() ? "" : "; ") +
                        llvm::join(scalars, ", ") + ") grid " +
                        (grid.empty() ? "1" : grid);
     if (decisions.threads > 0)
       line += " threads " + std::to_string(decisions.threads);
     body.push_back(line + " work " + workOf(fuse));
     return failure(failedExpression);
+  }
+
+  /// The symbol of an equal kernel made before (`kernel` is then erased), or
+  /// its own.
+  std::string shared(FuncOp kernel) {
+    std::string symbol = kernel.getName().str(), text;
+    ArrayAttr attributes = kernel.getAllArgAttrs();
+    kernel.setName("kernel");
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      kernel.removeArgAttr(i, "gir.name");
+    llvm::raw_string_ostream stream(text);
+    // Without verifying, which every pass does, and without locations.
+    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+    auto [known, isNew] = texts.try_emplace(text, symbol);
+    if (!isNew) {
+      kernel.erase();
+      return known->second;
+    }
+    kernel.setName(symbol);
+    kernel.setAllArgAttrs(attributes);
+    return symbol;
   }
 
   /// A rough guess in nanoseconds: elements of the largest value, or products.
@@ -651,6 +678,7 @@ private:
   OpBuilder &builder;
   func::FuncOp function;
   const KernelTable &kernels;
+  KernelTexts &texts;
   PlanNames names;
   std::vector<std::string> header, body;
   PlanHeader arguments;
@@ -668,8 +696,9 @@ private:
 
 LogicalResult tessera::tile::writePlan(OpBuilder &builder,
                                        func::FuncOp function,
-                                       const KernelTable &kernels) {
-  return PlanWriter(builder, function, kernels).run();
+                                       const KernelTable &kernels,
+                                       KernelTexts &texts) {
+  return PlanWriter(builder, function, kernels, texts).run();
 }
 
 LogicalResult tessera::tile::writeKernelPlan(OpBuilder &builder, FuncOp kernel,

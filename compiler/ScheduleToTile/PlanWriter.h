@@ -13,10 +13,14 @@ namespace tessera::tile {
 /// Users' kernels of the module that are tile.funcs already, by their name.
 using KernelTable = llvm::StringMap<FuncOp>;
 
+/// Kernels made so far, by their text without names: layers of a model repeat
+/// the same ones, which are then compiled once.
+using KernelTexts = llvm::StringMap<std::string>;
+
 /// Builds the kernels of a function and its plan at the builder's position.
 mlir::LogicalResult writePlan(mlir::OpBuilder &builder,
                               mlir::func::FuncOp function,
-                              const KernelTable &kernels);
+                              const KernelTable &kernels, KernelTexts &texts);
 
 /// The plan for calling a user's kernel directly.
 mlir::LogicalResult writeKernelPlan(mlir::OpBuilder &builder, FuncOp kernel,

@@ -87,8 +87,9 @@ struct ScheduleToTilePass
       for (const std::string &name : names)
         if (failed(writeKernelPlan(builder, kernels[name], name)))
           return signalPassFailure();
+    KernelTexts texts;
     for (func::FuncOp function : functions) {
-      if (failed(writePlan(builder, function, kernels)))
+      if (failed(writePlan(builder, function, kernels, texts)))
         return signalPassFailure();
       function.erase();
     }
