@@ -6,6 +6,7 @@
 #include "python/bindings/bindings.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 using namespace tessera;

@@ -84,6 +84,13 @@ class Device:
     def unexpose(self, address):
         library.tessera_sim_unexpose(self.handle, address)
 
+    def allocate(self, size, name="buffer"):
+        """Device memory that counts as uninitialised; returns its address."""
+        return library.tessera_sim_allocate(self.handle, size, name.encode())
+
+    def free(self, address):
+        return bool(library.tessera_sim_free(self.handle, address))
+
     def set_resolver(self, function):
         """`function(address)` may expose it and return True."""
         self._resolver = RESOLVER(lambda a: int(bool(function(a))))
