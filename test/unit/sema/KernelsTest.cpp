@@ -234,6 +234,14 @@ TEST(Kernels, HalfPrecisionSumsInSinglePrecision) {
   EXPECT_HAS(text, "arith.truncf");
 }
 
+TEST(Kernels, FloatsBecomeIntsSaturating) {
+  std::string text = analyzeBody("i = z.to(i32)\nY[m] = i.to(fp32)");
+  EXPECT_HAS(text, "arith.fptosi");
+  EXPECT_HAS(text, "arith.constant dense<2147483647> : tensor<16xi32>");
+  EXPECT_HAS(text, "arith.constant dense<-2147483648> : tensor<16xi32>");
+  EXPECT_EQ(countOf(text, "arith.select"), 3u) << text;
+}
+
 TEST(Kernels, ShapesOfTiles) {
   std::string text = analyzeBody(
       "f = x.filled(0)\n"
@@ -296,9 +304,10 @@ TEST(Kernels, OnlyWhatChangesIsCarried) {
   std::string text = analyzeBody("a = z\n"
                                  "flag = False\n"
                                  "for i in range(k.stop):\n"
-                                 "    t = a + 1\n"
+                                 "    t = a\n"
                                  "    if flag:\n"
-                                 "        a = t\n"
+                                 "        z = t + 1\n"
+                                 "    a = t\n"
                                  "Y[m] = a");
   EXPECT_HAS(text, "scf.for");
   EXPECT_HAS_NOT(text, "iter_args");
@@ -468,6 +477,21 @@ TEST(Signature, WholeDimsOfFlashAttention) {
       wholeDims(*program.request.definition, *signature);
   std::vector<WholeDim> expected = {{0, 3}, {1, 3}, {2, 3}, {3, 3}};
   EXPECT_EQ(whole, expected);
+}
+
+TEST(Signature, WholeDimsByNameOnly) {
+  Program program(R"(
+@tsr.kernel
+def k(X: Tensor["M", "N"], g: Tensor["N"], w: Tensor["N*C", "C"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 4)):
+        Y[m] = tsr.sum(X[m, :], N) * g[0] + w[0, 0] / math.sqrt(C)
+)");
+  program.run();
+  auto signature = describeSignature(*program.request.definition, {},
+                                     program.getDiagnostics());
+  ASSERT_TRUE(succeeded(signature));
+  std::vector<WholeDim> expected = {{0, 1}, {1, 0}, {2, 0}, {2, 1}};
+  EXPECT_EQ(wholeDims(*program.request.definition, *signature), expected);
 }
 
 TEST(Signature, FreeNames) {
