@@ -300,3 +300,205 @@ def test_flash_attention(element, flags, tolerance, s, t, d):
     kernel.call("attention", [*arrays, o], [scale], grid=2 * 4 * cdiv(s, 128), parts=3)
     got = bf16_float(o) if element == "bf16" else o.astype(np.float64)
     np.testing.assert_allclose(got, attention(q, k, v), atol=tolerance)
+
+
+V1, R, T64 = view(1), "!tile.range<64>", "tensor<64xf32>"
+
+
+@pytest.mark.parametrize("m,n", [(5, 40), (24, 33), (1, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scan(axis, m, n):
+    v, t = view(2), "tensor<24x40xf32>"
+    kernel = compile_tile(f"""
+tile.func @k(%x: {v}, %y: {v}) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %p = tile.program extents(%one) tiles = [0] : index
+  %m = tile.dim %x, 0 : {v}
+  %n = tile.dim %x, 1 : {v}
+  %i = tile.range_at %zero of %m : !tile.range<24>
+  %j = tile.range_at %zero of %n : !tile.range<40>
+  %a = tile.load %x[%i, %j] : {v}, !tile.range<24>, !tile.range<40> -> {t}
+  %s = tile.scan sum %a axis = {axis} : {t}
+  tile.store %s, %y[%i, %j] : {t}, {v}, !tile.range<24>, !tile.range<40>
+  tile.return
+}}""")
+    x = np.random.default_rng(m).standard_normal((m, n)).astype(np.float32)
+    y = np.zeros_like(x)
+    kernel.call("k", [x, y])
+    np.testing.assert_allclose(y, np.cumsum(x.astype(np.float64), axis), atol=1e-5)
+
+
+def test_gather_scatter_and_masks():
+    vi, ti = view(1, "i64"), "tensor<64xi64>"
+    kernel = compile_tile(f"""
+tile.func @k(%x: {V1}, %at: {vi}, %y: {V1}, %z: {V1}) {{
+  %n = tile.dim %at, 0 : {vi}
+  %i = tile.program extents(%n) tiles = [64] : {R}
+  %where = tile.load %at[%i] : {vi}, {R} -> {ti}
+  %a = tile.load %x[%where] : {V1}, {ti} -> {T64}
+  tile.store %a, %y[%i] : {T64}, {V1}, {R}
+  %zero = arith.constant dense<0.0> : {T64}
+  %positive = arith.cmpf ogt, %a, %zero : {T64}
+  %kept = tile.load %x[%i] mask(%positive : tensor<64xi1>) {{pad = 5.0 : f32}} : {V1}, {R} -> {T64}
+  tile.store %kept, %z[%where] mask(%positive : tensor<64xi1>) : {T64}, {V1}, {ti}
+  tile.return
+}}""")
+    rng = np.random.default_rng(0)
+    n = 150
+    x = rng.standard_normal(n).astype(np.float32)
+    at = rng.permutation(n).astype(np.int64)
+    at[::10] = -1
+    at[1::10] = n + 7
+    y, z = np.full(n, 9, np.float32), np.full(n, 3, np.float32)
+    kernel.call("k", [x, at, y, z], grid=3)
+    inside = (at >= 0) & (at < n)
+    want = np.where(inside, x[np.clip(at, 0, n - 1)], 0)
+    np.testing.assert_array_equal(y, want)
+    expected = np.full(n, 3, np.float32)
+    for i in range(n):
+        if inside[i] and want[i] > 0:
+            expected[at[i]] = x[i]
+    np.testing.assert_array_equal(z, expected)
+
+
+def test_atomics_and_assert():
+    kernel = compile_tile(f"""
+tile.func @k(%x: {V1}, %y: {V1}) {{
+  %n = tile.dim %x, 0 : {V1}
+  %zero = arith.constant 0 : index
+  %i = tile.program extents(%n) tiles = [64] : {R}
+  %j = tile.range_at %zero of %n : {R}
+  %a = tile.load %x[%i] : {V1}, {R} -> {T64}
+  %big = arith.constant dense<100.0> : {T64}
+  %ok = arith.cmpf olt, %a, %big : {T64}
+  tile.assert %ok, "too big" : tensor<64xi1>
+  tile.atomic sum %a, %y[%j] : {T64}, {V1}, {R}
+  tile.return
+}}""")
+    x = np.arange(99, dtype=np.float32)
+    y = np.zeros(64, np.float32)
+    assert kernel.call("k", [x, y], grid=2) == 0
+    want = x[:64].copy()
+    want[:35] += x[64:]
+    np.testing.assert_array_equal(y, want)
+    x[70] = 101
+    assert kernel.call("k", [x, y], grid=2) == 1
+
+
+def test_control_flow_carries_tiles():
+    kernel = compile_tile(f"""
+tile.func @k(%x: {V1}, %y: {V1}, %steps: i64) {{
+  %n = tile.dim %x, 0 : {V1}
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %i = tile.program extents(%n) tiles = [64] : {R}
+  %count = arith.index_cast %steps : i64 to index
+  %a0 = tile.load %x[%i] : {V1}, {R} -> {T64}
+  %b0 = arith.constant dense<1.0> : {T64}
+  %a, %b = scf.for %s = %zero to %count step %one iter_args(%a1 = %a0, %b1 = %b0) -> ({T64}, {T64}) {{
+    %c = arith.addf %a1, %b1 : {T64}
+    scf.yield %b1, %c : {T64}, {T64}
+  }}
+  %three = arith.constant 3 : index
+  %many = arith.cmpi sgt, %count, %three : index
+  %r = scf.if %many -> ({T64}) {{
+    %d = arith.mulf %b, %b : {T64}
+    scf.yield %d : {T64}
+  }} else {{
+    scf.yield %b : {T64}
+  }}
+  %w, %e = scf.while (%w0 = %zero, %e0 = %r) : (index, {T64}) -> (index, {T64}) {{
+    %go = arith.cmpi slt, %w0, %three : index
+    scf.condition(%go) %w0, %e0 : index, {T64}
+  }} do {{
+  ^bb0(%w1: index, %e1: {T64}):
+    %w2 = arith.addi %w1, %one : index
+    %e2 = arith.addf %e1, %a0 : {T64}
+    scf.yield %w2, %e2 : index, {T64}
+  }}
+  tile.store %e, %y[%i] : {T64}, {V1}, {R}
+  tile.return
+}}""")
+    x = np.random.default_rng(2).integers(-3, 4, 100).astype(np.float32)
+    for steps in (0, 1, 5):
+        y = np.zeros(100, np.float32)
+        kernel.call("k", [x, y], [steps], grid=2)
+        a, b = x, np.ones_like(x)
+        for _ in range(steps):
+            a, b = b, a + b
+        np.testing.assert_array_equal(y, (b * b if steps > 3 else b) + 3 * x)
+
+
+def test_filled_reshape_cat_rand():
+    kernel = compile_tile(f"""
+tile.func @k(%x: {V1}, %y: {V1}, %z: {V1}, %seed: i64) {{
+  %n = tile.dim %x, 0 : {V1}
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %p = tile.program extents(%one) tiles = [0] : index
+  %i = tile.range_at %zero of %n : {R}
+  %a = tile.load %x[%i] : {V1}, {R} -> {T64}
+  %v = arith.constant 7.0 : f32
+  %f = tile.filled %a, %v : {T64}, f32
+  %g = tile.reshape %f : {T64} -> tensor<4x16xf32>
+  %s = tile.reduce sum %g axis = 0 : tensor<4x16xf32> -> tensor<16xf32>
+  %t = tile.cat %s, %s axis = 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %size = tile.dim %y, 0 : {V1}
+  %j = tile.range_at %zero of %size : !tile.range<32>
+  tile.store %t, %y[%j] : tensor<32xf32>, {V1}, !tile.range<32>
+  %index = tile.index %i : {R} -> tensor<64xi64>
+  %r = tile.rand %seed, %index : i64, tensor<64xi64> -> {T64}
+  tile.store %r, %z[%i] : {T64}, {V1}, {R}
+  tile.return
+}}""")
+    x = np.arange(50, dtype=np.float32)
+    y, z = np.zeros(32, np.float32), np.zeros(50, np.float32)
+    kernel.call("k", [x, y, z], [12345])
+    full = np.concatenate([x, np.full(14, 7, np.float32)]).reshape(4, 16).sum(0)
+    np.testing.assert_array_equal(y, np.concatenate([full, full]))
+
+    def philox(seed, index):
+        key = [seed & 0xFFFFFFFF, seed >> 32]
+        c = [index & 0xFFFFFFFF, index >> 32, 0, 0]
+        for _ in range(10):
+            p0, p1 = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+            c = [(p1 >> 32) ^ c[1] ^ key[0], p1 & 0xFFFFFFFF,
+                 (p0 >> 32) ^ c[3] ^ key[1], p0 & 0xFFFFFFFF]
+            key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+        return np.float32((c[0] >> 8) * 2.0**-24)
+
+    np.testing.assert_array_equal(z, [philox(12345, i) for i in range(50)])
+
+
+def test_matrix_times_vector_and_f64_math():
+    v2, vd = view(2, "f64"), view(1, "f64")
+    kernel = compile_tile(f"""
+tile.func @k(%a: {v2}, %x: {vd}, %y: {vd}) {{
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : {v2}
+  %K = tile.dim %a, 1 : {v2}
+  %m = tile.program extents(%M) tiles = [16] : !tile.range<16>
+  %k = tile.range_at %zero of %K : !tile.range<40>
+  %t = tile.load %a[%m, %k] : {v2}, !tile.range<16>, !tile.range<40> -> tensor<16x40xf64>
+  %u = tile.load %x[%k] : {vd}, !tile.range<40> -> tensor<40xf64>
+  %z = arith.constant dense<0.5> : tensor<16xf64>
+  %r = tile.mma %t, %u, %z : tensor<16x40xf64>, tensor<40xf64>, tensor<16xf64>
+  %e = math.exp %r : tensor<16xf64>
+  %s = math.tanh %e : tensor<16xf64>
+  tile.store %s, %y[%m] : tensor<16xf64>, {vd}, !tile.range<16>
+  tile.return
+}}""")
+    rng = np.random.default_rng(8)
+    a, x, y = rng.standard_normal((37, 33)), rng.standard_normal(33), np.zeros(37)
+    kernel.call("k", [a, x, y], grid=3)
+    np.testing.assert_allclose(y, np.tanh(np.exp(a @ x + 0.5)), rtol=1e-12)
+
+
+def test_in_place_update():
+    kernel = compile_tile(elementwise("%c = arith.addf %a, %b : tensor<64xf32>").replace(
+        "tile.store %c, %z", "tile.store %c, %x"))
+    x = np.arange(130, dtype=np.float32)
+    y, z = x[::-1].copy(), x.copy()
+    kernel.call("k", [x, y, z], grid=3)
+    np.testing.assert_array_equal(x, z + y)

@@ -107,7 +107,8 @@ Matrix MatrixStep::readLhs(Value tile) {
 
 Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
   if (isa<FloatType>(element))
-    return vector::FMAOp::create(builder, lower.loc, a, b, c);
+    // vector.fma may be split in two roundings; this one may not.
+    return math::FmaOp::create(builder, lower.loc, a, b, c);
   return arith::AddIOp::create(builder, lower.loc, c,
                                arith::MulIOp::create(builder, lower.loc, a, b));
 }

@@ -81,7 +81,7 @@ private:
   mlir::Value evalCat(tile::CatOp op, const Positions &at, int64_t copy);
   void storeToView(tile::StoreOp op);
   void storeToBuffer(mlir::Value value, mlir::Value buffer, const Positions &at,
-                     int64_t copy);
+                     int64_t copy, bool keepRest = false);
   void emitAtomic(tile::AtomicOp op);
   void emitPrint(tile::PrintOp op);
 

@@ -331,13 +331,14 @@ void NestEmitter::emitBody() {
           values.push_back(eval(store.getValue(), identity(), copy));
       }
       for (auto [copy, value] : llvm::enumerate(values))
-        storeToBuffer(value, store.getBuffer(), identity(), copy);
+        storeToBuffer(value, store.getBuffer(), identity(), copy,
+                      store->hasAttr("keep_rest"));
     }
   }
 }
 
 void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
-                                int64_t copy) {
+                                int64_t copy, bool keepRest) {
   Address address = addressIn(buffer, at, copy);
   Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
   Value base = lower.buffers[buffer];
@@ -352,7 +353,8 @@ void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
   if (address.offsets)
     lower.scatter(value, base, address.offsets, element, mask);
   else
-    lower.store(value, lower.pointerTo(base, address.offset, element));
+    lower.maskedStore(value, lower.pointerTo(base, address.offset, element),
+                      keepRest ? mask : Value());
 }
 
 void NestEmitter::storeToView(tile::StoreOp op) {

@@ -287,15 +287,10 @@ bool CpuMapper::canTakeOver(Value init, Operation *loop) {
     return false;
   SmallVector<CpuMaterialise::Reader> all;
   plan.readers(init, true, all);
-  return llvm::all_of(all,
-                      [&](auto reader) {
-                        return reader.op == loop ? true
-                                                 : plan.position(reader.op) <
-                                                       plan.position(loop);
-                      }) &&
-         llvm::none_of(init.getUsers(), [&](Operation *user) {
-           return user != loop && loop->isAncestor(user);
-         });
+  // The loop itself reads it once, as its operand, and nowhere inside.
+  return llvm::count_if(all, [&](auto reader) {
+           return plan.position(reader.op) >= plan.position(loop);
+         }) == 1;
 }
 
 void CpuMapper::carryIn(Operation *loop, ValueRange inits, ValueRange arguments,

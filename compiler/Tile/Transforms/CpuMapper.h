@@ -63,6 +63,8 @@ private:
   void emitWhile(mlir::scf::WhileOp loop);
   void emitReduce(ReduceOp op);
   void emitMma(MmaOp op);
+  mlir::Value packOnce(mlir::Value operand, MmaOp op, BufferType type,
+                       mlir::Type widen);
   void emitAccess(mlir::Operation *op);
   void emitWhole(mlir::Operation *op);
   void emitFilled(FilledOp op);
@@ -101,6 +103,8 @@ private:
   mlir::IRMapping scalars;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // old tile -> buffer
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Value>> yieldTargets;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value>
+      packedOperands;
   llvm::DenseMap<int64_t, mlir::Value> fullRanges;
   mlir::Operation *entryPoint = nullptr;
   std::optional<Open> open;

@@ -147,6 +147,10 @@ void CpuMapper::emitFilled(FilledOp op) {
     closeNest();
   }
   storeTo(op.getInput(), buffer);
+  // What lies past the end is real now: vectors must not run over it.
+  for (Operation *user : buffer.getUsers())
+    if (isa<LocalStoreOp>(user) && !whole)
+      user->setAttr("keep_rest", builder.getUnitAttr());
   buffers[op.getResult()] = buffer;
   open->tiles.map(op.getResult(), open->tiles.lookup(op.getInput()));
 }
@@ -220,20 +224,6 @@ void CpuMapper::emitReduce(ReduceOp op) {
   scalars.map(op.getResult(), grown.getResults().back());
 }
 
-/// Operands of a matrix step that the inner loop can read where they are:
-/// buffers, and loads of plain ranges, transposed or not.
-static bool isAddressable(Value tile) {
-  if (auto transpose = tile.getDefiningOp<TransposeOp>())
-    tile = transpose.getInput();
-  auto load = tile.getDefiningOp<LoadOp>();
-  // Program ids lie within their dim; other scalars are checked by nests.
-  return load && !load.getMask() &&
-         llvm::all_of(load.getIndices(), [](Value index) {
-           return isa<RangeType>(index.getType()) ||
-                  index.getDefiningOp<ProgramOp>();
-         });
-}
-
 /// The store of a packing nest also writes zeros up to a whole group of
 /// `axis`, the summed one: what lies there is multiplied.
 static void markZeroPadding(Value buffer, int64_t axis) {
@@ -241,6 +231,34 @@ static void markZeroPadding(Value buffer, int64_t axis) {
     if (isa<LocalStoreOp>(user))
       user->setAttr("zero_padding",
                     Builder(user->getContext()).getI64IntegerAttr(axis));
+}
+
+/// The operand in a buffer of `type`, filled where the operand is defined: not
+/// again in every turn of a loop that only reads it.
+Value CpuMapper::packOnce(Value operand, MmaOp op, BufferType type,
+                          Type widen) {
+  Value &known = packedOperands[{operand, type}];
+  if (known)
+    return known;
+  // Both functions have the same nest of regions.
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *outer = nullptr;
+  Block *block = builder.getInsertionBlock();
+  for (Block *old = op->getBlock(); old != operand.getParentBlock();
+       old = old->getParentOp()->getBlock()) {
+    outer = block->getParentOp();
+    block = outer->getBlock();
+  }
+  if (outer) {
+    closeNest();
+    builder.setInsertionPoint(outer);
+  }
+  Value buffer = allocate(type, op.getLoc());
+  storeTo(operand, buffer, widen);
+  if (outer)
+    closeNest();
+  // A value of this block is computed anew in every turn, but used in it only.
+  return known = buffer;
 }
 
 void CpuMapper::emitMma(MmaOp op) {
@@ -259,24 +277,24 @@ void CpuMapper::emitMma(MmaOp op) {
     return;
   }
 
-  Value a = buffers.lookup(op.getLhs());
-  if (amx) {
-    a = allocate(CpuBuffer::amxLhs(lhs), loc);
-    storeTo(op.getLhs(), a);
-    markZeroPadding(a, 1);
-  } else if (widen || (!a && !isAddressable(op.getLhs()))) {
-    a = allocate(
-        CpuBuffer::rows(widen ? lhs.clone(widen) : lhs, options.vectorBytes),
-        loc);
-    storeTo(op.getLhs(), a, widen);
+  // Rows of A are read by broadcasts, from a dense copy: at the strides of a
+  // large matrix they would share cache sets and pages.
+  Value a = widen || amx ? Value() : buffers.lookup(op.getLhs());
+  if (!a) {
+    RankedTensorType type = widen ? lhs.clone(widen) : lhs;
+    a = packOnce(op.getLhs(), op,
+                 amx ? CpuBuffer::amxLhs(lhs)
+                     : CpuBuffer::rows(type, options.vectorBytes),
+                 widen);
+    if (amx)
+      markZeroPadding(a, 1);
   }
   layout::RegisterTile registers = registerTileFor(
       lhs.getDimSize(0), rhs.getDimSize(1), accumulate, options.vectorBytes);
   BufferType packed =
       amx ? CpuBuffer::amxRhs(rhs)
           : CpuBuffer::panels(widen ? rhs.clone(widen) : rhs, registers.nr());
-  Value b = allocate(packed, loc);
-  storeTo(op.getRhs(), b, widen);
+  Value b = packOnce(op.getRhs(), op, packed, widen);
   if (amx)
     markZeroPadding(b, 0);
 
@@ -317,9 +335,7 @@ void CpuMapper::emitMma(MmaOp op) {
     auto loadFrom = [&](Value buffer, RankedTensorType type) -> Value {
       return LocalLoadOp::create(builder, loc, type, buffer, Value());
     };
-    Value left = a ? loadFrom(a, widen ? lhs.clone(widen) : lhs)
-                   : cloneTile(op.getLhs());
-    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+    Value left = loadFrom(a, widen ? lhs.clone(widen) : lhs);
     Value right = loadFrom(b, widen ? rhs.clone(widen) : rhs);
     Value before = fromZero ? cloneTile(op.getAcc()) : loadFrom(c, acc);
     builder.setInsertionPoint(open->nest.getBody().front().getTerminator());

@@ -1,0 +1,108 @@
+// RUN: tessera-opt %s --tile-map-to-cpu --tile-place-buffers | FileCheck %s
+
+// Loads and arithmetic go into the nest of their store; no buffer is made.
+// CHECK-LABEL: tile.func @add
+// CHECK-SAME:    tile.scratch = 0
+// CHECK-NOT:     tile.alloc
+// CHECK:         tile.nest[%[[I:.*]]] {unroll = 4 : i64, vector_axis = 0 : i64}
+// CHECK-NEXT:      tile.load
+// CHECK-NEXT:      tile.load
+// CHECK-NEXT:      arith.addf
+// CHECK-NEXT:      tile.store
+// CHECK-NOT:     tile.nest
+tile.func @add(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %j = tile.range_start %i : !tile.range<64>
+  %k = tile.range_at %j of %n : !tile.range<64>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %b = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %c = arith.addf %a, %b : tensor<64xf32>
+  tile.store %c, %z[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+
+// An exponential with two readers is computed once: stored, and summed in the
+// same pass.
+// CHECK-LABEL: tile.func @exp_and_sum
+// CHECK:         %[[P:.*]] = tile.alloc
+// CHECK:         %[[S:.*]] = tile.nest
+// CHECK:           %[[E:.*]] = math.exp
+// CHECK-NEXT:      tile.local_store %[[E]], %[[P]]
+// CHECK-NEXT:      %[[R:.*]] = tile.reduce sum %[[E]]
+// CHECK-NEXT:      tile.nest_yield %[[R]]
+// CHECK:         tile.nest
+// CHECK-NOT:       math.exp
+// CHECK:           tile.local_load %[[P]]
+// CHECK:           arith.divf
+tile.func @exp_and_sum(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %e = math.exp %a : tensor<64xf32>
+  %s = tile.reduce sum %e axis = 0 : tensor<64xf32> -> f32
+  %t = tile.fill %s [%i] : f32, !tile.range<64> -> tensor<64xf32>
+  %q = arith.divf %e, %t : tensor<64xf32>
+  tile.store %q, %z[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+
+// A load does not move past a store to its own view: what it read before is
+// stored, element by element.
+// CHECK-LABEL: tile.func @load_before_store
+// CHECK:         tile.nest
+// CHECK:           %[[A:.*]] = tile.load %[[X:[a-z0-9]+]][
+// CHECK:           tile.store {{.*}}, %[[X]]
+// CHECK-NOT:       tile.load
+// CHECK:           tile.store %[[A]]
+tile.func @load_before_store(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  tile.store %zero, %x[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.store %a, %z[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+
+// The accumulator of a matrix loop is updated in place, in one buffer; B is
+// packed into panels; the plan learns how much scratch memory that takes.
+// CHECK-LABEL: tile.func @gemm
+// CHECK:         %[[C:.*]] = tile.alloc
+// CHECK:         tile.for %[[K:.*]] = {{.*}} : !tile.range<32> {
+// CHECK:           %[[A:.*]] = tile.alloc
+// CHECK:           %[[B:.*]] = tile.alloc {{.*}}64: dim1*1 -> offset*1
+// CHECK:           tile.nest{{.*}}register_tile = array<i64: {{.*}}unit = "fma"
+// CHECK:             tile.local_load %[[A]]
+// CHECK:             tile.local_load %[[B]]
+// CHECK:             %[[ACC:.*]] = tile.local_load %[[C]]
+// CHECK:             %[[D:.*]] = tile.mma {{.*}}, %[[ACC]]
+// CHECK:             tile.local_store %[[D]], %[[C]]
+// CHECK:         }
+// CHECK:         tile.nest
+// CHECK:           tile.local_load %[[C]]
+// CHECK:           tile.store
+// CHECK:       launch @gemm(%A, %B, %C) grid $t scratch {{[1-9][0-9]*}} work 5
+tile.func @gemm(%a: memref<?x?xf32, strided<[?, 1]>>, %b: memref<?x?xf32, strided<[?, 1]>>, %c: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %K = tile.dim %a, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %b, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %z = arith.constant 0.0 : f32
+  %acc0 = tile.fill %z [%m, %n] : f32, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %r = tile.for %k = %zero to %K carry(%acc = %acc0) : !tile.range<32>, (tensor<64x64xf32>) {
+    %x = tile.load %a[%m, %k] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf32>
+    %y = tile.load %b[%k, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<32>, !tile.range<64> -> tensor<32x64xf32>
+    %d = tile.mma %x, %y, %acc : tensor<64x32xf32>, tensor<32x64xf32>, tensor<64x64xf32>
+    tile.yield %d : tensor<64x64xf32>
+  }
+  tile.store %r, %c[%m, %n] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
+tile.plan @f {
+  "body"
+  "  launch @gemm(%A, %B, %C) grid $t work 5"
+  "end"
+}
