@@ -65,7 +65,7 @@ BlockChecker::BlockChecker(Checker &owner, Block &block)
   for (ThreadState &t : threads)
     t.known = nothing;
   // The reserved bytes belong to the system and start as zero.
-  std::fill(sharedWritten.end() - 1024, sharedWritten.end(), 1);
+  std::fill(sharedWritten.begin() + block.userShared, sharedWritten.end(), 1);
 }
 
 void BlockChecker::note(Warp &w, const Inst &i, const char *kind,
@@ -153,7 +153,7 @@ static bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock) {
 
 void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
                              unsigned lane, uint64_t address, bool isShared,
-                             AccessKind kind) {
+                             AccessKind kind, bool sameValue) {
   unsigned thread = w.index * 32 + lane;
   ThreadState &self = threads[thread];
   Mark mark{thread, uint32_t(block.linear), self.epoch, &i};
@@ -176,7 +176,7 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
   }
   const Mark &write = byte.write;
   bool isRead = kind == AccessKind::Read;
-  if (write.inst && !ordered(write, thread) &&
+  if (write.inst && !sameValue && !ordered(write, thread) &&
       !morallyStrong(i, *write.inst, write.block == block.linear))
     reportRace(w, i, lane, write, address, isShared,
                isRead ? "read-after-write" : "write-after-write");
@@ -253,7 +253,8 @@ void BlockChecker::synchronise(Warp &w, const Inst &i, unsigned lane,
 }
 
 void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
-                          const Access &at, unsigned bytes, AccessKind kind) {
+                          const Access &at, unsigned bytes, AccessKind kind,
+                          const uint8_t *values) {
   bool strong = (i.semantics & orderMask) != weak;
   Memory &memory = *owner.launch.memory;
   Allocation *allocation = nullptr;
@@ -283,7 +284,7 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
       if (i.usedBytes && !(i.usedBytes >> b & 1))
         continue;
       uint64_t a = address + b;
-      if (isShared && a >= block.sharedBytes - 1024)
+      if (isShared && a >= block.userShared)
         continue;
       uint8_t *known = isShared  ? &sharedWritten[a]
                        : written ? &written->written[a - allocation->base]
@@ -309,7 +310,8 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
         }
       }
       ByteState &state = isShared ? shared[a] : owner.globalByte(a);
-      checkByte(state, w, i, l, a, isShared, kind);
+      checkByte(state, w, i, l, a, isShared, kind,
+                values && at.pointer[l][b] == values[b]);
     }
   }
 }
@@ -347,11 +349,10 @@ void BlockChecker::warpSync(Warp &w, uint32_t mask) {
 }
 
 void BlockChecker::arriveBarrier(Warp &w, unsigned id, uint32_t mask) {
-  const Group *waiting = nullptr;
-  (void)waiting;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned t = w.index * 32 + std::countr_zero(m);
-    arrivals[id].push_back({t, threads[t].epoch});
+    // What a thread does after arriving is not covered by the barrier.
+    arrivals[id].push_back({t, threads[t].epoch++});
   }
 }
 

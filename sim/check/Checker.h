@@ -90,8 +90,10 @@ struct BlockChecker {
   std::vector<uint64_t> mbarrierPlaces;
 
   BlockChecker(Checker &owner, Block &block);
+  /// `values`: the bytes one lane is about to write, if they are known.
   void access(Warp &w, const Inst &i, uint32_t mask, const Access &at,
-              unsigned bytes, AccessKind kind);
+              unsigned bytes, AccessKind kind,
+              const uint8_t *values = nullptr);
   void note(Warp &w, const Inst &i, const char *kind, std::string message,
             uint64_t address);
   void fence(Warp &w, const Inst &i, uint32_t mask);
@@ -114,7 +116,8 @@ struct BlockChecker {
 
 private:
   void checkByte(ByteState &byte, Warp &w, const Inst &i, unsigned lane,
-                 uint64_t address, bool isShared, AccessKind kind);
+                 uint64_t address, bool isShared, AccessKind kind,
+                 bool sameValue = false);
   void synchronise(Warp &w, const Inst &i, unsigned lane, SyncVariable &v,
                    AccessKind kind);
   bool ordered(const Mark &mark, unsigned thread) const;

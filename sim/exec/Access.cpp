@@ -91,13 +91,14 @@ uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
                 "access of " + std::to_string(bytes) +
                     " bytes at shared address " + hex(address) + " by " +
                     threadName(w, lane) + ": the block has " +
-                    std::to_string(block.sharedBytes - 1024) +
+                    std::to_string(block.userShared) +
                     " bytes of shared memory"};
   return block.shared + address;
 }
 
 void translate(Warp &w, const Inst &i, uint32_t mask, Space space,
-               unsigned bytes, unsigned align, AccessKind kind, Access &out) {
+               unsigned bytes, unsigned align, AccessKind kind, Access &out,
+               bool check) {
   Block &block = *w.block;
   bool write = kind != AccessKind::Read;
   uint64_t misaligned = 0;
@@ -176,7 +177,7 @@ void translate(Warp &w, const Inst &i, uint32_t mask, Space space,
   if (__builtin_expect(w.tracing, 0)) {
     if (block.worker->counters)
       block.worker->counters->access(i, mask, out, bytes, kind);
-    if (block.checker)
+    if (block.checker && check)
       block.checker->access(w, i, mask, out, bytes, kind);
   }
 }

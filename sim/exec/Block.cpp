@@ -35,9 +35,11 @@ Block::Block(Launch &launch, LaunchWorker &worker, uint64_t linear)
     uint32_t align = launch.program->dynamicAlign;
     used = (used + align - 1) / align * align + o.dynamicShared;
   }
-  used = (used + 15) & ~15u;
-  // The last 1024 bytes are the system's (%reserved_smem_offset_*).
-  sharedBytes = used + 1024;
+  userShared = used;
+  // Behind them 1024 bytes are the system's (%reserved_smem_offset_*).
+  sharedBytes = used;
+  if (launch.program->usesReservedShared)
+    sharedBytes = ((used + 15) & ~15u) + 1024;
   sharedStorage.reset(new uint8_t[sharedBytes + 1024]());
   shared = reinterpret_cast<uint8_t *>(
       (reinterpret_cast<uintptr_t>(sharedStorage.get()) + 1023) &

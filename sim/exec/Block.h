@@ -27,7 +27,8 @@ struct Block {
   std::vector<std::unique_ptr<Warp>> warps;
   std::unique_ptr<uint8_t[]> sharedStorage;
   uint8_t *shared = nullptr;
-  uint32_t sharedBytes = 0;
+  uint32_t userShared = 0;  // bytes of the program
+  uint32_t sharedBytes = 0; // with the system's, if the kernel asks for them
   std::vector<BlockBarrier> barriers{16};
   unsigned threads = 0;
   unsigned liveThreads = 0;

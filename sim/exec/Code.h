@@ -134,6 +134,7 @@ struct Program {
   std::vector<uint32_t> paramOffsets, paramBytes;
   uint32_t paramSize = 0;
   bool usesLocal = false;
+  bool usesReservedShared = false;
   /// Code number of each entry of the module's function table, or ~0.
   std::vector<uint32_t> functionCodes;
 };

@@ -304,6 +304,8 @@ Ref Decoder::constantPair(uint64_t low, uint64_t high) {
 Ref Decoder::specialRef(unsigned special) {
   auto [it, isNew] = specials.emplace(special, 0);
   if (isNew) {
+    if (ptx::specialName(special).substr(0, 14) == "%reserved_smem")
+      program.usesReservedShared = true;
     it->second = allocate(ptx::typeBits(ptx::specialType(special)));
     code.frameValues.push_back(
         {FrameValue::Special, special, 0, it->second});

@@ -28,10 +28,17 @@ std::string sourcePlace(const Inst &inst, const Launch &launch) {
       continue;
     const ptx::Location &loc = code->function->locations[source->location];
     const auto &files = launch.program->module->filesOf(code->function);
-    auto file = files.find(loc.file);
-    return (file == files.end() ? "file " + std::to_string(loc.file)
-                                : file->second) +
-           ":" + std::to_string(loc.line);
+    auto name = [&](const ptx::Location &l) {
+      auto file = files.find(l.file);
+      return (file == files.end() ? "file " + std::to_string(l.file)
+                                  : file->second) +
+             ":" + std::to_string(l.line);
+    };
+    std::string place = name(loc);
+    if (loc.inlinedAt >= 0)
+      place += " inlined at " +
+               name(code->function->locations[loc.inlinedAt]);
+    return place;
   }
   return "";
 }

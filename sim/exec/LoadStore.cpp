@@ -1,5 +1,6 @@
 // ld, st, prefetches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
 #include "sim/exec/Access.h"
 #include "sim/exec/Decode.h"
 
@@ -53,7 +54,23 @@ void store(Warp &w, const Inst &i, uint32_t mask) {
   Access at;
   computeAddresses(w, i, mask, i.ops[8], at.address);
   unsigned bytes = sizeof(M) * i.elements;
-  translate(w, i, mask, i.space, bytes, bytes, AccessKind::Write, at);
+  bool checking = bool(w.block->checker);
+  translate(w, i, mask, i.space, bytes, bytes, AccessKind::Write, at,
+            !checking);
+  if (checking) {
+    // Lane by lane, so that the checker sees what the lane before it wrote:
+    // two lanes that store the same value do no harm.
+    for (uint32_t m = mask; m; m &= m - 1) {
+      unsigned l = std::countr_zero(m);
+      M values[32 / sizeof(M)];
+      for (unsigned e = 0; e < i.elements; ++e)
+        values[e] = M(w.reg<R>(i.ops[e])[l]);
+      w.block->checker->access(w, i, m & -m, at, bytes, AccessKind::Write,
+                               reinterpret_cast<const uint8_t *>(values));
+      std::memcpy(at.pointer[l], values, bytes);
+    }
+    return;
+  }
   for (unsigned e = 0; e < i.elements; ++e) {
     const auto *a = w.reg<R>(i.ops[e]);
     for (uint32_t m = mask; m; m &= m - 1) {

@@ -73,7 +73,8 @@ void Warp::initFrame(Frame &f) {
       continue;
     }
     auto workspace = reinterpret_cast<uint64_t>(launch.workspace.data());
-    uint32_t total = block->sharedBytes - 1024;
+    uint32_t total = block->userShared;
+    uint32_t reserved = (total + 15) & ~15u;
     for (unsigned l = 0; l < 32; ++l) {
       uint32_t tid = index * 32 + l, value = 0;
       switch (special) {
@@ -181,7 +182,7 @@ void Warp::initFrame(Frame &f) {
       case Special::ReservedSmemBegin:
       case Special::ReservedSmem0:
       case Special::ReservedSmem1:
-        value = total;
+        value = reserved;
         break;
       case Special::ReservedSmemEnd:
       case Special::ReservedSmemCap:

@@ -17,7 +17,7 @@ __global__ void work(int *i, unsigned *u, unsigned long long *l, float *f,
   atomicAdd(&l[0], (unsigned long long)t << 20);
   atomicAdd(f, 0.25f);
   atomicAdd(d, 0.125);
-  int old = i[5], seen;
+  int old = atomicAdd(&i[5], 0), seen; // a plain read would race
   do {
     seen = old;
     old = atomicCAS(&i[5], seen, seen + 3);
