@@ -88,6 +88,11 @@ public:
                           const CallArguments &arguments,
                           const OpSite &site) override;
 
+  /// Checks a result against its annotation `Tensor["M", 4, fp16]` and gives
+  /// its axes those names. Anything but a Tensor[...] is left alone.
+  mlir::LogicalResult checkResult(SemaValue &result, const Expr *annotation,
+                                  SourceRange where);
+
 private:
   /// A call of a named operation, as function or method: the object of a
   /// method is its first argument.
@@ -296,6 +301,12 @@ private:
 
   SemaContext &context;
 };
+
+/// TensorOps::checkResult of a library made by createTensorOps; to be called
+/// on each returned value with its part of `definition.returns`.
+mlir::LogicalResult checkResultAnnotation(OpLibrary &library, SemaValue &result,
+                                          const Expr *annotation,
+                                          SourceRange where);
 
 } // namespace tessera::frontend
 

