@@ -9,7 +9,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/OptimizationLevel.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -190,13 +189,7 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
 
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
                      int level) {
-  llvm::PipelineTuningOptions tuning;
-  // Loops are vectorised and unrolled by us.
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  tuning.LoopInterleaving = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -206,10 +199,17 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::OptimizationLevel how = level >= 3   ? llvm::OptimizationLevel::O3
-                                : level == 2 ? llvm::OptimizationLevel::O2
-                                             : llvm::OptimizationLevel::O1;
-  builder.buildPerModuleDefaultPipeline(how).run(module, modules);
+  // Loops are vectorised, unrolled and blocked by us, nothing is called, and
+  // no memory waits to become registers: what is left is tidying up.
+  StringRef tidy =
+      level >= 2 ? "function(simplifycfg,early-cse<memssa>,instcombine,"
+                   "loop-mssa(loop-rotate,licm),early-cse<memssa>,instcombine,"
+                   "loop-mssa(licm),simplifycfg,dce)"
+                 : "function(early-cse,instcombine,simplifycfg)";
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, tidy))
+    llvm::report_fatal_error(std::move(error));
+  passes.run(module, modules);
 }
 
 static FailureOr<SmallVector<char>>
