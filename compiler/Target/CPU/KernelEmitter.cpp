@@ -486,12 +486,19 @@ struct LowerToCpuPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    // Message numbers count from those the plan has already.
     SmallVector<std::string> messages;
+    size_t known = 0;
+    for (tile::PlanOp plan : module.getOps<tile::PlanOp>())
+      for (auto line : plan.getLines().getAsRange<StringAttr>())
+        known += line.getValue().starts_with("message ");
+    for (size_t i = 0; i < known; ++i)
+      messages.push_back(std::string(1, '\0') + std::to_string(i));
     for (tile::FuncOp func :
          llvm::make_early_inc_range(module.getOps<tile::FuncOp>()))
       if (failed(KernelEmitter(func, vectorBytes, messages).run()))
         return signalPassFailure();
-    addMessages(module, messages);
+    addMessages(module, ArrayRef(messages).drop_front(known));
   }
 
   /// Assertions refer to the plan's messages by number.
