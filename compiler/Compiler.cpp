@@ -8,6 +8,7 @@
 #include "compiler/StageText.h"
 #include "compiler/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -151,6 +152,22 @@ std::vector<Decision> Compilation::decisions() const {
   return all;
 }
 
+/// The plan's `requires` line: what the kernels use without asking. The runtime
+/// checks it, and asks the kernel of the system for AMX.
+static std::string requirements(ModuleOp module,
+                                const target::CpuOptions &options) {
+  bool amx = false;
+  module->walk([&](Operation *op) {
+    amx |= llvm::any_of(op->getResultTypes(), [](Type type) {
+      return isa<LLVM::LLVMX86AMXType>(type);
+    });
+  });
+  std::string line = options.resolved().vectorBytes() == 64
+                         ? "requires \"avx512f\" \"avx512bw\" \"avx512vl\""
+                         : "requires \"avx2\" \"fma\"";
+  return line + (amx ? " \"amx-tile\" \"amx-bf16\"\n" : "\n");
+}
+
 bool Compilation::finish(Artifact &artifact) {
   if (!lower("target"))
     return false;
@@ -159,8 +176,13 @@ bool Compilation::finish(Artifact &artifact) {
     size_t plans = 0;
     for (auto plan : impl->module->getOps<tile::PlanOp>()) {
       ++plans;
-      for (Attribute line : plan.getLines())
-        artifact.plan += cast<StringAttr>(line).str() + "\n";
+      for (Attribute line : plan.getLines()) {
+        StringRef text = cast<StringAttr>(line).getValue();
+        if (text == "body")
+          artifact.plan +=
+              requirements(*impl->module, cpuOptions(impl->options));
+        artifact.plan += text.str() + "\n";
+      }
     }
     if (plans != 1)
       return impl->module->emitError()
