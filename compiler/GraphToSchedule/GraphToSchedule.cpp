@@ -121,10 +121,54 @@ private:
     return fuse.getResult(0);
   }
 
+  /// How a user's kernel uses its tensor arguments, in order.
+  SmallVector<StringRef> modesOf(CallKernelOp call) {
+    SmallVector<StringRef> modes;
+    auto wrapper = SymbolTable::lookupNearestSymbolFrom<schedule::KernelOp>(
+        call, call.getKernelAttr());
+    if (!wrapper)
+      return modes;
+    for (auto kernel : wrapper.getBody().getOps<graph::KernelOp>())
+      for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+        auto mode = kernel.getArgAttrOfType<StringAttr>(i, "gir.mode");
+        modes.push_back(mode ? mode.getValue() : "in");
+      }
+    return modes;
+  }
+
+  /// A kernel updates memory in place; the value before must survive.
+  void copyUpdated(CallKernelOp call) {
+    unsigned input = 0;
+    for (StringRef mode : modesOf(call)) {
+      if (mode == "out")
+        continue;
+      if (mode != "in")
+        call.getInputsMutable()[input].set(copy(call, call.getInputs()[input]));
+      ++input;
+    }
+  }
+
+  /// Whether a kernel writes this value into fresh memory.
+  bool isWritten(Value value) {
+    auto call = value.getDefiningOp<CallKernelOp>();
+    if (!call)
+      return value.getDefiningOp<FuseOp>() != nullptr;
+    unsigned result = 0;
+    for (StringRef mode : modesOf(call)) {
+      if (mode == "in")
+        continue;
+      if (result++ == cast<OpResult>(value).getResultNumber())
+        return mode == "out";
+    }
+    return false;
+  }
+
   /// An op that stays outside kernels reads memory.
   void settle(Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       operand.set(memory(operand.get()));
+    if (auto call = dyn_cast<CallKernelOp>(op))
+      copyUpdated(call);
     auto reshape = dyn_cast<ReshapeOp>(op);
     if (!reshape || getReshapeParts(reshape).isView())
       return;
@@ -144,8 +188,7 @@ private:
       bool reshaped = llvm::any_of(value.getUsers(), [](Operation *user) {
         return isa<ReshapeOp>(user);
       });
-      if (!value.getDefiningOp<FuseOp>() || !seen.insert(value).second ||
-          reshaped)
+      if (!isWritten(value) || !seen.insert(value).second || reshaped)
         value = copy(op, value);
       operand.set(value);
     }

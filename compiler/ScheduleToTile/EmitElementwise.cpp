@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -27,6 +28,33 @@ static Value constant(OpBuilder &builder, Location loc, Value like,
   if (auto tile = dyn_cast<RankedTensorType>(like.getType()))
     attribute = DenseElementsAttr::get(tile, Attribute(attribute));
   return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+/// A float as the nearest integer towards zero that the type has; NaN as 0.
+static Value saturate(OpBuilder &b, Location loc, Value value, Type to) {
+  using P = arith::CmpFPredicate;
+  unsigned width = to.getIntOrFloatBitWidth();
+  double limit = std::ldexp(1.0, width - 1);
+  Value low = constant(b, loc, value, -limit);
+  Value high = constant(b, loc, value, limit);
+  Value below = arith::CmpFOp::create(b, loc, P::OLT, value, low);
+  Value above = arith::CmpFOp::create(b, loc, P::OGE, value, high);
+  Value number = arith::CmpFOp::create(b, loc, P::ORD, value, value);
+  Value outside = arith::OrIOp::create(b, loc, below, above);
+  Value zero = constant(b, loc, value, 0);
+  Value safe = arith::SelectOp::create(b, loc, outside, zero, value);
+  safe = arith::SelectOp::create(b, loc, number, safe, zero);
+  Value result = arith::FPToSIOp::create(b, loc, withElement(value, to), safe);
+  auto extreme = [&](APInt bits) -> Value {
+    TypedAttr attribute = b.getIntegerAttr(to, bits);
+    if (auto tile = dyn_cast<RankedTensorType>(result.getType()))
+      attribute = DenseElementsAttr::get(tile, Attribute(attribute));
+    return arith::ConstantOp::create(b, loc, attribute);
+  };
+  Value least = extreme(APInt::getSignedMinValue(width));
+  Value most = extreme(APInt::getSignedMaxValue(width));
+  result = arith::SelectOp::create(b, loc, below, least, result);
+  return arith::SelectOp::create(b, loc, above, most, result);
 }
 
 Value Emitter::convert(Value value, Type to) {
@@ -52,7 +80,7 @@ Value Emitter::convert(Value value, Type to) {
     return convert(convert(value, b.getF32Type()), to);
   }
   if (fromFloat)
-    return arith::FPToSIOp::create(b, loc, type, value);
+    return saturate(b, loc, value, to);
   if (toFloat) {
     if (from.isInteger(1))
       return arith::UIToFPOp::create(b, loc, type, value);
@@ -183,6 +211,24 @@ static Value divideDownFloat(OpBuilder &b, Location loc, Value lhs, Value rhs,
   return math::RoundEvenOp::create(b, loc, whole);
 }
 
+/// x to the y by squaring, a turn per bit of y; y is not negative.
+Value Emitter::integerPower(Value x, Value y) {
+  Value one = constant(at(), loc, x, 1), zero = constant(at(), loc, x, 0);
+  int64_t bits = getElementTypeOrSelf(x).getIntOrFloatBitWidth();
+  return loop(position(0), position(bits - 1), 0, {one, x, y},
+              [&](Value, ValueRange carried) -> SmallVector<Value> {
+                OpBuilder &b = at();
+                Value total = carried[0], base = carried[1], left = carried[2];
+                Value low = arith::AndIOp::create(b, loc, left, one);
+                Value odd = arith::CmpIOp::create(
+                    b, loc, arith::CmpIPredicate::ne, low, zero);
+                Value more = arith::MulIOp::create(b, loc, total, base);
+                return {arith::SelectOp::create(b, loc, odd, more, total),
+                        arith::MulIOp::create(b, loc, base, base),
+                        arith::ShRSIOp::create(b, loc, left, one)};
+              })[0];
+}
+
 static arith::CmpFPredicate floatPredicate(graph::CompareKind kind) {
   using P = arith::CmpFPredicate;
   static constexpr P all[] = {P::OEQ, P::UNE, P::OLT, P::OLE, P::OGT, P::OGE};
@@ -272,8 +318,10 @@ Value Emitter::evaluateElementwise(Operation *op, ArrayRef<Value> operands,
             return isFloat ? divideDownFloat(b, loc, x, y, true)
                            : divideDown(b, loc, x, y, true);
           })
-          .Case<PowOp>([&](auto) {
-            return pick(FLOAT(math::PowFOp), FLOAT(math::IPowIOp));
+          .Case<PowOp>([&](auto) -> Value {
+            if (isFloat)
+              return math::PowFOp::create(b, loc, x, y);
+            return integerPower(x, y);
           })
           .Case<graph::AndOp>(INTEGER(arith::AndIOp))
           .Case<graph::OrOp>(INTEGER(arith::OrIOp))

@@ -101,6 +101,7 @@ private:
   mlir::Value evaluateElementwise(mlir::Operation *op,
                                   llvm::ArrayRef<mlir::Value> operands,
                                   mlir::Type element);
+  mlir::Value integerPower(mlir::Value x, mlir::Value y);
   mlir::Value spread(mlir::Value tile, llvm::ArrayRef<int64_t> axes,
                      llvm::ArrayRef<mlir::Value> indices);
   /// Runs `body` with the loops deeper than `target` set aside.

@@ -137,9 +137,46 @@ private:
     }
   }
 
-  /// The memory a view looks at.
+  /// The input of a call that a kernel updates in place to make this result;
+  /// nothing if the result is memory of its own.
+  Value updatedInput(OpResult result) {
+    auto call = cast<graph::CallKernelOp>(result.getOwner());
+    FuncOp kernel = kernels.lookup(call.getKernel());
+    if (!kernel)
+      return {};
+    unsigned input = 0, output = 0;
+    for (unsigned at : callOrder(kernel)) {
+      StringRef mode = modeOf(kernel, at);
+      if (mode != "in" && output++ == result.getResultNumber())
+        return mode == "out" ? Value() : call.getInputs()[input];
+      if (mode != "out")
+        ++input;
+    }
+    return {};
+  }
+  /// The arguments of a kernel in the order a call gives them.
+  static SmallVector<unsigned> callOrder(FuncOp kernel) {
+    auto order = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.order");
+    SmallVector<unsigned> result;
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      result.push_back(order ? order[i] : i);
+    return result;
+  }
+  static StringRef modeOf(FuncOp kernel, unsigned argument) {
+    auto mode = kernel.getArgAttrOfType<StringAttr>(argument, "gir.mode");
+    return mode ? mode.getValue() : "in";
+  }
+
+  /// The memory a value lives in: what a view looks at, what a kernel updates.
   Value baseOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
+      if (isa<graph::CallKernelOp>(op)) {
+        Value input = updatedInput(cast<OpResult>(value));
+        if (!input)
+          break;
+        value = input;
+        continue;
+      }
       if (!isa<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
                graph::ReshapeOp>(op))
         break;
@@ -158,7 +195,7 @@ private:
           last[base] = &op;
       for (Value result : op.getResults())
         if (isa<schedule::FuseOp, graph::CallKernelOp>(op))
-          last[result] = &op;
+          last[baseOf(result)] = &op;
     }
     for (auto &[value, op] : last)
       if (!op->hasTrait<OpTrait::IsTerminator>() &&
@@ -615,22 +652,17 @@ private:
     if (!kernel)
       return op.emitOpError() << "calls @" << op.getKernel()
                               << ", which is no kernel of this module";
-    SmallVector<std::string> operands, scalars;
+    SmallVector<std::string> scalars;
     size_t nextInput = 0, nextResult = 0;
-    // The kernel's arguments are views, then scalars; `tile.order` keeps the
-    // order the call uses.
-    auto order = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.order");
     SmallVector<std::string> texts(kernel.getNumArguments());
-    for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
-      unsigned at = order ? order[i] : i;
+    for (unsigned at : callOrder(kernel)) {
       auto view = dyn_cast<MemRefType>(kernel.getArgumentTypes()[at]);
       if (!view) {
         Value input = op.getInputs()[nextInput++];
         texts[at] = integer(input);
         continue;
       }
-      auto modeAttr = kernel.getArgAttrOfType<StringAttr>(at, "gir.mode");
-      StringRef mode = modeAttr ? modeAttr.getValue() : "in";
+      StringRef mode = modeOf(kernel, at);
       Value value;
       if (mode == "out") {
         value = op.getResults()[nextResult++];

@@ -1,0 +1,44 @@
+// Composites as primitives. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tessera-opt %s --graph-to-schedule-decompose-composites | FileCheck %s
+
+// f32 inside, one rounding at the end.
+// CHECK-LABEL: func.func @silu
+// CHECK:         %[[X:.*]] = gir.cast %{{.*}} : tensor<?xbf16> -> tensor<?xf32>
+// CHECK-NOT:     -> tensor<?xbf16>
+// CHECK:         %[[Y:.*]] = gir.mul %[[X]], %{{.*}} : tensor<?xf32>
+// CHECK-NEXT:    gir.cast %[[Y]] : tensor<?xf32> -> tensor<?xbf16>
+// CHECK-NEXT:    return
+func.func @silu(%x: tensor<?xbf16>) -> tensor<?xbf16> {
+  %y = gir.silu %x : tensor<?xbf16>
+  return %y : tensor<?xbf16>
+}
+
+// f64 stays f64.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT:     f32
+// CHECK:         return
+func.func @wide(%x: tensor<?x?xf64>) -> tensor<?x?xf64> {
+  %y = gir.softmax %x axis = 1 : tensor<?x?xf64>
+  return %y : tensor<?x?xf64>
+}
+
+// Cross entropy looks the target's logit up and never makes one-hot rows.
+// CHECK-LABEL: func.func @loss
+// CHECK:         gir.reduce max
+// CHECK:         gir.reduce sum
+// CHECK:         gir.gather %{{.*}}, %{{.*}} axis = 1
+// CHECK:         gir.sub
+func.func @loss(%x: tensor<?x?xf32>, %t: tensor<?xi64>) -> tensor<?xf32> {
+  %y = gir.cross_entropy %x, %t : tensor<?x?xf32>, tensor<?xi64> -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// A full reduction has one partial result per chunk, whatever the threads.
+// CHECK-LABEL: func.func @mean
+// CHECK:         %[[P:.*]] = sched.partial "sum" %{{.*}} chunk = 16384
+// CHECK:         gir.reduce sum %[[P]] axes = [0]
+// CHECK:         gir.div
+func.func @mean(%x: tensor<?xf32>) -> tensor<f32> {
+  %y = gir.reduce mean %x axes = [0] : tensor<?xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}

@@ -1,0 +1,20 @@
+// The closed list of Schedule IR. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics --schedule-check-contract
+
+func.func @outside(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error@+1 {{'gir.neg' may not stand in a function of Schedule IR}}
+  %y = gir.neg %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+func.func @composite(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = sched.fuse @k (%x) numerics = "rows" : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  ^bb0(%a: tensor<?x?xf32>):
+    // expected-error@+1 {{'gir.softmax' may not stand in a sched.fuse}}
+    %r = gir.softmax %a axis = 1 : tensor<?x?xf32>
+    sched.yield %r : tensor<?x?xf32>
+  }
+  return %y : tensor<?x?xf32>
+}

@@ -1,0 +1,113 @@
+// Functions as plans. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tessera-opt %s --split-input-file --schedule-pipeline --schedule-to-tile-pipeline | FileCheck %s
+
+// A transposed weight is a view; the value between two kernels is allocated and
+// freed after its last use.
+// CHECK-LABEL: tile.plan @norm
+// CHECK:         "arg %x in f32 [$M, $K]"
+// CHECK:         "arg %w in f32 [$N, $K]"
+// CHECK:         "result %y f32 [$M, $N]"
+// CHECK:         "  view %[[V:.*]] = %w offset 0 sizes [$K, $N] strides [stride(%w, 1), stride(%w, 0)]"
+// CHECK:         "  alloc %[[T:.*]] f32 [$M, $N]"
+// CHECK:         "  launch @norm_0(%x, %[[V]], %[[T]]) grid ($M ceildiv 128) * ($N ceildiv 256) work
+// CHECK:         "  launch @norm_1(%[[T]], %y; $N) grid $M work
+// CHECK:         "  free %[[T]]"
+// CHECK:         "end"
+func.func @norm(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},
+                %w: tensor<?x?xf32> {gir.name = "w", gir.dims = ["N", "K"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
+  %g = gir.gemm %x, %w transpose_rhs : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  %y = gir.layer_norm %g axes = 1 eps = 1.0e-05 : tensor<?x?xf32> -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// Equal kernels are made once.
+// CHECK-COUNT-1: tile.func @twice
+// CHECK-NOT:     tile.func
+// CHECK:         "  launch @twice_0(%x, %[[T:.*]]) grid
+// CHECK:         "  launch @twice_0(%[[T]], %y) grid
+func.func @twice(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
+  %t = gir.softmax %x axis = 1 : tensor<?x?xf32>
+  %y = gir.softmax %t axis = 1 : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// Slices are views; a merging reshape of a view copies first; sizes are
+// expressions of dims and scalar arguments.
+// CHECK-LABEL: tile.plan @movement
+// CHECK:         "arg $a i64"
+// CHECK:         "result %y f32 [$N * $M]"
+// CHECK:         "result %z f32 [$M - $a, $N]"
+// CHECK-DAG:     "  view %[[T:.*]] = %x offset 0 sizes [$N, $M] strides [stride(%x, 1), stride(%x, 0)]"
+// CHECK-DAG:     "  alloc %[[C:.*]] f32 [$N, $M]"
+// CHECK-DAG:     "  launch @movement_{{.}}(%[[T]], %[[C]])
+// CHECK-DAG:     "  view %[[F:.*]] = %[[C]] offset 0 sizes [$N * $M] strides [stride(%[[C]], 1)]"
+// CHECK-DAG:     "  view %[[S:.*]] = %x offset $a * (stride(%x, 0)) sizes [$M - $a, $N]
+// CHECK:         "end"
+func.func @movement(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], gir.unit_axis = 1 : i64},
+                    %a: tensor<i64> {gir.name = "a", gir.scalar = "i64"}) -> (tensor<?xf32> {gir.name = "y"}, tensor<?x?xf32> {gir.name = "z"}) {
+  %m = gir.dim %x, 0 : tensor<?x?xf32>
+  %n = gir.dim %x, 1 : tensor<?x?xf32>
+  %0 = gir.constant dense<0> : tensor<i64>
+  %nm = gir.mul %n, %m : tensor<i64>
+  %t = gir.transpose %x [1, 0] : tensor<?x?xf32> -> tensor<?x?xf32>
+  %f = gir.reshape %t sizes(%nm) : tensor<?x?xf32> -> tensor<?xf32>
+  %y = gir.neg %f : tensor<?xf32>
+  %rest = gir.sub %m, %a : tensor<i64>
+  %s = gir.slice %x starts(%a, %0) steps = [1, 1] sizes(%rest, %n) : tensor<?x?xf32> -> tensor<?x?xf32>
+  %z = gir.exp %s : tensor<?x?xf32>
+  return %y, %z : tensor<?xf32>, tensor<?x?xf32>
+}
+
+// -----
+
+// A kernel of the user: views before scalars, dims bound by the arguments, its
+// decisions on it.
+// CHECK-LABEL: tile.func @copy_0
+// CHECK-SAME:    memref<?xf32, strided<[1]>>
+// CHECK-SAME:    memref<?xf32, strided<[1]>>
+// CHECK-SAME:    i64
+// CHECK-SAME:    tile.config = {threads = 2 : i64}
+// CHECK:       tile.plan @copy
+// CHECK:         "arg %x in f32 [$n]"
+// CHECK:         "arg %y out f32 [$n]"
+// CHECK:         "arg $s i64"
+// CHECK:         "  launch @copy_0(%x, %y; $s) grid (size(%x, 0)) ceildiv 64 threads 2"
+gir.kernel @copy(%s: i64 {gir.name = "s"}, %x: memref<?xf32, strided<[1]>> {gir.name = "x", gir.dims = ["n"], gir.mode = "in"},
+                 %y: memref<?xf32, strided<[1]>> {gir.name = "y", gir.dims = ["n"], gir.mode = "out"}) attributes {gir.schedule = {threads = 2 : i64}} {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %t = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  tile.store %t, %y[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+
+// -----
+
+// A function calls a kernel: an updated argument is copied first, a written one
+// is the result itself.
+// CHECK-LABEL: tile.func @add_0
+// CHECK-LABEL: tile.plan @calls
+// CHECK:         "  alloc %[[T:.*]] f32 [$N]"
+// CHECK:         "  launch @calls_0(%x, %[[T]])
+// CHECK:         "  launch @add_0(%[[T]], %w) grid (size(%[[T]], 0)) ceildiv 64"
+// CHECK-NEXT:    "  launch @calls_0(%[[T]], %u)
+// CHECK-NEXT:    "  free %[[T]]"
+gir.kernel @add(%x: memref<?xf32, strided<[1]>> {gir.name = "x", gir.dims = ["n"], gir.mode = "inout"},
+                %y: memref<?xf32, strided<[1]>> {gir.name = "y", gir.dims = ["n"], gir.mode = "out"}) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %t = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  tile.store %t, %y[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  %d = arith.addf %t, %t : tensor<64xf32>
+  tile.store %d, %x[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+func.func @calls(%x: tensor<?xf32> {gir.name = "x", gir.dims = ["N"], gir.unit_axis = 0 : i64}) -> (tensor<?xf32> {gir.name = "u"}, tensor<?xf32> {gir.name = "w"}) {
+  %n = gir.dim %x, 0 : tensor<?xf32>
+  %u, %w = gir.call_kernel @add(%x) sizes(%n, %n) : (tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
+  return %u, %w : tensor<?xf32>, tensor<?xf32>
+}
