@@ -257,6 +257,14 @@ ValueResult Analyzer::callPython(const std::string &name,
   return failure();
 }
 
+/// The functions of `math` that tessera has under the same name.
+static bool isRunTimeMath(llvm::StringRef name) {
+  static constexpr llvm::StringLiteral names[] = {
+      "sqrt", "exp", "exp2", "log", "log2",  "log1p",
+      "sin",  "cos", "tanh", "erf", "floor", "ceil"};
+  return llvm::is_contained(names, name);
+}
+
 ValueResult Analyzer::callMath(const std::string &name,
                                const CallArguments &args, const OpSite &site) {
   std::vector<ConstantData> constants;
@@ -269,6 +277,17 @@ ValueResult Analyzer::callMath(const std::string &name,
       constants.push_back(argument.value.constant);
     } else if (auto size = argument.value.getConstantInt()) {
       constants.push_back(*size);
+    } else if (argument.value.isNumber() && isRunTimeMath(name) &&
+               args.arguments.size() == 1) {
+      // A size or a scalar known only at run time: computed there, in fp64.
+      mlir::Value number = library->makeScalar(argument.value, DType::FP64,
+                                               loc(argument.where, name));
+      if (!number)
+        return failure();
+      CallArguments one = args;
+      one.arguments[0].value =
+          SemaValue::makeScalar(number, DType::FP64, /*weak=*/true);
+      return library->call(name, one, site);
     } else {
       Diagnostic &diagnostic =
           error(argument.where, "math." + name + " needs a constant, but " +

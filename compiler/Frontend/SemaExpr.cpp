@@ -614,6 +614,12 @@ FailureOr<std::vector<SemaValue>> Analyzer::evaluateIndices(const Expr *slice) {
       indices.push_back(value);
       continue;
     }
+    // `...` is no value; the library looks at the expression.
+    if (auto *constant = dynCast<Constant>(part);
+        constant && constant->type == ConstantKind::Ellipsis) {
+      indices.push_back(SemaValue::makeConstant({}));
+      continue;
+    }
     ValueResult value = evaluate(part);
     if (failed(value))
       return failure();

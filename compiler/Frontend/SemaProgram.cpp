@@ -6,6 +6,7 @@
 
 #include "compiler/Frontend/Parser.h"
 #include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Frontend/TensorOps.h"
 #include "compiler/Graph/IR/Graph.h"
 #include "compiler/Tile/IR/Tile.h"
 
@@ -590,6 +591,14 @@ LogicalResult Analyzer::runFunction() {
   for (const SemaValue &result : results) {
     ValueResult value = decay(result, scope().returnRange);
     if (failed(value))
+      return failure();
+    const Expr *annotation = definition.returns;
+    if (auto *tuple = dynCast<Tuple>(annotation))
+      annotation = values.size() < tuple->elts.size()
+                       ? tuple->elts[values.size()]
+                       : nullptr;
+    if (annotation && failed(checkResultAnnotation(*library, *value, annotation,
+                                                   scope().returnRange)))
       return failure();
     mlir::Value ssa;
     if (value->isTensor() || value->isScalar())

@@ -16,7 +16,7 @@ from .dtypes import (
 )
 from .dtypes import bool_ as bool
 from .errors import ArgumentError, CompileError, InternalError, TesseraError
-from .files import compile_source, load
+from .files import compile_source, load_file
 from .knobs import knobs
 from .language import *  # noqa: F403
 
@@ -26,7 +26,7 @@ __all__ = [
     "read", "write", "read_write", "reduce_sum", "reduce_max", "reduce_min",
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "complex64",
-    "compile_source", "load", "knobs", "num_threads", "set_num_threads",
+    "compile_source", "load_file", "knobs", "num_threads", "set_num_threads",
     "TesseraError", "CompileError", "ArgumentError", "InternalError",
     *_language.__all__,
 ]

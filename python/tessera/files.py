@@ -92,7 +92,7 @@ def _value(node, names: dict):
     return ast.literal_eval(node)
 
 
-def load(path) -> types.SimpleNamespace:
+def load_file(path) -> types.SimpleNamespace:
     """The functions and kernels of a `.tessera` or `.tss` file."""
     path = pathlib.Path(path)
     return compile_source(path.read_text(encoding="utf-8"), source.relative(str(path)))

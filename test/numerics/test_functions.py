@@ -123,7 +123,7 @@ def test_the_documents_attention_is_fused():
 
 def test_the_documents_attention_from_a_tessera_file(inputs):
     """Word for word, lines 27-37 of the usage guide; no import is needed there."""
-    program = tsr.load(pathlib.Path(__file__).parent / "attention.tessera")
+    program = tsr.load_file(pathlib.Path(__file__).parent / "attention.tessera")
     torch = pytest.importorskip("torch")
     q, k, v = (inputs.normal(1, 2, 65, 64) for _ in range(3))
     expected = flash_attention(q, k, v)
