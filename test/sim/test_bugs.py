@@ -111,8 +111,5 @@ def test_reported(ptx, kernel):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_correct_kernel_is_quiet(ptx, seed):
-    report = run(ptx, "correct", 2 if seed == 0 else 1, 64, 256, adversarial=seed > 0, seed=seed)
-    if seed == 0:  # two blocks write the same words
-        assert {e["kind"] for e in report.errors} == {"race"}
-    else:
-        assert report.ok, report.text()
+    report = run(ptx, "correct", 1, 64, 256, adversarial=seed > 0, seed=seed)
+    assert report.ok, report.text()
