@@ -257,7 +257,8 @@ bool Warp::run(uint64_t budget) {
     int next = pick();
     if (next < 0)
       return progress;
-    if (groups.size() > 1 && (yield || adversarial)) {
+    outOfTurn = groups.size() > 1 && (yield || adversarial);
+    if (outOfTurn) {
       // Somebody spins, or we were asked to be unfair: any ready group.
       unsigned ready = 0, chosen = random() % groups.size();
       for (unsigned i = 0; i < groups.size(); ++i) {
@@ -391,10 +392,12 @@ void Warp::execute(unsigned i, uint64_t &budget) {
       case Flow::Branch:
         if (active == mask) {
           pc = in.target;
-          // A place behind us may hold lanes that wait for nobody.
+          // Jumping past lanes that are behind hands over to them, unless
+          // this group runs out of turn.
           limit = ~0u;
           for (unsigned k = 0; k < groups.size(); ++k)
-            if (k != i && groups[k].frame == frame && groups[k].pc >= pc &&
+            if (k != i && groups[k].frame == frame &&
+                (!outOfTurn || groups[k].pc >= pc) &&
                 (groups[k].state == Group::Ready ||
                  groups[k].state == Group::Converging))
               limit = std::min(limit, groups[k].pc);

@@ -66,6 +66,7 @@ struct Warp {
   uint32_t live = 0;        // lanes that have not exited
   uint32_t groupMask = 0;   // lanes of the running group
   bool yield = false;       // set by instructions that should let others run
+  bool outOfTurn = false;   // the running group is not the lowest one
   bool tracing = false;     // report accesses to checker or counters
   std::vector<Group> groups;
   std::unique_ptr<Frame> root;
