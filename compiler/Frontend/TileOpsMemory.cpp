@@ -216,6 +216,18 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     case ValueKind::Range:
       if (index.axis->dim != view.dims[i])
         return reportWrongDim(view, indices, i, site);
+      for (size_t before = 0; before < i; ++before)
+        if (indices[before].kind == ValueKind::Range &&
+            indices[before].axis == index.axis) {
+          context
+              .error(where, index.axis->name + " indexes axis " +
+                                std::to_string(before) + " and axis " +
+                                std::to_string(i) + " of " + name +
+                                "; an axis stands once in a tile")
+              .addNote(index.axis->where, "the range " + index.axis->name)
+              .setFix(index.axis->name + ".copy() for one of them");
+          return failure();
+        }
       access.indices.push_back(index.axis->range);
       span(index.axis, index.axis->complete, access.spans.back());
       break;
@@ -275,7 +287,7 @@ ArrayAttr TileOps::getIndexAxes(const Access &access) {
     return nullptr;
   SmallVector<mlir::Attribute> spans;
   for (const llvm::SmallVector<int64_t, 2> &span : access.spans)
-    spans.push_back(builder().getDenseI64ArrayAttr(span));
+    spans.push_back(builder().getI64ArrayAttr(span));
   return builder().getArrayAttr(spans);
 }
 

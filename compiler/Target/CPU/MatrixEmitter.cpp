@@ -91,7 +91,7 @@ Matrix MatrixStep::readLhs(Value tile) {
   const CpuView &view = lower.views[load.getView()];
   Value offset = lower.constant(0);
   Value strides[2];
-  auto spans = spansOf(load.getIndices(), load.getIndexAxes());
+  auto spans = tile::axesOfIndices(load.getIndices(), load.getIndexAxes());
   for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
     Value at;
     if (isa<tile::RangeType>(index.getType())) {

@@ -123,10 +123,6 @@ private:
   std::vector<Carry> carriesNow;
 };
 
-/// The axes of the value that each index of an access spans.
-llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
-spansOf(mlir::OperandRange indices, std::optional<mlir::ArrayAttr> indexAxes);
-
 } // namespace tessera::target
 
 #endif // TESSERA_COMPILER_TARGET_CPU_NESTEMITTER_H

@@ -13,27 +13,6 @@ static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-SmallVector<SmallVector<int64_t, 2>>
-tessera::target::spansOf(OperandRange indices,
-                         std::optional<ArrayAttr> indexAxes) {
-  SmallVector<SmallVector<int64_t, 2>> result;
-  int64_t next = 0;
-  for (auto [i, index] : llvm::enumerate(indices)) {
-    SmallVector<int64_t, 2> axes;
-    if (indexAxes) {
-      for (Attribute axis : cast<ArrayAttr>((*indexAxes)[i]))
-        axes.push_back(cast<IntegerAttr>(axis).getInt());
-    } else if (isa<tile::RangeType>(index.getType())) {
-      axes.push_back(next++);
-    } else if (auto tile = dyn_cast<RankedTensorType>(index.getType())) {
-      for (int64_t axis = 0; axis < tile.getRank(); ++axis)
-        axes.push_back(next++);
-    }
-    result.push_back(std::move(axes));
-  }
-  return result;
-}
-
 //===----------------------------------------------------------------------===//
 // Depth
 //===----------------------------------------------------------------------===//
@@ -191,7 +170,7 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
     address.inBounds = inside;
   };
   bool contiguous = false;
-  auto spans = spansOf(indices, indexAxes);
+  auto spans = tile::axesOfIndices(indices, indexAxes);
   for (auto [axis, index] : llvm::enumerate(indices)) {
     Value stride = view.strides[axis];
     if (isa<tile::RangeType>(index.getType())) {

@@ -32,4 +32,14 @@
 #define GET_OP_CLASSES
 #include "compiler/Tile/IR/TileOps.h.inc"
 
+namespace tessera::tile {
+
+/// For each index of an access, the axes of the tile it spans: `index_axes`,
+/// or the tile's axes in order.
+llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
+axesOfIndices(mlir::OperandRange indices,
+              std::optional<mlir::ArrayAttr> indexAxes);
+
+} // namespace tessera::tile
+
 #endif // TESSERA_COMPILER_TILE_IR_TILE_H

@@ -201,6 +201,27 @@ void ForOp::print(OpAsmPrinter &printer) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+SmallVector<SmallVector<int64_t, 2>>
+tessera::tile::axesOfIndices(OperandRange indices,
+                             std::optional<ArrayAttr> indexAxes) {
+  SmallVector<SmallVector<int64_t, 2>> result;
+  int64_t next = 0;
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    SmallVector<int64_t, 2> axes;
+    if (indexAxes) {
+      for (Attribute axis : cast<ArrayAttr>((*indexAxes)[i]))
+        axes.push_back(cast<IntegerAttr>(axis).getInt());
+    } else if (isa<RangeType>(index.getType())) {
+      axes.push_back(next++);
+    } else if (auto tile = dyn_cast<RankedTensorType>(index.getType())) {
+      for (int64_t axis = 0; axis < tile.getRank(); ++axis)
+        axes.push_back(next++);
+    }
+    result.push_back(std::move(axes));
+  }
+  return result;
+}
+
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
@@ -231,6 +252,11 @@ static LogicalResult verifyAccess(Operation *op, Type view,
            << type.getRank();
   // (C2)
   if (indexAxes) {
+    for (Attribute axes : *indexAxes)
+      if (!isa<ArrayAttr>(axes))
+        return op->emitOpError() << "index_axes holds a list of axes for each "
+                                    "index, not "
+                                 << axes;
     if (indexAxes->size() != indices.size())
       return op->emitOpError()
              << "index_axes has " << indexAxes->size() << " entries for "

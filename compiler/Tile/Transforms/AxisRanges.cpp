@@ -8,27 +8,6 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-SmallVector<SmallVector<int64_t, 2>>
-tessera::tile::axesOfIndices(OperandRange indices,
-                             std::optional<ArrayAttr> indexAxes) {
-  SmallVector<SmallVector<int64_t, 2>> result;
-  int64_t next = 0;
-  for (auto [i, index] : llvm::enumerate(indices)) {
-    SmallVector<int64_t, 2> axes;
-    if (indexAxes) {
-      for (Attribute axis : cast<ArrayAttr>((*indexAxes)[i]))
-        axes.push_back(cast<IntegerAttr>(axis).getInt());
-    } else if (isa<RangeType>(index.getType())) {
-      axes.push_back(next++);
-    } else if (auto tile = dyn_cast<RankedTensorType>(index.getType())) {
-      for (int64_t axis = 0; axis < tile.getRank(); ++axis)
-        axes.push_back(next++);
-    }
-    result.push_back(std::move(axes));
-  }
-  return result;
-}
-
 static RankedTensorType tileType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }

@@ -40,12 +40,6 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Ranges, 2>> axes;
 };
 
-/// For each index of an access, the axes of the tile it spans: `index_axes`,
-/// or the tile's axes in order.
-llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
-axesOfIndices(mlir::OperandRange indices,
-              std::optional<mlir::ArrayAttr> indexAxes);
-
 } // namespace tessera::tile
 
 #endif // TESSERA_COMPILER_TILE_TRANSFORMS_AXISRANGES_H
