@@ -6,9 +6,9 @@
 //
 //   %acc = tile.mma %a, %b, %x : ...   // gemm.py:6:20
 //
-// Reading takes those remarks back as locations, so an error found after an edit
-// still points at the user's code. The module says which stage it is and which
-// version of the format it has; another one is refused.
+// Reading takes those remarks back as locations, so an error found after an
+// edit still points at the user's code. The module says which stage it is and
+// which version of the format it has; another one is refused.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,12 +36,11 @@ static Expected<Session *> getSession() {
     return session;
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
-  auto jit =
-      orc::LLJITBuilder()
-          .setObjectLinkingLayerCreator([](orc::ExecutionSession &es) {
-            return std::make_unique<orc::ObjectLinkingLayer>(es);
-          })
-          .create();
+  auto jit = orc::LLJITBuilder()
+                 .setObjectLinkingLayerCreator([](orc::ExecutionSession &es) {
+                   return std::make_unique<orc::ObjectLinkingLayer>(es);
+                 })
+                 .create();
   if (!jit)
     return jit.takeError();
   session = new Session;
@@ -59,8 +58,8 @@ LoadedObject::LoadedObject(std::unique_ptr<Impl> impl)
 
 LoadedObject::~LoadedObject() {
   std::lock_guard lock(impl->session->mutex);
-  consumeError(impl->session->jit->getExecutionSession().removeJITDylib(
-      *impl->library));
+  consumeError(
+      impl->session->jit->getExecutionSession().removeJITDylib(*impl->library));
 }
 
 Expected<std::unique_ptr<LoadedObject>>
@@ -84,8 +83,8 @@ LoadedObject::load(ArrayRef<char> object) {
       StringRef(object.data(), object.size()), "kernel");
   if (Error error = jit.addObjectFile(*library, std::move(buffer)))
     return std::move(error);
-  return std::unique_ptr<LoadedObject>(new LoadedObject(
-      std::make_unique<Impl>(Impl{*session, &*library})));
+  return std::unique_ptr<LoadedObject>(
+      new LoadedObject(std::make_unique<Impl>(Impl{*session, &*library})));
 }
 
 Expected<void *> LoadedObject::lookup(StringRef name) {
