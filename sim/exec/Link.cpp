@@ -31,7 +31,9 @@ std::unique_ptr<LinkedModule> LinkedModule::load(std::vector<std::string> texts,
       if (!at)
         throw ptx::Error(v.line, 1, "no memory for variable '" + v.name + "'");
       linked->addresses[&v] = at;
-      std::memcpy(reinterpret_cast<void *>(at), v.init.data(), v.init.size());
+      if (!v.init.empty())
+        std::memcpy(reinterpret_cast<void *>(at), v.init.data(),
+                    v.init.size());
     }
   for (auto &module : linked->modules)
     for (ptx::Variable &v : module->variables) {

@@ -1,0 +1,38 @@
+# docs/simulator.md is up to date, and its example runs.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tessera.sim._native import library, take_text
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "simulator.md").read_text()
+
+
+def test_support_table_is_the_decoders():
+    table = take_text(library.tessera_sim_support_table())
+    assert PAGE.endswith(table), "regenerate: tessera-sim table >> docs/simulator.md"
+
+
+def test_triton_example_runs(tmp_path):
+    pytest.importorskip("triton", reason="triton is not installed")
+    code = re.search(r"```python\n(import torch.*?)```", PAGE, re.S)[1]
+    script = tmp_path / "example.py"
+    script.write_text(f"import sys; sys.path.insert(0, {str(ROOT / 'test' / 'sim')!r}); import conftest\n"
+                      + code + "\nassert x.max() > 1\nprint('done')\n")
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert result.stdout == "done\n", result.stderr
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "test" / "sim" / "new_user").glob("*.py")),
+                         ids=lambda p: p.stem)
+def test_kernels_written_from_the_page(script):
+    pytest.importorskip("triton", reason="triton is not installed")
+    code = "import sys; sys.path.insert(0, {!r}); import conftest; from tessera.sim.run import main; " \
+           "sys.exit(main([{!r}, '--arch', 'sm_80', '--check']))".format(str(ROOT / "test" / "sim"), str(script))
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0 and "ok" in result.stdout, result.stdout + result.stderr
