@@ -14,21 +14,25 @@ import time
 
 
 def program(ops: int) -> str:
-    """matmul, softmax, norm, reshape, shared subexpressions and fan-out of at least 2, all in one chain."""
+    """matmul, softmax, norm, reshape, shared subexpressions and fan-out of at least 2, all in one chain.
+
+    Each block has constants of its own, so that no two kernels are equal: the compiler builds equal ones once.
+    """
     lines = ["@tsr.function", 'def graph(x: Tensor["M", "N"], w: Tensor["N", "N"], g: Tensor["N"]):', "    y = x", "    z = x * g"]
-    count = 1
+    count, block = 1, 0
     while count < ops:
-        i = len(lines)
+        c = 0.25 + block / 4096
         lines += [
-            f"    a{i} = y @ w",                       # 1
-            f"    b{i} = a{i} + z",                    # 2: a{i} is used again below
-            f"    c{i} = tsr.softmax(b{i}, dim=-1)",   # 3
-            f"    d{i} = tsr.layer_norm(a{i} * c{i}, (x.shape[-1],))",  # 4, 5
-            f"    e{i} = d{i}.reshape(x.shape[1], x.shape[0]).reshape(x.shape[0], x.shape[1])",  # 6, 7
-            f"    y = tsr.tanh(e{i}) * 0.5 + b{i}",    # 8, 9, 10
-            f"    z = z + tsr.mean(y, dim=-1, keepdim=True)",  # 11, 12
+            "    a = y @ w",                                  # 1
+            f"    b = (a + z) * {c}",                         # 2, 3: a and b are used again below
+            "    c = tsr.softmax(b, dim=-1)",                 # 4
+            f"    d = tsr.layer_norm(a * c * {c}, (x.shape[-1],))",  # 5, 6, 7
+            "    e = d.reshape(x.shape[1], x.shape[0]).reshape(x.shape[0], x.shape[1])",  # 8, 9
+            f"    y = tsr.tanh(e) * {c} + b",                 # 10, 11, 12
+            f"    z = z * {c} + tsr.mean(y, dim=-1, keepdim=True) * {c}",  # 13, 14, 15, 16
         ]
-        count += 12
+        count += 16
+        block += 1
     lines.append("    return y + z")
     return "\n".join(lines) + "\n"
 

@@ -1,6 +1,6 @@
 // Tests of the parser: trees, refusals, errors, limits. That trees are Python's
-// is tested in test/frontend. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// is tested in test/frontend.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Frontend/Parser.h"
 
