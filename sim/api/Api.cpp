@@ -1,10 +1,8 @@
 // The C interface.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sim/api/tessera_sim.h"
-
 #include "sim/api/Device.h"
+#include "sim/api/tessera_sim.h"
 #include "sim/report/Json.h"
-
 #include <cstring>
 
 using namespace tessera::sim;
@@ -146,6 +144,4 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
   return copyText(report::toJson(result, program, error));
 }
 void tessera_sim_release_text(char *text) { std::free(text); }
-char *tessera_sim_support_table(void) {
-  return copyText(ptx::supportTable());
-}
+char *tessera_sim_support_table(void) { return copyText(ptx::supportTable()); }

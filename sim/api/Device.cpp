@@ -3,7 +3,6 @@
 #include "sim/api/Device.h"
 
 #include "sim/check/Checker.h"
-
 #include <cfenv>
 #include <stdexcept>
 
@@ -30,8 +29,7 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
             std::to_string(required[0]) + "x" + std::to_string(required[1]) +
             "x" + std::to_string(required[2]) + " threads (.reqntid)");
   const unsigned *maximum = program.entry->maxThreads;
-  if (maximum[0] &&
-      threads > uint64_t(maximum[0]) * maximum[1] * maximum[2])
+  if (maximum[0] && threads > uint64_t(maximum[0]) * maximum[1] * maximum[2])
     throw std::runtime_error("block of " + std::to_string(threads) +
                              " threads is larger than .maxntid of kernel '" +
                              kernel + "'");
@@ -39,10 +37,9 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
     if (!options.cluster[d] || options.grid[d] % options.cluster[d])
       throw std::runtime_error("grid is not a multiple of the cluster");
   if (paramsSize < program.paramSize)
-    throw std::runtime_error("kernel '" + kernel + "' takes " +
-                             std::to_string(program.paramSize) +
-                             " bytes of parameters, given " +
-                             std::to_string(paramsSize));
+    throw std::runtime_error(
+        "kernel '" + kernel + "' takes " + std::to_string(program.paramSize) +
+        " bytes of parameters, given " + std::to_string(paramsSize));
   Launch launch;
   launch.program = &program;
   launch.memory = &device.memory;

@@ -18,13 +18,13 @@ typedef struct tessera_sim_module tessera_sim_module;
 typedef struct {
   uint32_t grid[3], block[3], cluster[3];
   uint32_t dynamic_shared;
-  uint32_t arch;       /* 80 */
-  uint32_t check;      /* races, uninitialised reads, ... */
-  uint32_t count;      /* instruction and memory counters */
+  uint32_t arch;  /* 80 */
+  uint32_t check; /* races, uninitialised reads, ... */
+  uint32_t count; /* instruction and memory counters */
   uint32_t adversarial;
   uint32_t cooperative;
-  uint32_t threads;    /* 0: all */
-  uint32_t ieee;       /* tensor cores add in f64 and round once */
+  uint32_t threads; /* 0: all */
+  uint32_t ieee;    /* tensor cores add in f64 and round once */
   uint64_t seed;
   uint64_t max_instructions; /* per block, 0: no limit */
 } tessera_sim_launch_options;
@@ -49,9 +49,10 @@ TESSERA_SIM_API void tessera_sim_set_print(tessera_sim_device *,
                                            void (*print)(const char *));
 
 /* Null on failure; then `error` holds "line:column: message". */
-TESSERA_SIM_API tessera_sim_module *
-tessera_sim_load(tessera_sim_device *, const char *const *texts, size_t count,
-                 char *error, size_t error_size);
+TESSERA_SIM_API tessera_sim_module *tessera_sim_load(tessera_sim_device *,
+                                                     const char *const *texts,
+                                                     size_t count, char *error,
+                                                     size_t error_size);
 TESSERA_SIM_API void tessera_sim_unload(tessera_sim_module *);
 /* Names of the kernels, separated by newlines; free with release_text. */
 TESSERA_SIM_API char *tessera_sim_kernels(tessera_sim_module *);
@@ -63,8 +64,7 @@ TESSERA_SIM_API int tessera_sim_parameters(tessera_sim_module *,
                                            int capacity);
 /* Address and size of a module variable, 0 if unknown. */
 TESSERA_SIM_API uint64_t tessera_sim_variable(tessera_sim_module *,
-                                              const char *name,
-                                              uint64_t *size);
+                                              const char *name, uint64_t *size);
 
 /* Runs a kernel to its end. Returns a JSON text (see docs/simulator.md). */
 TESSERA_SIM_API char *tessera_sim_launch(tessera_sim_module *,

@@ -4,7 +4,6 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
-
 #include <cinttypes>
 
 namespace tessera::sim::check {
@@ -35,9 +34,9 @@ void Clock::know(uint64_t block, unsigned thread, uint32_t epoch,
 }
 
 Checker::Checker(Launch &launch)
-    : launch(launch), threadsPerBlock(launch.options.block[0] *
-                                      launch.options.block[1] *
-                                      launch.options.block[2]) {}
+    : launch(launch),
+      threadsPerBlock(launch.options.block[0] * launch.options.block[1] *
+                      launch.options.block[2]) {}
 Checker::~Checker() = default;
 
 std::unique_ptr<BlockChecker> Checker::startBlock(Block &block) {
@@ -117,8 +116,7 @@ void BlockChecker::reportRace(Warp &w, const Inst &i, unsigned lane,
   uint64_t b = other.block;
   std::snprintf(text, sizeof text, "block (%u,%u,%u) thread (%u,%u,%u)",
                 unsigned(b % o.grid[0]), unsigned(b / o.grid[0] % o.grid[1]),
-                unsigned(b / o.grid[0] / o.grid[1]),
-                other.thread % o.block[0],
+                unsigned(b / o.grid[0] / o.grid[1]), other.thread % o.block[0],
                 other.thread / o.block[0] % o.block[1],
                 other.thread / o.block[0] / o.block[1]);
   Report r;
@@ -165,13 +163,12 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
     r.thread = threadName(w, lane);
     r.otherPtxLine = byte.pendingCopy->line;
     r.address = address;
-    r.message = r.thread + " touches shared address " +
-                std::to_string(address) + " at " +
-                describePlace(i, owner.launch) +
-                " before the cp.async of thread " +
-                std::to_string(byte.pendingThread) + " at " +
-                describePlace(*byte.pendingCopy, owner.launch) +
-                " is waited for";
+    r.message =
+        r.thread + " touches shared address " + std::to_string(address) +
+        " at " + describePlace(i, owner.launch) +
+        " before the cp.async of thread " + std::to_string(byte.pendingThread) +
+        " at " + describePlace(*byte.pendingCopy, owner.launch) +
+        " is waited for";
     owner.launch.addReport(std::move(r));
   }
   const Mark &write = byte.write;
@@ -221,8 +218,8 @@ void BlockChecker::synchronise(Warp &w, const Inst &i, unsigned lane,
   unsigned t = w.index * 32 + lane;
   uint8_t order = i.semantics & orderMask;
   bool isRed = kind == AccessKind::Atomic && (i.flags & 1);
-  bool reads = kind == AccessKind::Read ||
-               (kind == AccessKind::Atomic && !isRed);
+  bool reads =
+      kind == AccessKind::Read || (kind == AccessKind::Atomic && !isRed);
   bool writes = kind != AccessKind::Read;
   if (reads && v.released) {
     if (order == check::acquire || order == acquireRelease) {

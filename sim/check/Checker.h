@@ -17,7 +17,6 @@
 #pragma once
 
 #include "sim/exec/Access.h"
-
 #include <memory>
 #include <unordered_map>
 
@@ -57,9 +56,9 @@ struct Mark {
 
 struct ByteState {
   Mark write;
-  Mark read;                          // the last reader
+  Mark read;                                  // the last reader
   std::unique_ptr<std::vector<Mark>> readers; // further concurrent readers
-  const Inst *pendingCopy = nullptr;  // cp.async on its way
+  const Inst *pendingCopy = nullptr;          // cp.async on its way
   uint32_t pendingThread = 0;
 };
 
@@ -92,8 +91,7 @@ struct BlockChecker {
   BlockChecker(Checker &owner, Block &block);
   /// `values`: the bytes one lane is about to write, if they are known.
   void access(Warp &w, const Inst &i, uint32_t mask, const Access &at,
-              unsigned bytes, AccessKind kind,
-              const uint8_t *values = nullptr);
+              unsigned bytes, AccessKind kind, const uint8_t *values = nullptr);
   void note(Warp &w, const Inst &i, const char *kind, std::string message,
             uint64_t address);
   void fence(Warp &w, const Inst &i, uint32_t mask);

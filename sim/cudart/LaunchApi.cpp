@@ -1,7 +1,6 @@
 // Launches, function attributes, occupancy and graphs of the runtime API.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/cudart/Runtime.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -24,8 +23,7 @@ RT int cudaLaunchCooperativeKernel(const void *host, dim3 g, dim3 b,
   if (!f)
     return record(error);
   return record(cuLaunchCooperativeKernel(f, g.x, g.y, g.z, b.x, b.y, b.z,
-                                          unsigned(shared), stream,
-                                          arguments));
+                                          unsigned(shared), stream, arguments));
 }
 RT int cudaLaunchKernelExC(const void *configuration, const void *host,
                            void **arguments) {
@@ -99,8 +97,7 @@ RT int cudaFuncGetName(const char **name, const void *host) {
 }
 
 RT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int *blocks, const void *host, int threads, size_t shared,
-    unsigned flags) {
+    int *blocks, const void *host, int threads, size_t shared, unsigned flags) {
   int error = 0;
   void *f = kernelOf(host, &error);
   if (!f)
@@ -187,16 +184,14 @@ RT int cudaGraphAddKernelNode(void **node, void *graph,
          p->extra,
          nullptr,
          nullptr};
-  return record(
-      cuGraphAddKernelNode_v2(node, graph, dependencies, count, &d));
+  return record(cuGraphAddKernelNode_v2(node, graph, dependencies, count, &d));
 }
 RT int cudaGraphAddEmptyNode(void **node, void *graph,
                              void *const *dependencies, size_t count) {
   return record(cuGraphAddEmptyNode(node, graph, dependencies, count));
 }
-RT int cudaGraphAddHostNode(void **node, void *graph,
-                            void *const *dependencies, size_t count,
-                            const void *params) {
+RT int cudaGraphAddHostNode(void **node, void *graph, void *const *dependencies,
+                            size_t count, const void *params) {
   return record(cuGraphAddHostNode(node, graph, dependencies, count, params));
 }
 RT int cudaGraphAddMemcpyNode1D(void **node, void *graph,
@@ -246,7 +241,7 @@ RT int cudaGraphAddMemsetNode(void **node, void *graph,
       new Params(*static_cast<const Params *>(params)));
   return 0;
 }
-RT int cudaGraphAddDependencies(void *graph, void *const *from,
-                                void *const *to, const void *, size_t count) {
+RT int cudaGraphAddDependencies(void *graph, void *const *from, void *const *to,
+                                const void *, size_t count) {
   return record(cuGraphAddDependencies(graph, from, to, count));
 }

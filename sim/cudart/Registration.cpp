@@ -1,9 +1,7 @@
 // The entry points that nvcc's generated host code calls.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/cudart/Runtime.h"
-
 #include "sim/driver/FatBinary.h"
-
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -72,8 +70,7 @@ void load(Binary &b) {
       uint32_t magic;
       std::memcpy(&magic, container, 4);
       if (magic == 0x466243B1)
-        std::memcpy(&container,
-                    static_cast<const uint8_t *>(container) + 8,
+        std::memcpy(&container, static_cast<const uint8_t *>(container) + 8,
                     sizeof container);
       auto entries = readFatContainer(container, 1ull << 40);
       if (!entries.empty())
@@ -87,8 +84,7 @@ void load(Binary &b) {
   std::vector<const char *> pointers;
   for (const std::string &t : texts)
     pointers.push_back(t.c_str());
-  b.error =
-      tessera_sim_load_texts(pointers.data(), pointers.size(), &b.module);
+  b.error = tessera_sim_load_texts(pointers.data(), pointers.size(), &b.module);
 }
 
 struct Configuration {
@@ -115,8 +111,8 @@ void *kernelOf(const void *host, int *error) {
     load(*k.binary);
     *error = k.binary->error;
     if (!*error)
-      *error = cuModuleGetFunction(&k.function, k.binary->module,
-                                   k.name.c_str());
+      *error =
+          cuModuleGetFunction(&k.function, k.binary->module, k.name.c_str());
     if (*error == 500)
       *error = 98;
   }
@@ -163,12 +159,10 @@ RT void __cudaRegisterVar(void **handle, char *host, char *, const char *name,
                           int, size_t size, int, int) {
   Registry &r = registry();
   std::lock_guard lock(r.mutex);
-  r.variables[host] = {reinterpret_cast<Binary *>(handle), name, size,
-                       nullptr};
+  r.variables[host] = {reinterpret_cast<Binary *>(handle), name, size, nullptr};
 }
 RT void __cudaRegisterManagedVar(void **handle, void **host, char *,
-                                 const char *name, int, size_t size, int,
-                                 int) {
+                                 const char *name, int, size_t size, int, int) {
   Registry &r = registry();
   std::lock_guard lock(r.mutex);
   r.variables[host] = {reinterpret_cast<Binary *>(handle), name, size, host};

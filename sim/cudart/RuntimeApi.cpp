@@ -1,7 +1,6 @@
 // The documented runtime API, over the driver.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/cudart/Runtime.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -77,8 +76,7 @@ RT int cudaGetDriverEntryPoint(const char *name, void **function,
 }
 RT int cudaGetDriverEntryPointByVersion(const char *name, void **function,
                                         unsigned version,
-                                        unsigned long long flags,
-                                        int *status) {
+                                        unsigned long long flags, int *status) {
   return record(
       cuGetProcAddress_v2(name, function, int(version), flags, status));
 }
@@ -200,24 +198,24 @@ RT int cudaGetDeviceProperties(void *out, int device) {
   p->multiProcessorCount = get(16);
   p->canMapHostMemory = 1;
   auto *after = reinterpret_cast<char *>(&p->canMapHostMemory) + 4 + 39 * 4;
-  after = reinterpret_cast<char *>(
-      (reinterpret_cast<uintptr_t>(after) + 7) & ~uintptr_t(7));
+  after = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(after) + 7) &
+                                   ~uintptr_t(7));
   auto *surface = reinterpret_cast<size_t *>(after);
   *surface = 512;
   auto *ints = reinterpret_cast<int *>(surface + 1);
-  const int values[] = {1, 0, 0, 0, 0, 0, 1, 1, 256, get(38), 0, get(39),
-                        1, 1, 1};
+  const int values[] = {1,   0,       0, 0,       0, 0, 1, 1,
+                        256, get(38), 0, get(39), 1, 1, 1};
   std::memcpy(ints, values, sizeof values);
   after = reinterpret_cast<char *>(ints + 15);
-  after = reinterpret_cast<char *>(
-      (reinterpret_cast<uintptr_t>(after) + 7) & ~uintptr_t(7));
+  after = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(after) + 7) &
+                                   ~uintptr_t(7));
   *reinterpret_cast<size_t *>(after) = get(81);
   ints = reinterpret_cast<int *>(after + 8);
   const int more[] = {65536, 1, 0, 0, 0, 0, 1, 1, 1, 1};
   std::memcpy(ints, more, sizeof more);
   after = reinterpret_cast<char *>(ints + 10);
-  after = reinterpret_cast<char *>(
-      (reinterpret_cast<uintptr_t>(after) + 7) & ~uintptr_t(7));
+  after = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(after) + 7) &
+                                   ~uintptr_t(7));
   *reinterpret_cast<size_t *>(after) = get(97);
   ints = reinterpret_cast<int *>(after + 8);
   const int last3[] = {0, 1, 32, 0};
@@ -286,10 +284,10 @@ RT int cudaMemcpy2DAsync(void *to, size_t toPitch, const void *from,
                          size_t fromPitch, size_t width, size_t height,
                          int kind, void *stream) {
   for (size_t row = 0; row < height; ++row)
-    if (int code = cudaMemcpyAsync(
-            static_cast<char *>(to) + row * toPitch,
-            static_cast<const char *>(from) + row * fromPitch, width, kind,
-            stream))
+    if (int code =
+            cudaMemcpyAsync(static_cast<char *>(to) + row * toPitch,
+                            static_cast<const char *>(from) + row * fromPitch,
+                            width, kind, stream))
       return code;
   return 0;
 }
@@ -393,9 +391,7 @@ RT int cudaStreamCreateWithPriority(void **s, unsigned flags, int priority) {
   return record(cuStreamCreateWithPriority(s, flags, priority));
 }
 RT int cudaStreamDestroy(void *s) { return record(cuStreamDestroy_v2(s)); }
-RT int cudaStreamSynchronize(void *s) {
-  return record(cuStreamSynchronize(s));
-}
+RT int cudaStreamSynchronize(void *s) { return record(cuStreamSynchronize(s)); }
 RT int cudaStreamQuery(void *s) { return record(cuStreamQuery(s)); }
 RT int cudaStreamWaitEvent(void *s, void *e, unsigned flags) {
   return record(cuStreamWaitEvent(s, e, flags));
@@ -410,9 +406,7 @@ RT int cudaStreamGetFlags(void *s, unsigned *flags) {
 RT int cudaStreamGetPriority(void *s, int *priority) {
   return record(cuStreamGetPriority(s, priority));
 }
-RT int cudaStreamAttachMemAsync(void *, void *, size_t, unsigned) {
-  return 0;
-}
+RT int cudaStreamAttachMemAsync(void *, void *, size_t, unsigned) { return 0; }
 RT int cudaStreamGetDevice(void *, int *device) {
   *device = 0;
   return 0;

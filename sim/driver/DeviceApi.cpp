@@ -1,7 +1,6 @@
 // cuInit, devices, contexts, errors, entry points.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
-
 #include <cstring>
 #include <dlfcn.h>
 
@@ -58,28 +57,57 @@ CU cuDeviceGetAttribute(int *value, int attribute, int) {
   struct Entry {
     int attribute, value;
   };
-  const Entry table[] = {
-      {1, 1024},       {2, 1024},       {3, 1024},
-      {4, 64},         {5, 0x7fffffff}, {6, 65535},
-      {7, 65535},      {8, 48 << 10},   {9, 65536},
-      {10, 32},        {11, 0x7fffffff}, {12, 65536},
-      {13, 1000000},   {14, 512},       {15, 1},
-      {16, 4},         {18, 0},         {19, 1},
-      {31, 1},         {36, 1000000},   {37, 256},
-      {38, 4 << 20},   {39, arch == 75 ? 1024 : arch >= 86 && arch < 90 ? 1536
-                            : arch >= 120                               ? 1536
-                                                                        : 2048},
-      {40, 1},         {41, 1},         {75, int(arch / 10)},
-      {76, int(arch % 10)},             {78, 1},
-      {79, 1},         {80, 1},
-      {81, int(sharedPerBlockOptin(arch)) + 1024},
-      {82, 65536},     {83, 1},         {86, 0},
-      {88, 0},         {89, 1},         {90, 1},
-      {91, 1},         {95, 1},
-      {97, int(sharedPerBlockOptin(arch))},
-      {99, 1},         {101, 1},        {106, 32},
-      {111, 1024},     {115, 1},        {120, 0},
-      {127, 0},        {132, 0}};
+  const Entry table[] = {{1, 1024},
+                         {2, 1024},
+                         {3, 1024},
+                         {4, 64},
+                         {5, 0x7fffffff},
+                         {6, 65535},
+                         {7, 65535},
+                         {8, 48 << 10},
+                         {9, 65536},
+                         {10, 32},
+                         {11, 0x7fffffff},
+                         {12, 65536},
+                         {13, 1000000},
+                         {14, 512},
+                         {15, 1},
+                         {16, 4},
+                         {18, 0},
+                         {19, 1},
+                         {31, 1},
+                         {36, 1000000},
+                         {37, 256},
+                         {38, 4 << 20},
+                         {39, arch == 75                ? 1024
+                              : arch >= 86 && arch < 90 ? 1536
+                              : arch >= 120             ? 1536
+                                                        : 2048},
+                         {40, 1},
+                         {41, 1},
+                         {75, int(arch / 10)},
+                         {76, int(arch % 10)},
+                         {78, 1},
+                         {79, 1},
+                         {80, 1},
+                         {81, int(sharedPerBlockOptin(arch)) + 1024},
+                         {82, 65536},
+                         {83, 1},
+                         {86, 0},
+                         {88, 0},
+                         {89, 1},
+                         {90, 1},
+                         {91, 1},
+                         {95, 1},
+                         {97, int(sharedPerBlockOptin(arch))},
+                         {99, 1},
+                         {101, 1},
+                         {106, 32},
+                         {111, 1024},
+                         {115, 1},
+                         {120, 0},
+                         {127, 0},
+                         {132, 0}};
   *value = 0;
   for (const Entry &e : table)
     if (e.attribute == attribute)

@@ -131,8 +131,7 @@ std::vector<FatEntry> readFatContainer(const void *data, uint64_t available) {
   return entries;
 }
 
-const FatEntry &choosePtx(const std::vector<FatEntry> &entries,
-                          unsigned arch) {
+const FatEntry &choosePtx(const std::vector<FatEntry> &entries, unsigned arch) {
   const FatEntry *best = nullptr;
   std::string present;
   for (const FatEntry &e : entries) {
@@ -150,11 +149,12 @@ const FatEntry &choosePtx(const std::vector<FatEntry> &entries,
       best = &e;
   }
   if (!best)
-    throw std::runtime_error(
-        "the binary holds no PTX for sm_" + std::to_string(arch) +
-        " (it holds: " + present + "); the simulator executes PTX, so compile "
-        "with e.g. nvcc -gencode arch=compute_" + std::to_string(arch) +
-        ",code=compute_" + std::to_string(arch));
+    throw std::runtime_error("the binary holds no PTX for sm_" +
+                             std::to_string(arch) + " (it holds: " + present +
+                             "); the simulator executes PTX, so compile "
+                             "with e.g. nvcc -gencode arch=compute_" +
+                             std::to_string(arch) + ",code=compute_" +
+                             std::to_string(arch));
   return *best;
 }
 

@@ -12,7 +12,7 @@ namespace tessera::sim {
 struct FatEntry {
   bool isPtx = false; // otherwise a cubin
   unsigned arch = 0;
-  char suffix = 0; // 'a', 'f' or 0
+  char suffix = 0;  // 'a', 'f' or 0
   std::string text; // PTX only
 };
 

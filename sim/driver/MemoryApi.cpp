@@ -1,7 +1,6 @@
 // Allocation, copies, fills, pointer queries.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
-
 #include <cstring>
 
 using namespace tessera::sim;
@@ -34,15 +33,14 @@ int copy(void *stream, DevicePtr to, DevicePtr from, size_t bytes) {
     Memory &memory = state().device.memory;
     Allocation *target = memory.find(to);
     if (target && (target->freed || to - target->base + bytes > target->size))
-      return problem(InvalidValue,
-                     "copy of " + std::to_string(bytes) +
-                         " bytes does not fit into '" + target->name + "'");
-    Allocation *source = memory.find(from);
-    if (source &&
-        (source->freed || from - source->base + bytes > source->size))
       return problem(InvalidValue, "copy of " + std::to_string(bytes) +
-                                       " bytes reads beyond '" +
-                                       source->name + "'");
+                                       " bytes does not fit into '" +
+                                       target->name + "'");
+    Allocation *source = memory.find(from);
+    if (source && (source->freed || from - source->base + bytes > source->size))
+      return problem(InvalidValue, "copy of " + std::to_string(bytes) +
+                                       " bytes reads beyond '" + source->name +
+                                       "'");
     std::memmove(reinterpret_cast<void *>(to),
                  reinterpret_cast<const void *>(from), bytes);
     if (target)
@@ -51,8 +49,7 @@ int copy(void *stream, DevicePtr to, DevicePtr from, size_t bytes) {
   });
 }
 
-template <class T>
-int fill(void *stream, DevicePtr to, T value, size_t count) {
+template <class T> int fill(void *stream, DevicePtr to, T value, size_t count) {
   return enqueue(streamOf(stream), 2, [=] {
     Memory &memory = state().device.memory;
     Allocation *target = memory.find(to);
@@ -86,9 +83,8 @@ struct Copy2D {
 int copy2D(const Copy2D *c, void *stream) {
   if (c->srcType == 3 || c->dstType == 3)
     return problem(NotSupported, "CUDA arrays are not supported");
-  DevicePtr from = c->srcType == 1
-                       ? reinterpret_cast<DevicePtr>(c->srcHost)
-                       : c->srcDevice;
+  DevicePtr from =
+      c->srcType == 1 ? reinterpret_cast<DevicePtr>(c->srcHost) : c->srcDevice;
   DevicePtr to =
       c->dstType == 1 ? reinterpret_cast<DevicePtr>(c->dstHost) : c->dstDevice;
   size_t sourcePitch = c->srcPitch ? c->srcPitch : c->width;

@@ -1,7 +1,6 @@
 // Modules, libraries, functions, launches, occupancy.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
-
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -97,8 +96,8 @@ CU cuLibraryLoadData(void **out, const void *image, int *, void **, unsigned,
                      int *, void **, unsigned) {
   return cuModuleLoadData(out, image);
 }
-CU cuLibraryLoadFromFile(void **out, const char *path, int *, void **,
-                         unsigned, int *, void **, unsigned) {
+CU cuLibraryLoadFromFile(void **out, const char *path, int *, void **, unsigned,
+                         int *, void **, unsigned) {
   return cuModuleLoad(out, path);
 }
 CU cuLibraryUnload(void *handle) { return cuModuleUnload(handle); }
@@ -155,8 +154,8 @@ CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
   const ptx::Function *entry = f->module->linked->findFunction(f->name);
   switch (attribute) {
   case 0: { // max threads per block
-    const unsigned *m = entry->requiredThreads[0] ? entry->requiredThreads
-                                                  : entry->maxThreads;
+    const unsigned *m =
+        entry->requiredThreads[0] ? entry->requiredThreads : entry->maxThreads;
     *value = m[0] ? int(m[0] * m[1] * m[2]) : 1024;
     return Success;
   }
@@ -164,8 +163,8 @@ CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
     try {
       *value = int(f->module->linked->program(f->name).staticShared);
     } catch (const std::exception &e) {
-      return problem(InvalidPtx, "kernel '" + f->name + "': PTX line " +
-                                     e.what());
+      return problem(InvalidPtx,
+                     "kernel '" + f->name + "': PTX line " + e.what());
     }
     return Success;
   case 4: // registers: not known without the assembler
@@ -206,8 +205,8 @@ CU cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                   void *stream, void **params, void **extra) {
   if (!function)
     return InvalidHandle;
-  LaunchRequest r{static_cast<Function *>(function), {gx, gy, gz},
-                  {bx, by, bz}};
+  LaunchRequest r{
+      static_cast<Function *>(function), {gx, gy, gz}, {bx, by, bz}};
   r.shared = shared;
   if (int code = packParams(r.function, params, extra, r.params))
     return code;
@@ -232,11 +231,10 @@ CU cuLaunchKernelEx(const void *configuration, void *function, void **params,
   return launch(streamOf(c->stream), std::move(r));
 }
 CU cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
-                             unsigned gz, unsigned bx, unsigned by,
-                             unsigned bz, unsigned shared, void *stream,
-                             void **params) {
-  LaunchRequest r{static_cast<Function *>(function), {gx, gy, gz},
-                  {bx, by, bz}};
+                             unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                             unsigned shared, void *stream, void **params) {
+  LaunchRequest r{
+      static_cast<Function *>(function), {gx, gy, gz}, {bx, by, bz}};
   r.shared = shared;
   r.cooperative = true;
   if (int code = packParams(r.function, params, nullptr, r.params))
@@ -297,8 +295,8 @@ CU cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *f, int blocks,
                                            int) {
   int staticShared = 0;
   cuFuncGetAttribute(&staticShared, 1, f);
-  size_t each = (sharedPerBlockOptin(state().arch) + 1024) /
-                size_t(std::max(1, blocks));
+  size_t each =
+      (sharedPerBlockOptin(state().arch) + 1024) / size_t(std::max(1, blocks));
   *bytes = each > size_t(staticShared) + 1024 ? each - staticShared - 1024 : 0;
   return Success;
 }

@@ -6,7 +6,6 @@
 #include "sim/driver/FatBinary.h"
 #include "sim/exec/Warp.h"
 #include "sim/report/Json.h"
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,8 +24,7 @@ State::State() : device(sharedDevice()) {
     return value && *value ? value : nullptr;
   };
   if (const char *text = option("TESSERA_SIM_ARCH"))
-    arch = unsigned(
-        std::atoi(!std::strncmp(text, "sm_", 3) ? text + 3 : text));
+    arch = unsigned(std::atoi(!std::strncmp(text, "sm_", 3) ? text + 3 : text));
   check = option("TESSERA_SIM_CHECK") && *option("TESSERA_SIM_CHECK") != '0';
   count = option("TESSERA_SIM_COUNT") != nullptr;
   if (const char *text = option("TESSERA_SIM_SEED")) {
@@ -125,8 +123,9 @@ int loadModule(const void *image, Module **out) {
       return problem(NoBinaryForGpu, e.what());
     }
   }
-  if (!std::memcmp(p, "\x7f"
-                      "ELF",
+  if (!std::memcmp(p,
+                   "\x7f"
+                   "ELF",
                    4))
     return problem(NoBinaryForGpu,
                    "the image is a cubin (SASS); the simulator executes PTX, "
@@ -161,8 +160,8 @@ int packParams(Function *f, void **kernelParams, void **extra,
     std::memcpy(out.data(), buffer, std::min(size, out.size()));
     return Success;
   } catch (const std::exception &e) {
-    return problem(InvalidPtx, "kernel '" + f->name + "': PTX line " +
-                                   e.what());
+    return problem(InvalidPtx,
+                   "kernel '" + f->name + "': PTX line " + e.what());
   }
 }
 
@@ -237,19 +236,19 @@ int launch(Stream *stream, LaunchRequest request) {
             << "}\n";
       }
       for (const Report &report : r.reports)
-        std::fprintf(stderr, "tessera-sim: %s: %s: %s%s\n", f->name.c_str(),
-                     report.kind.c_str(), report.message.c_str(),
-                     report.count > 1
-                         ? (" (" + std::to_string(report.count) + " times)")
-                               .c_str()
-                         : "");
+        std::fprintf(
+            stderr, "tessera-sim: %s: %s: %s%s\n", f->name.c_str(),
+            report.kind.c_str(), report.message.c_str(),
+            report.count > 1
+                ? (" (" + std::to_string(report.count) + " times)").c_str()
+                : "");
       std::fflush(stdout);
       if (r.fault >= 0)
         s.stickyError = resultOf(r.fault);
       return int(Success);
     } catch (const ptx::Error &e) {
-      return problem(InvalidPtx, "kernel '" + f->name + "': PTX line " +
-                                     e.what());
+      return problem(InvalidPtx,
+                     "kernel '" + f->name + "': PTX line " + e.what());
     } catch (const std::exception &e) {
       return problem(InvalidValue, e.what());
     }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "sim/api/Device.h"
-
 #include <functional>
 #include <set>
 

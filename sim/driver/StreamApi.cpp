@@ -1,7 +1,6 @@
 // Streams, events and graphs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
-
 #include <algorithm>
 #include <chrono>
 
@@ -124,8 +123,9 @@ CU cuStreamWaitEvent(void *handle, void *event, unsigned) {
       s->lastNode = e->node;
     } else if (e->node && e->node != s->lastNode) {
       GraphNode *both[2] = {e->node, s->lastNode};
-      s->lastNode = addNode(s->capturing, 5, [] { return int(Success); }, both,
-                            s->lastNode ? 2 : 1);
+      s->lastNode = addNode(
+          s->capturing, 5, [] { return int(Success); }, both,
+          s->lastNode ? 2 : 1);
     }
   }
   return Success;
@@ -189,9 +189,9 @@ CU cuStreamEndCapture(void *handle, void **graph) {
       other->capturing = nullptr;
       other->lastNode = nullptr;
     }
-  state().defaultStream.capturing =
-      state().defaultStream.capturing == g ? nullptr
-                                           : state().defaultStream.capturing;
+  state().defaultStream.capturing = state().defaultStream.capturing == g
+                                        ? nullptr
+                                        : state().defaultStream.capturing;
   s->capturing = nullptr;
   s->originOfCapture = false;
   s->lastNode = nullptr;
@@ -201,9 +201,9 @@ CU cuStreamIsCapturing(void *handle, int *status) {
   *status = streamOf(handle)->capturing ? 1 : 0;
   return Success;
 }
-CU cuStreamGetCaptureInfo_v2(void *handle, int *status,
-                             unsigned long long *id, void **graph,
-                             const void **dependencies, size_t *count) {
+CU cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id,
+                             void **graph, const void **dependencies,
+                             size_t *count) {
   Stream *s = streamOf(handle);
   *status = s->capturing ? 1 : 0;
   if (id)
@@ -246,9 +246,9 @@ CU cuGraphAddKernelNode_v2(void **out, void *graph, void *const *dependencies,
 }
 CU cuGraphAddEmptyNode(void **out, void *graph, void *const *dependencies,
                        size_t count) {
-  *out = addNode(static_cast<Graph *>(graph), 5,
-                 [] { return int(Success); },
-                 reinterpret_cast<GraphNode *const *>(dependencies), count);
+  *out = addNode(
+      static_cast<Graph *>(graph), 5, [] { return int(Success); },
+      reinterpret_cast<GraphNode *const *>(dependencies), count);
   return Success;
 }
 CU cuGraphAddHostNode(void **out, void *graph, void *const *dependencies,
@@ -257,12 +257,13 @@ CU cuGraphAddHostNode(void **out, void *graph, void *const *dependencies,
     void (*function)(void *);
     void *data;
   } p = *static_cast<const HostParams *>(params);
-  *out = addNode(static_cast<Graph *>(graph), 3,
-                 [p] {
-                   p.function(p.data);
-                   return int(Success);
-                 },
-                 reinterpret_cast<GraphNode *const *>(dependencies), count);
+  *out = addNode(
+      static_cast<Graph *>(graph), 3,
+      [p] {
+        p.function(p.data);
+        return int(Success);
+      },
+      reinterpret_cast<GraphNode *const *>(dependencies), count);
   return Success;
 }
 CU cuGraphAddDependencies(void *, void *const *from, void *const *to,
@@ -282,8 +283,7 @@ CU cuGraphInstantiate_v2(void **out, void *graph, void *, char *, size_t) {
   return cuGraphInstantiateWithFlags(out, graph, 0);
 }
 CU cuGraphExecUpdate_v2(void *exec, void *graph, void *info) {
-  static_cast<GraphExec *>(exec)->works =
-      sorted(*static_cast<Graph *>(graph));
+  static_cast<GraphExec *>(exec)->works = sorted(*static_cast<Graph *>(graph));
   if (info)
     *static_cast<int *>(info) = 0;
   return Success;
@@ -307,9 +307,9 @@ CU cuGraphExecDestroy(void *exec) {
 extern "C" __attribute__((visibility("default"))) void *
 tessera_sim_graph_node(void *graph, int kind, void *const *dependencies,
                        size_t count, int (*work)(void *), void *data) {
-  return addNode(static_cast<Graph *>(graph), kind,
-                 [work, data] { return work(data); },
-                 reinterpret_cast<GraphNode *const *>(dependencies), count);
+  return addNode(
+      static_cast<Graph *>(graph), kind, [work, data] { return work(data); },
+      reinterpret_cast<GraphNode *const *>(dependencies), count);
 }
 // Loads PTX texts that are linked together (-rdc programs).
 CU tessera_sim_load_texts(const char *const *texts, size_t count,

@@ -4,7 +4,6 @@
 
 #include "sim/check/Checker.h"
 #include "sim/report/Counters.h"
-
 #include <cinttypes>
 
 namespace tessera::sim {
@@ -87,12 +86,11 @@ uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
                 "shared memory of another block of the cluster is not "
                 "supported yet"};
   if (address + bytes > block.sharedBytes || address + bytes < address)
-    throw Fault{Fault::IllegalAddress,
-                "access of " + std::to_string(bytes) +
-                    " bytes at shared address " + hex(address) + " by " +
-                    threadName(w, lane) + ": the block has " +
-                    std::to_string(block.userShared) +
-                    " bytes of shared memory"};
+    throw Fault{
+        Fault::IllegalAddress,
+        "access of " + std::to_string(bytes) + " bytes at shared address " +
+            hex(address) + " by " + threadName(w, lane) + ": the block has " +
+            std::to_string(block.userShared) + " bytes of shared memory"};
   return block.shared + address;
 }
 

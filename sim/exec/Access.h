@@ -23,8 +23,8 @@ void computeAddresses(Warp &w, const Inst &i, uint32_t mask, Ref base,
 /// outside of all memory or not aligned to `align`. Reports the access to
 /// checker and counters; with `check` false the caller tells the checker.
 void translate(Warp &w, const Inst &i, uint32_t mask, ptx::Space space,
-               unsigned bytes, unsigned align, AccessKind kind,
-               Access &access, bool check = true);
+               unsigned bytes, unsigned align, AccessKind kind, Access &access,
+               bool check = true);
 /// Only bounds and pointer for one address.
 uint8_t *globalPointer(Warp &w, uint64_t address, unsigned bytes, bool write,
                        unsigned lane);

@@ -86,8 +86,13 @@ void copy(Warp &w, const Inst &i, uint32_t mask) {
                   "shared address of cp.async is not aligned to " +
                       std::to_string(i.width) + " bytes"};
     uint8_t *p = sharedPointer(w, to.address[l], i.width, l);
-    PendingCopy c{uint32_t(p - w.block->shared), from.address[l], i.width,
-                  copied[l], uint8_t(l), w.copyGroup[l] + 1, &i};
+    PendingCopy c{uint32_t(p - w.block->shared),
+                  from.address[l],
+                  i.width,
+                  copied[l],
+                  uint8_t(l),
+                  w.copyGroup[l] + 1,
+                  &i};
     if (!checking) {
       perform(w, c);
     } else {

@@ -167,9 +167,7 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
       continue;
     }
     uint64_t old[8], value[8];
-    uint64_t c = plan.compare == noRef
-                     ? 0
-                     : read(w, plan.compare, i.width, l);
+    uint64_t c = plan.compare == noRef ? 0 : read(w, plan.compare, i.width, l);
     for (size_t e = 0; e < plan.values.size(); ++e)
       value[e] = read(w, plan.values[e], i.width, l);
     for (size_t e = 0; e < plan.values.size(); ++e)
@@ -202,8 +200,8 @@ void decodeAtomic(Decoder &d, Inst &inst) {
   auto plan = std::make_shared<Plan>();
   plan->type = d.type();
   static constexpr std::pair<const char *, Op> ops[] = {
-      {"add", Op::Add}, {"min", Op::Min},   {"max", Op::Max}, {"inc", Op::Inc},
-      {"dec", Op::Dec}, {"and", Op::And},   {"or", Op::Or},   {"xor", Op::Xor},
+      {"add", Op::Add},   {"min", Op::Min}, {"max", Op::Max}, {"inc", Op::Inc},
+      {"dec", Op::Dec},   {"and", Op::And}, {"or", Op::Or},   {"xor", Op::Xor},
       {"exch", Op::Exch}, {"cas", Op::Cas}};
   bool found = false;
   for (auto [name, op] : ops)

@@ -151,9 +151,8 @@ void lop3(Warp &w, const Inst &i, uint32_t m) {
   forLanes(m, [&](unsigned l) {
     uint32_t x = a[l], y = b[l], z = c[l];
     out[l] = (~x & ~y & ~z & t[0]) | (~x & ~y & z & t[1]) |
-             (~x & y & ~z & t[2]) | (~x & y & z & t[3]) |
-             (x & ~y & ~z & t[4]) | (x & ~y & z & t[5]) |
-             (x & y & ~z & t[6]) | (x & y & z & t[7]);
+             (~x & y & ~z & t[2]) | (~x & y & z & t[3]) | (x & ~y & ~z & t[4]) |
+             (x & ~y & z & t[5]) | (x & y & ~z & t[6]) | (x & y & z & t[7]);
   });
   forLanes(m, [&](unsigned l) { d[l] = out[l]; });
   if (i.ops[4] == noRef)
@@ -298,9 +297,9 @@ void decodeBits(Decoder &d, Inst &inst) {
     simple({type, Type::U32, Type::U32}, bits);
     inst.fn = type == Type::U32   ? lanes3<u, u, u, u, Bfe<u>>
               : type == Type::S32 ? lanes3<int32_t, int32_t, u, u, Bfe<int32_t>>
-              : type == Type::U64 ? lanes3<u64, u64, u, u, Bfe<u64>>
-                                  : lanes3<int64_t, int64_t, u, u,
-                                           Bfe<int64_t>>;
+              : type == Type::U64
+                  ? lanes3<u64, u64, u, u, Bfe<u64>>
+                  : lanes3<int64_t, int64_t, u, u, Bfe<int64_t>>;
   } else if (base == "bfi") {
     simple({type, type, Type::U32, Type::U32}, bits);
     inst.fn = bits == 32 ? bfi<u> : bfi<u64>;

@@ -90,8 +90,8 @@ Block::State Block::run(uint64_t quantum) {
       return State::Done;
     }
     if (!progress)
-      throw Fault{Fault::Deadlock, "no thread of the block can go on: " +
-                                       whoWaits()};
+      throw Fault{Fault::Deadlock,
+                  "no thread of the block can go on: " + whoWaits()};
     uint64_t ran = worker->warpInstructions - start;
     uint64_t limit = launch->options.maxInstructions;
     if (limit && executed + ran > limit)
@@ -118,8 +118,7 @@ void Block::arrive(Warp &warp, unsigned index) {
   const Inst &in = warp.frame->code->insts[g.pc];
   unsigned lane = std::countr_zero(g.mask);
   uint32_t id = warp.reg<uint32_t>(in.ops[0])[lane];
-  uint32_t count =
-      in.ops[1] == noRef ? 0 : warp.reg<uint32_t>(in.ops[1])[lane];
+  uint32_t count = in.ops[1] == noRef ? 0 : warp.reg<uint32_t>(in.ops[1])[lane];
   if (id >= 16)
     throw Fault{Fault::IllegalInstruction,
                 "barrier number " + std::to_string(id) + " is not below 16"};

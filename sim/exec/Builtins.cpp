@@ -3,7 +3,6 @@
 #include "sim/exec/Builtins.h"
 
 #include "sim/exec/Access.h"
-
 #include <cstdio>
 
 namespace tessera::sim {
@@ -64,8 +63,9 @@ std::string format(Warp &w, unsigned lane, const std::string &fmt,
     }
     size_t begin = k++;
     std::string spec = "%";
-    while (k < fmt.size() && std::string_view("-+ #0123456789.*").find(
-                                 fmt[k]) != std::string_view::npos) {
+    while (k < fmt.size() &&
+           std::string_view("-+ #0123456789.*").find(fmt[k]) !=
+               std::string_view::npos) {
       if (fmt[k] == '*')
         spec += std::to_string(int32_t(take(4)));
       else
@@ -75,8 +75,7 @@ std::string format(Warp &w, unsigned lane, const std::string &fmt,
     unsigned longs = 0;
     while (k < fmt.size() &&
            std::string_view("hljztL").find(fmt[k]) != std::string_view::npos) {
-      longs += fmt[k] == 'l' || fmt[k] == 'j' || fmt[k] == 'z' ||
-               fmt[k] == 't';
+      longs += fmt[k] == 'l' || fmt[k] == 'j' || fmt[k] == 'z' || fmt[k] == 't';
       ++k;
     }
     if (k >= fmt.size()) {
@@ -91,8 +90,7 @@ std::string format(Warp &w, unsigned lane, const std::string &fmt,
       continue;
     case 'd':
     case 'i': {
-      long long v =
-          longs ? (long long)take(8) : (long long)(int32_t)take(4);
+      long long v = longs ? (long long)take(8) : (long long)(int32_t)take(4);
       std::snprintf(buffer, sizeof buffer, (spec + "lld").c_str(), v);
       break;
     }
@@ -101,13 +99,12 @@ std::string format(Warp &w, unsigned lane, const std::string &fmt,
     case 'X':
     case 'o': {
       unsigned long long v = longs ? take(8) : take(4);
-      std::snprintf(buffer, sizeof buffer,
-                    (spec + "ll" + conversion).c_str(), v);
+      std::snprintf(buffer, sizeof buffer, (spec + "ll" + conversion).c_str(),
+                    v);
       break;
     }
     case 'c':
-      std::snprintf(buffer, sizeof buffer, (spec + "c").c_str(),
-                    int(take(4)));
+      std::snprintf(buffer, sizeof buffer, (spec + "c").c_str(), int(take(4)));
       break;
     case 'p':
       std::snprintf(buffer, sizeof buffer, "0x%llx",
@@ -175,10 +172,10 @@ void callBuiltin(Warp &w, const Inst &inst, const CallSite &site,
       std::string message = readString(w, l, argument(l, 0));
       std::string file = readString(w, l, argument(l, 1));
       std::string function = readString(w, l, argument(l, 3));
-      throw Fault{Fault::Assert,
-                  file + ":" + std::to_string(uint32_t(argument(l, 2))) +
-                      ": " + function + ": " + threadName(w, l) +
-                      " assertion `" + message + "` failed"};
+      throw Fault{Fault::Assert, file + ":" +
+                                     std::to_string(uint32_t(argument(l, 2))) +
+                                     ": " + function + ": " + threadName(w, l) +
+                                     " assertion `" + message + "` failed"};
     }
     case CallSite::Malloc:
       result(l, launch.memory->allocate(argument(l, 0), Allocation::Device,

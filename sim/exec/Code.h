@@ -13,7 +13,6 @@
 #pragma once
 
 #include "sim/ptx/Spec.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -79,8 +78,8 @@ struct Inst {
   uint8_t addressWidth = 8;
   uint8_t round = 0;
   uint16_t aux = 0;
-  uint32_t target = 0;   // branch target, callee number, ...
-  uint32_t id = 0;       // index in the program's counters
+  uint32_t target = 0; // branch target, callee number, ...
+  uint32_t id = 0;     // index in the program's counters
   uint32_t line = 0;
   uint32_t usedBytes = 0; // mask of bytes that matter; 0 is all
   Ref ops[9] = {noRef, noRef, noRef, noRef, noRef, noRef, noRef, noRef, noRef};

@@ -10,8 +10,20 @@ using ptx::Type;
 namespace {
 
 enum class Cmp : uint8_t {
-  Eq, Ne, Lt, Le, Gt, Ge,
-  Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Equ,
+  Neu,
+  Ltu,
+  Leu,
+  Gtu,
+  Geu,
+  Num,
+  Nan
 };
 
 template <Cmp C, class T> inline bool compare(T a, T b) {
@@ -87,8 +99,8 @@ uint32_t compareLanes(Warp &w, const Inst &i, uint32_t mask, unsigned half) {
   uint32_t result = 0;
   if (mask == ~0u && step == 1) {
     for (unsigned l = 0; l < 32; ++l)
-      result |= uint32_t(compare<C, typename L::value>(
-                    L::load(a[l], ftz), L::load(b[l], ftz)))
+      result |= uint32_t(compare<C, typename L::value>(L::load(a[l], ftz),
+                                                       L::load(b[l], ftz)))
                 << l;
     return result;
   }
@@ -133,8 +145,8 @@ template <Cmp C, class T> void set(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t high = combine(w, i, compareLanes<C, T>(w, i, mask, 1));
     auto *d = w.reg<uint32_t>(i.ops[0]);
     forLanes(mask, [&](unsigned l) {
-      d[l] = (low >> l & 1 ? i.target : 0) |
-             (high >> l & 1 ? i.target << 16 : 0);
+      d[l] =
+          (low >> l & 1 ? i.target : 0) | (high >> l & 1 ? i.target << 16 : 0);
     });
   } else if (i.regWidth == 2) {
     auto *d = w.reg<uint16_t>(i.ops[0]);

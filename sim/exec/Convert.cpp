@@ -10,8 +10,7 @@ using ptx::Type;
 namespace {
 
 // flags
-constexpr uint8_t kFtz = 1, kSat = 2, kSatFinite = 4, kRelu = 8,
-                  kIntegral = 16;
+constexpr uint8_t kFtz = 1, kSat = 2, kSatFinite = 4, kRelu = 8, kIntegral = 16;
 
 const Format *formatOf(Type type) {
   switch (type) {
@@ -158,12 +157,11 @@ uint64_t convertOne(const Plan &plan, uint64_t raw, uint8_t flags) {
   }
   if (!plan.fromFormat) {
     bool negative = ptx::isSigned(plan.from) && (raw >> (fromBits - 1) & 1);
-    uint64_t magnitude =
-        negative ? (0 - signExtend(raw, fromBits)) : raw;
+    uint64_t magnitude = negative ? (0 - signExtend(raw, fromBits)) : raw;
     if (!magnitude)
       return 0;
-    uint64_t r = roundTo(*plan.toFormat, negative, magnitude, 0, plan.round,
-                         false);
+    uint64_t r =
+        roundTo(*plan.toFormat, negative, magnitude, 0, plan.round, false);
     if (flags & kSat) {
       double x = toDouble(*plan.toFormat, r);
       r = roundTo(*plan.toFormat, saturate01(x), Round::Nearest, false);
@@ -202,8 +200,8 @@ void convert(Warp &w, const Inst &i, uint32_t mask) {
   unsigned toBits = ptx::typeBits(plan.to);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    uint64_t v = convertOne(plan, readRegister(w, i.ops[1], i.width, l),
-                            i.flags);
+    uint64_t v =
+        convertOne(plan, readRegister(w, i.ops[1], i.width, l), i.flags);
     // A destination wider than the type is extended as the type says.
     if (!plan.toFormat && toBits < i.regWidth * 8u)
       v = ptx::isSigned(plan.to) ? signExtend(v, toBits)
@@ -281,8 +279,9 @@ void pack(Warp &w, const Inst &i, uint32_t mask) {
           int e = std::ilogb(x);
           if (plan.round == Round::Up && x > std::ldexp(1.0, e))
             ++e;
-          r = e < -127 ? 0 : e > 127 ? (i.flags & kSatFinite ? 254 : 255)
-                                     : e + 127;
+          r = e < -127  ? 0
+              : e > 127 ? (i.flags & kSatFinite ? 254 : 255)
+                        : e + 127;
         }
       } else {
         r = roundTo(*plan.toFormat, x, plan.round, i.flags & kSatFinite);
@@ -302,8 +301,8 @@ void unpack(Warp &w, const Inst &i, uint32_t mask) {
     uint64_t raw = readRegister(w, i.ops[1], i.width, l);
     uint32_t out = 0;
     for (unsigned k = 0; k < 2; ++k) {
-      uint64_t bits = plan.from == Type::E2M1x2 ? raw >> 4 * k & 15
-                                                : raw >> 8 * k & 255;
+      uint64_t bits =
+          plan.from == Type::E2M1x2 ? raw >> 4 * k & 15 : raw >> 8 * k & 255;
       double x;
       if (plan.from == Type::UE8M0x2)
         x = bits == 255 ? NAN : std::ldexp(1.0, int(bits) - 127);
@@ -325,8 +324,8 @@ void packIntegers(Warp &w, const Inst &i, uint32_t mask) {
   auto *d = w.reg<uint32_t>(i.ops[0]);
   const auto *a = w.reg<int32_t>(i.ops[1]), *b = w.reg<int32_t>(i.ops[2]);
   int64_t low = ptx::isSigned(plan.to) ? -(1ll << (bits - 1)) : 0;
-  int64_t high = ptx::isSigned(plan.to) ? (1ll << (bits - 1)) - 1
-                                        : (1ll << bits) - 1;
+  int64_t high =
+      ptx::isSigned(plan.to) ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1;
   uint32_t ones = uint32_t((1ull << bits) - 1);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
@@ -376,8 +375,7 @@ void decodeConvert(Decoder &d, Inst &inst) {
     inst.fn = packIntegers;
     return;
   }
-  if (d.has("scaled::n2::ue8m0") || d.has("rs") ||
-      d.source->types.size() != 2)
+  if (d.has("scaled::n2::ue8m0") || d.has("rs") || d.source->types.size() != 2)
     d.fail("this form is not supported");
   plan->toFormat = formatOf(plan->to);
   plan->fromFormat = formatOf(plan->from);
@@ -409,8 +407,7 @@ void decodeConvert(Decoder &d, Inst &inst) {
     return;
   }
   if (toPair) {
-    bool fromPacked =
-        plan->from == Type::F16x2 || plan->from == Type::BF16x2;
+    bool fromPacked = plan->from == Type::F16x2 || plan->from == Type::BF16x2;
     if (plan->from != Type::F32 && !fromPacked)
       d.fail("this pair of types is not supported");
     uint8_t bytes;
@@ -422,8 +419,7 @@ void decodeConvert(Decoder &d, Inst &inst) {
     if (d.operandCount() != sources + 1)
       d.fail("has a wrong number of operands");
     for (size_t k = 1; k <= sources; ++k)
-      inst.ops[k] =
-          d.src(d.operand(k), fromPacked ? Type::B32 : Type::F32);
+      inst.ops[k] = d.src(d.operand(k), fromPacked ? Type::B32 : Type::F32);
     inst.fn = pack;
     if (plan->round == Round::Nearest && !inst.flags && sources == 2) {
       if (plan->to == Type::F16x2)
@@ -451,7 +447,8 @@ void decodeConvert(Decoder &d, Inst &inst) {
   unsigned fromNeeded = std::max(16u, ptx::typeBits(plan->from));
   if (toBytes * 8u < toNeeded || (toFloat && toBytes * 8u != toNeeded))
     d.fail(d.operand(0), "register has the wrong width");
-  if (fromBytes * 8u < fromNeeded || (fromFloat && fromBytes * 8u != fromNeeded))
+  if (fromBytes * 8u < fromNeeded ||
+      (fromFloat && fromBytes * 8u != fromNeeded))
     d.fail(d.operand(1), "register has the wrong width");
   inst.regWidth = toBytes;
   inst.width = fromBytes;

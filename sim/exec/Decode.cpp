@@ -4,7 +4,6 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/ptx/SpecialRegisters.h"
-
 #include <algorithm>
 #include <bit>
 #include <deque>
@@ -15,10 +14,10 @@ using ptx::Space;
 using ptx::Type;
 
 const char *opClassName(OpClass c) {
-  constexpr const char *names[] = {
-      "integer", "float",  "half",   "double",     "convert",
-      "move",    "load",   "store",  "atomic",     "matrix",
-      "async",   "barrier", "warp",  "control",    "other"};
+  constexpr const char *names[] = {"integer", "float",   "half",  "double",
+                                   "convert", "move",    "load",  "store",
+                                   "atomic",  "matrix",  "async", "barrier",
+                                   "warp",    "control", "other"};
   return names[int(c)];
 }
 
@@ -32,12 +31,11 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeInteger,
         {"add", "addc", "sub", "subc", "mul", "mul24", "mad", "mad24", "madc",
          "sad", "div", "rem", "abs", "neg", "min", "max", "dp4a", "dp2a"});
-    add(decodeFloat, {"fma", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2",
-                      "ex2", "tanh", "copysign", "testp"});
-    add(decodeBits,
-        {"and", "or", "xor", "not", "cnot", "lop3", "shl", "shr", "shf", "bfe",
-         "bfi", "bfind", "bmsk", "szext", "brev", "popc", "clz", "fns",
-         "prmt"});
+    add(decodeFloat, {"fma", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2",
+                      "tanh", "copysign", "testp"});
+    add(decodeBits, {"and", "or", "xor", "not", "cnot", "lop3", "shl", "shr",
+                     "shf", "bfe", "bfi", "bfind", "bmsk", "szext", "brev",
+                     "popc", "clz", "fns", "prmt"});
     add(decodeCompare, {"set", "setp", "selp", "slct"});
     add(decodeConvert, {"cvt"});
     add(decodeMove, {"mov", "cvta", "isspacep", "alloca", "stacksave",
@@ -48,8 +46,7 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeFence, {"membar", "fence"});
     add(decodeBarrier, {"bar", "barrier"});
     add(decodeMbarrier, {"mbarrier"});
-    add(decodeWarp,
-        {"shfl", "vote", "match", "redux", "activemask", "elect"});
+    add(decodeWarp, {"shfl", "vote", "match", "redux", "activemask", "elect"});
     add(decodeControl,
         {"bra", "brx", "call", "ret", "exit", "trap", "brkpt", "nanosleep",
          "pmevent", "griddepcontrol", "setmaxnreg"});
@@ -57,9 +54,9 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeWmma, {"wmma"});
     add(decodeMatrixMove, {"ldmatrix", "stmatrix", "movmatrix"});
     add(decodeAsyncCopy, {"cp"});
-    add(decodeVideo, {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2",
-                      "vmax2", "vset2", "vadd4", "vsub4", "vavrg4",
-                      "vabsdiff4", "vmin4", "vmax4", "vset4"});
+    add(decodeVideo,
+        {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2", "vset2",
+         "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4"});
     return map;
   }();
   auto it = table.find(base);
@@ -307,8 +304,7 @@ Ref Decoder::specialRef(unsigned special) {
     if (ptx::specialName(special).substr(0, 14) == "%reserved_smem")
       program.usesReservedShared = true;
     it->second = allocate(ptx::typeBits(ptx::specialType(special)));
-    code.frameValues.push_back(
-        {FrameValue::Special, special, 0, it->second});
+    code.frameValues.push_back({FrameValue::Special, special, 0, it->second});
   }
   return it->second;
 }
@@ -340,8 +336,7 @@ unsigned Decoder::calleeNumber(const ptx::Function *f) {
 
 /// The address of a variable or function as a value.
 Ref Decoder::symbol(const Operand &o, unsigned bits) {
-  if (o.function)
-    {
+  if (o.function) {
     calleeNumber(o.function);
     return constant(module.addressOf(module.define(o.function)), 64);
   }
@@ -388,9 +383,8 @@ Ref Decoder::symbol(const Operand &o, unsigned bits) {
     offset.fn = [](Warp &w, const Inst &i, uint32_t) {
       auto *d = w.reg<uint32_t>(i.ops[0]);
       const auto *a = w.reg<uint64_t>(i.ops[1]);
-      forLanes(~0u, [&](unsigned l) {
-        d[l] = uint32_t(a[l] + uint64_t(i.imm));
-      });
+      forLanes(~0u,
+               [&](unsigned l) { d[l] = uint32_t(a[l] + uint64_t(i.imm)); });
     };
   Ref result = offset.ops[0];
   before(std::move(offset));
@@ -465,10 +459,8 @@ Ref Decoder::src(const Operand &o, Type type) {
   }
   case Operand::Int:
     if (type == Type::F32 || type == Type::F64)
-      return constant(type == Type::F32 && o.bits <= 0xffffffff
-                          ? o.bits
-                          : o.bits,
-                      bits);
+      return constant(
+          type == Type::F32 && o.bits <= 0xffffffff ? o.bits : o.bits, bits);
     if (bits == 128)
       return constantPair(o.bits, int64_t(o.bits) < 0 ? ~0ull : 0);
     return constant(o.bits, wanted);
@@ -599,9 +591,9 @@ void Decoder::address(const Operand &o, Inst &inst, Space space,
       fail(base, "expected a variable");
     inst.ops[slot] = symbol(base, 64);
     bool isEntryParam =
-        function.isEntry && std::find(function.params.begin(),
-                                      function.params.end(),
-                                      v) != function.params.end();
+        function.isEntry &&
+        std::find(function.params.begin(), function.params.end(), v) !=
+            function.params.end();
     Space actual = v->space;
     if (actual == Space::Param && !isEntryParam)
       actual = Space::Local;

@@ -224,7 +224,9 @@ void mixed(Warp &w, const Inst &i, uint32_t mask) {
   auto *d = w.reg<float>(i.ops[0]);
   const auto *a = w.reg<uint16_t>(i.ops[1]);
   bool bf = i.flags & 4;
-  auto load = [&](uint16_t h) { return bf ? bfloatToFloat(h) : halfToFloat(h); };
+  auto load = [&](uint16_t h) {
+    return bf ? bfloatToFloat(h) : halfToFloat(h);
+  };
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     float r;

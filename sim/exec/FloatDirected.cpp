@@ -4,7 +4,6 @@
 #include "sim/exec/FloatDirected.h"
 
 #include "sim/exec/Warp.h"
-
 #include <cfenv>
 
 #if defined(__clang__)

@@ -32,9 +32,7 @@ struct BF16 {
 template <class H> uint16_t flushHalf(uint16_t h) {
   return h & H::infinity ? h : uint16_t(h & 0x8000);
 }
-template <class H> bool isNan(uint16_t h) {
-  return (h & 0x7fff) > H::infinity;
-}
+template <class H> bool isNan(uint16_t h) { return (h & 0x7fff) > H::infinity; }
 template <class H> uint16_t finish(uint16_t r, uint8_t flags) {
   if (isNan<H>(r))
     return flags & kSat ? 0 : 0x7fff;
@@ -58,18 +56,22 @@ HALF_OP(Mul) {
   double p = double(H::load(a)) * double(H::load(b));
   return uint16_t(roundTo(H::format, p, Round::Nearest, false));
 }
-};
+}
+;
 HALF_OP(Fma) {
   double p = double(H::load(a)) * double(H::load(b));
   double z = H::load(c);
   double s = std::isfinite(p) && std::isfinite(z) ? addOdd(p, z) : p + z;
   return uint16_t(roundTo(H::format, s, Round::Nearest, false));
 }
-};
+}
+;
 HALF_OP(Abs) { return a & 0x7fff; }
-};
+}
+;
 HALF_OP(Neg) { return a ^ 0x8000; }
-};
+}
+;
 template <class H, bool Max>
 uint16_t minMax(uint16_t a, uint16_t b, uint8_t flags) {
   bool sign = (a ^ b) & 0x8000;
@@ -92,13 +94,17 @@ uint16_t minMax(uint16_t a, uint16_t b, uint8_t flags) {
   return r;
 }
 HALF_OP(Min) { return minMax<H, false>(a, b, flags); }
-};
+}
+;
 HALF_OP(Max) { return minMax<H, true>(a, b, flags); }
-};
+}
+;
 HALF_OP(Ex2) { return H::store(float(std::exp2(double(H::load(a))))); }
-};
+}
+;
 HALF_OP(Tanh) { return H::store(float(std::tanh(double(H::load(a))))); }
-};
+}
+;
 #undef HALF_OP
 
 template <class H, template <class> class Op, unsigned Arity, unsigned Pack,
@@ -153,8 +159,7 @@ void decodeHalf(Decoder &d, Inst &inst) {
     inst.ops[k] = d.src(d.operand(k), type);
   inst.flags = (d.has("ftz") ? kFtz : 0) | (d.has("sat") ? kSat : 0) |
                (d.has("NaN") ? kNan : 0) | (d.has("abs") ? kAbs : 0) |
-               (d.has("xorsign") ? kXorSign : 0) |
-               (d.has("relu") ? kRelu : 0);
+               (d.has("xorsign") ? kXorSign : 0) | (d.has("relu") ? kRelu : 0);
   if (base == "add")
     inst.fn = pickHalf<Add, 2>(type);
   else if (base == "sub")

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/exec/Decode.h"
 #include "sim/exec/Lanes.h"
-
 #include <limits>
 #include <type_traits>
 
@@ -14,12 +13,24 @@ namespace {
 
 template <class T> using Unsigned = std::make_unsigned_t<T>;
 template <class T> struct Wider;
-template <> struct Wider<int16_t> { using type = int32_t; };
-template <> struct Wider<uint16_t> { using type = uint32_t; };
-template <> struct Wider<int32_t> { using type = int64_t; };
-template <> struct Wider<uint32_t> { using type = uint64_t; };
-template <> struct Wider<int64_t> { using type = __int128; };
-template <> struct Wider<uint64_t> { using type = unsigned __int128; };
+template <> struct Wider<int16_t> {
+  using type = int32_t;
+};
+template <> struct Wider<uint16_t> {
+  using type = uint32_t;
+};
+template <> struct Wider<int32_t> {
+  using type = int64_t;
+};
+template <> struct Wider<uint32_t> {
+  using type = uint64_t;
+};
+template <> struct Wider<int64_t> {
+  using type = __int128;
+};
+template <> struct Wider<uint64_t> {
+  using type = unsigned __int128;
+};
 template <class T> using Wide = typename Wider<T>::type;
 
 template <class T> T wrapMul(T a, T b) {
@@ -88,9 +99,7 @@ template <class T> struct MadHi {
   }
 };
 template <class T> struct MadHiSat {
-  T operator()(T a, T b, T c) const {
-    return AddSat<T>()(MulHi<T>()(a, b), c);
-  }
+  T operator()(T a, T b, T c) const { return AddSat<T>()(MulHi<T>()(a, b), c); }
 };
 template <class T> struct MadWide {
   Wide<T> operator()(T a, T b, Wide<T> c) const {
@@ -112,8 +121,7 @@ ExecFn pick2(Type type, bool only32 = false) {
   case Type::S16:
     return only32 ? nullptr : lanes2<int16_t, int16_t, int16_t, F<int16_t>>;
   case Type::U16:
-    return only32 ? nullptr
-                  : lanes2<uint16_t, uint16_t, uint16_t, F<uint16_t>>;
+    return only32 ? nullptr : lanes2<uint16_t, uint16_t, uint16_t, F<uint16_t>>;
   case Type::S32:
     return lanes2<int32_t, int32_t, int32_t, F<int32_t>>;
   case Type::U32:
@@ -121,8 +129,7 @@ ExecFn pick2(Type type, bool only32 = false) {
   case Type::S64:
     return only32 ? nullptr : lanes2<int64_t, int64_t, int64_t, F<int64_t>>;
   case Type::U64:
-    return only32 ? nullptr
-                  : lanes2<uint64_t, uint64_t, uint64_t, F<uint64_t>>;
+    return only32 ? nullptr : lanes2<uint64_t, uint64_t, uint64_t, F<uint64_t>>;
   default:
     return nullptr;
   }
@@ -197,17 +204,16 @@ void madCarry(Warp &w, const Inst &i, uint32_t mask) {
         IsSigned ? (unsigned __int128)((__int128)S(a[l]) * S(b[l]))
                  : (unsigned __int128)(a[l]) * b[l];
     T part = High ? T(product >> (sizeof(T) * 8)) : T(product);
-    unsigned __int128 sum = (unsigned __int128)part + c[l] +
-                            (CarryIn && (w.carry >> l & 1));
+    unsigned __int128 sum =
+        (unsigned __int128)part + c[l] + (CarryIn && (w.carry >> l & 1));
     d[l] = T(sum);
     if (CarryOut)
-      w.carry = (w.carry & ~(1u << l)) |
-                uint32_t(sum >> (sizeof(T) * 8) != 0) << l;
+      w.carry = (w.carry & ~(1u << l)) | uint32_t(sum >> (sizeof(T) * 8) != 0)
+                                             << l;
   }
 }
 
-template <bool High, bool CarryIn>
-ExecFn pickMadCarry(Type type, bool out) {
+template <bool High, bool CarryIn> ExecFn pickMadCarry(Type type, bool out) {
   switch (type) {
   case Type::U32:
     return out ? madCarry<uint32_t, High, false, CarryIn, true>
@@ -367,10 +373,10 @@ void decodeInteger(Decoder &d, Inst &inst) {
       inst.fn = hi ? pickMadCarry<true, false>(type, out)
                    : pickMadCarry<false, false>(type, out);
     else if (sat)
-      inst.fn = hi && type == Type::S32
-                    ? lanes3<int32_t, int32_t, int32_t, int32_t,
-                             MadHiSat<int32_t>>
-                    : nullptr;
+      inst.fn =
+          hi && type == Type::S32
+              ? lanes3<int32_t, int32_t, int32_t, int32_t, MadHiSat<int32_t>>
+              : nullptr;
     else
       inst.fn = hi ? pick3<MadHi>(type) : pick3<MadLo>(type);
   } else if (base == "mul24") {
@@ -408,9 +414,9 @@ void decodeInteger(Decoder &d, Inst &inst) {
     if (relu && type != Type::S32 && type != Type::S16x2)
       d.fail(".relu needs .s32 or .s16x2");
     if (packed)
-      inst.fn = relu ? (min ? pickPacked<MinRelu>(type)
-                            : pickPacked<MaxRelu>(type))
-                     : (min ? pickPacked<Min>(type) : pickPacked<Max>(type));
+      inst.fn =
+          relu ? (min ? pickPacked<MinRelu>(type) : pickPacked<MaxRelu>(type))
+               : (min ? pickPacked<Min>(type) : pickPacked<Max>(type));
     else
       inst.fn = relu ? (min ? pick2<MinRelu>(type) : pick2<MaxRelu>(type))
                      : (min ? pick2<Min>(type) : pick2<Max>(type));

@@ -6,7 +6,6 @@
 #include "sim/exec/Block.h"
 #include "sim/exec/Link.h"
 #include "sim/report/Counters.h"
-
 #include <chrono>
 #include <deque>
 #include <thread>
@@ -36,8 +35,7 @@ std::string sourcePlace(const Inst &inst, const Launch &launch) {
     };
     std::string place = name(loc);
     if (loc.inlinedAt >= 0)
-      place += " inlined at " +
-               name(code->function->locations[loc.inlinedAt]);
+      place += " inlined at " + name(code->function->locations[loc.inlinedAt]);
     return place;
   }
   return "";
@@ -133,15 +131,14 @@ void Launch::work(unsigned number) {
         report.source = sourcePlace(*where->inst, *this);
         report.thread = "block " + std::to_string(current->linear) + " warp " +
                         std::to_string(where->index);
-        report.message += " at " + describePlace(*where->inst, *this) +
-                          ", '" +
-                          std::string(where->inst->source
-                                          ? where->inst->source->spelling
-                                          : "ret") +
-                          "', block (" + std::to_string(current->index[0]) +
-                          "," + std::to_string(current->index[1]) + "," +
-                          std::to_string(current->index[2]) + ") warp " +
-                          std::to_string(where->index);
+        report.message +=
+            " at " + describePlace(*where->inst, *this) + ", '" +
+            std::string(where->inst->source ? where->inst->source->spelling
+                                            : "ret") +
+            "', block (" + std::to_string(current->index[0]) + "," +
+            std::to_string(current->index[1]) + "," +
+            std::to_string(current->index[2]) + ") warp " +
+            std::to_string(where->index);
       }
       addReport(report);
       std::lock_guard lock(mutex);
@@ -168,13 +165,14 @@ LaunchResult Launch::run() {
   workspace.assign(256, 0);
   uint32_t size = 256;
   std::memcpy(workspace.data(), &size, 4);
-  memory->expose(reinterpret_cast<uint64_t>(workspace.data()),
-                 workspace.size(), "grid workspace");
+  memory->expose(reinterpret_cast<uint64_t>(workspace.data()), workspace.size(),
+                 "grid workspace");
   if (options.check)
     checker = std::make_unique<check::Checker>(*this);
-  unsigned count = options.threads ? options.threads
-                                   : std::min(8u, std::max(1u, std::thread::
-                                                   hardware_concurrency()));
+  unsigned count =
+      options.threads
+          ? options.threads
+          : std::min(8u, std::max(1u, std::thread::hardware_concurrency()));
   // Checking and chosen schedules must repeat exactly: one thread.
   if (options.check || options.adversarial)
     count = 1;
@@ -191,9 +189,9 @@ LaunchResult Launch::run() {
   for (const Report &r : result.reports)
     if (r.kind != "remark")
       result.ok = false;
-  result.seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - begin)
-                       .count();
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
   return std::move(result);
 }
 

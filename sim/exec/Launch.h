@@ -4,7 +4,6 @@
 
 #include "sim/exec/Code.h"
 #include "sim/exec/Memory.h"
-
 #include <atomic>
 #include <functional>
 #include <mutex>

@@ -3,7 +3,6 @@
 #include "sim/exec/Link.h"
 
 #include "sim/exec/Decode.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -32,8 +31,7 @@ std::unique_ptr<LinkedModule> LinkedModule::load(std::vector<std::string> texts,
         throw ptx::Error(v.line, 1, "no memory for variable '" + v.name + "'");
       linked->addresses[&v] = at;
       if (!v.init.empty())
-        std::memcpy(reinterpret_cast<void *>(at), v.init.data(),
-                    v.init.size());
+        std::memcpy(reinterpret_cast<void *>(at), v.init.data(), v.init.size());
     }
   for (auto &module : linked->modules)
     for (ptx::Variable &v : module->variables) {
@@ -86,8 +84,8 @@ const ptx::Variable *LinkedModule::findVariable(std::string_view name) const {
   for (auto &module : modules) {
     auto it = module->variableByName.find(name);
     if (it != module->variableByName.end() &&
-        (!found || found->isExtern || (found->isWeak && !it->second->isWeak &&
-                                       !it->second->isExtern)))
+        (!found || found->isExtern ||
+         (found->isWeak && !it->second->isWeak && !it->second->isExtern)))
       found = it->second;
   }
   return found;

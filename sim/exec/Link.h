@@ -4,7 +4,6 @@
 
 #include "sim/exec/Code.h"
 #include "sim/exec/Memory.h"
-
 #include <mutex>
 #include <unordered_map>
 
@@ -31,8 +30,7 @@ struct LinkedModule {
   /// Functions whose address was taken; their place in the function window.
   std::vector<const ptx::Function *> functionTable;
   uint64_t addressOf(const ptx::Function *f);
-  const std::map<unsigned, std::string> &
-  filesOf(const ptx::Function *f) const;
+  const std::map<unsigned, std::string> &filesOf(const ptx::Function *f) const;
   /// The decoded kernel; throws ptx::Error. Kept for the next launch.
   Program &program(const std::string &kernel);
   std::vector<std::string> kernels() const;

@@ -27,8 +27,7 @@ void loadElements(Warp &w, const Inst &i, uint32_t mask, const Access &at) {
     }
   }
 }
-template <class M, class R>
-void load(Warp &w, const Inst &i, uint32_t mask) {
+template <class M, class R> void load(Warp &w, const Inst &i, uint32_t mask) {
   Access at;
   computeAddresses(w, i, mask, i.ops[8], at.address);
   unsigned bytes = sizeof(M) * i.elements;
@@ -49,8 +48,7 @@ void load128(Warp &w, const Inst &i, uint32_t mask) {
       w.reg<uint64_t>(i.ops[e])[32 + l] = v[1];
     }
 }
-template <class M, class R>
-void store(Warp &w, const Inst &i, uint32_t mask) {
+template <class M, class R> void store(Warp &w, const Inst &i, uint32_t mask) {
   Access at;
   computeAddresses(w, i, mask, i.ops[8], at.address);
   unsigned bytes = sizeof(M) * i.elements;
@@ -142,8 +140,7 @@ void decodeLoadStore(Decoder &d, Inst &inst) {
   d.address(where, inst, d.spaceModifier(), 8);
   std::vector<const Operand *> parts;
   if (inst.elements > 1 || data.kind == Operand::Vector) {
-    if (data.kind != Operand::Vector ||
-        data.elements.size() != inst.elements)
+    if (data.kind != Operand::Vector || data.elements.size() != inst.elements)
       d.fail(data, "expected a vector of " + std::to_string(inst.elements) +
                        " registers");
     for (const Operand &e : data.elements)

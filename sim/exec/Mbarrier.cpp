@@ -66,8 +66,7 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
     uint8_t *p = object(w, i, l, address[l]);
     uint32_t offset = uint32_t(p - w.block->shared);
     State s(load(p));
-    uint32_t operand =
-        i.ops[1] == noRef ? 1 : w.reg<uint32_t>(i.ops[1])[l];
+    uint32_t operand = i.ops[1] == noRef ? 1 : w.reg<uint32_t>(i.ops[1])[l];
     auto *checker = w.block->checker.get();
     if (i.flags != Init && !s.live)
       throw Fault{Fault::IllegalInstruction,
@@ -77,9 +76,9 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
     switch (i.flags) {
     case Init:
       if (operand == 0 || operand > countMask)
-        throw Fault{Fault::IllegalInstruction,
-                    "mbarrier count " + std::to_string(operand) +
-                        " is out of range"};
+        throw Fault{Fault::IllegalInstruction, "mbarrier count " +
+                                                   std::to_string(operand) +
+                                                   " is out of range"};
       s = State(0);
       s.live = true;
       s.pending = s.expected = operand;
@@ -142,8 +141,7 @@ void wait(Warp &w, const Inst &i, uint32_t mask) {
     if (phase != s.phase) {
       done |= m & -m;
       if (w.block->checker)
-        w.block->checker->mbarrierWait(w, i, l,
-                                       uint32_t(p - w.block->shared));
+        w.block->checker->mbarrierWait(w, i, l, uint32_t(p - w.block->shared));
     }
   }
   w.setPred(i.ops[0], mask, done);
@@ -198,8 +196,7 @@ void decodeMbarrier(Decoder &d, Inst &inst) {
     inst.ops[0] = d.predDst(d.operand(0));
     at(d.operand(1));
     inst.flags = d.has("parity");
-    inst.ops[1] =
-        d.src(d.operand(2), inst.flags ? Type::U32 : Type::B64);
+    inst.ops[1] = d.src(d.operand(2), inst.flags ? Type::U32 : Type::B64);
     inst.flow = Flow::Yield;
     inst.fn = wait;
     return;

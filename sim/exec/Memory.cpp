@@ -3,7 +3,6 @@
 #include "sim/exec/Memory.h"
 
 #include "sim/check/Shadow.h"
-
 #include <cinttypes>
 #include <cstring>
 
@@ -110,19 +109,17 @@ std::string Memory::describe(uint64_t address) {
     Allocation &a = *std::prev(it)->second;
     uint64_t past = address - a.base;
     if (past < a.size + (1u << 20)) {
-      std::snprintf(text, sizeof text,
-                    "%s%" PRIu64 " bytes %s '%s' of %" PRIu64 " bytes",
-                    past < a.size ? "" : "", past < a.size ? past
-                                                           : past - a.size,
-                    past < a.size ? "into" : "past the end of",
-                    a.name.c_str(), a.size);
+      std::snprintf(
+          text, sizeof text, "%s%" PRIu64 " bytes %s '%s' of %" PRIu64 " bytes",
+          past < a.size ? "" : "", past < a.size ? past : past - a.size,
+          past < a.size ? "into" : "past the end of", a.name.c_str(), a.size);
       return text;
     }
   }
   if (it != live.end() && it->first - address < (1u << 20)) {
     Allocation &a = *it->second;
-    std::snprintf(text, sizeof text, "%" PRIu64 " bytes before '%s' of %" PRIu64
-                  " bytes",
+    std::snprintf(text, sizeof text,
+                  "%" PRIu64 " bytes before '%s' of %" PRIu64 " bytes",
                   a.base - address, a.name.c_str(), a.size);
     return text;
   }

@@ -138,11 +138,11 @@ void mmaFloat(Warp &w, const Inst &i, uint32_t) {
       unsigned row = p.m == 16 ? g + 8 * (r & 1) : g;
       unsigned base = (p.m == 16 ? r >> 1 : r) * 4 * e + t * e;
       for (unsigned j = 0; j < e; ++j)
-        a[row][base + j] = decode(
-            p.aType, *m.a,
-            p.elementBits == 32
-                ? words[l]
-                : words[l] >> j * p.elementBits & ((1u << p.elementBits) - 1));
+        a[row][base + j] =
+            decode(p.aType, *m.a,
+                   p.elementBits == 32 ? words[l]
+                                       : words[l] >> j * p.elementBits &
+                                             ((1u << p.elementBits) - 1));
     }
   }
   for (unsigned r = 0; r < p.bRegs; ++r) {
@@ -150,11 +150,11 @@ void mmaFloat(Warp &w, const Inst &i, uint32_t) {
     for (unsigned l = 0; l < 32; ++l) {
       unsigned g = l >> 2, t = l & 3;
       for (unsigned j = 0; j < e; ++j) {
-        Factor f = decode(
-            p.bType, *m.b,
-            p.elementBits == 32
-                ? words[l]
-                : words[l] >> j * p.elementBits & ((1u << p.elementBits) - 1));
+        Factor f =
+            decode(p.bType, *m.b,
+                   p.elementBits == 32 ? words[l]
+                                       : words[l] >> j * p.elementBits &
+                                             ((1u << p.elementBits) - 1));
         bs[r * 4 * e + t * e + j][g] = f.significand;
         be[r * 4 * e + t * e + j][g] = f.exponent;
       }
@@ -478,13 +478,12 @@ void decodeMma(Decoder &d, Inst &inst) {
   p.bRegs = volta ? 2 : 8 * p.k / (32 * p.perReg);
   if (!p.aRegs || !p.bRegs || p.aRegs > 8 || p.bRegs > 8)
     d.fail("shape does not fit the type");
-  p.aRow = d.source->modifiers.size() > 2 &&
-           [&] {
-             for (auto m : d.source->modifiers)
-               if (m == "row" || m == "col")
-                 return m == "row";
-             return true;
-           }();
+  p.aRow = d.source->modifiers.size() > 2 && [&] {
+    for (auto m : d.source->modifiers)
+      if (m == "row" || m == "col")
+        return m == "row";
+    return true;
+  }();
   unsigned seen = 0;
   for (auto m : d.source->modifiers)
     if (m == "row" || m == "col")
@@ -518,9 +517,9 @@ void decodeMma(Decoder &d, Inst &inst) {
   const Format *fa = tensorFormat(p.aType);
   if (!isDouble && !p.integer && (!fa || !tensorFormat(p.bType)))
     d.fail("this type is not supported");
-  p.fullK = fa && ((p.aType == Type::TF32 && p.k == 8) ||
-                   (fa->bits() == 16 && p.k == 16) ||
-                   (fa->bits() == 8 && p.k == 32));
+  p.fullK =
+      fa && ((p.aType == Type::TF32 && p.k == 8) ||
+             (fa->bits() == 16 && p.k == 16) || (fa->bits() == 8 && p.k == 32));
   if (sparse) {
     if (scaled)
       d.fail("sparse block-scaled mma is not supported");
@@ -542,9 +541,8 @@ void decodeMma(Decoder &d, Inst &inst) {
     p.scaleType = types[4];
     p.scaleCount = d.has("scale_vec::4X") ? 4 : d.has("scale_vec::2X") ? 2 : 1;
     auto one = [&](const Operand &o) -> const Operand & {
-      return o.kind == Operand::Vector && o.elements.size() == 1
-                 ? o.elements[0]
-                 : o;
+      return o.kind == Operand::Vector && o.elements.size() == 1 ? o.elements[0]
+                                                                 : o;
     };
     p.scaleA = d.src(one(d.operand(4)), Type::B32);
     p.scaleB = d.src(one(d.operand(6)), Type::B32);

@@ -3,7 +3,6 @@
 #include "sim/exec/Block.h"
 #include "sim/exec/Decode.h"
 #include "sim/ptx/SpecialRegisters.h"
-
 #include <chrono>
 
 namespace tessera::sim {
@@ -110,9 +109,8 @@ void unpack2x16(Warp &w, const Inst &i, uint32_t mask) {
 void readClock(Warp &w, const Inst &i, uint32_t mask) {
   using ptx::Special;
   uint64_t clock = w.block->worker->warpInstructions;
-  uint64_t now = uint64_t(std::chrono::steady_clock::now()
-                              .time_since_epoch()
-                              .count());
+  uint64_t now =
+      uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
   uint64_t value = 0;
   switch (Special(i.aux)) {
   case Special::Clock:
@@ -133,8 +131,7 @@ void readClock(Warp &w, const Inst &i, uint32_t mask) {
     break;
   }
   if (i.regWidth == 8)
-    forLanes(mask,
-             [&](unsigned l) { w.reg<uint64_t>(i.ops[0])[l] = value; });
+    forLanes(mask, [&](unsigned l) { w.reg<uint64_t>(i.ops[0])[l] = value; });
   else
     forLanes(mask, [&](unsigned l) {
       w.reg<uint32_t>(i.ops[0])[l] = uint32_t(value);
@@ -257,8 +254,7 @@ void decodeMov(Decoder &d, Inst &inst) {
     inst.extra = parts;
     return;
   }
-  if (from.kind == Operand::Special &&
-      from.reg >= ptx::firstDynamicSpecial) {
+  if (from.kind == Operand::Special && from.reg >= ptx::firstDynamicSpecial) {
     inst.ops[0] = d.dst(to, bits);
     inst.regWidth = bits / 8;
     inst.aux = from.reg;

@@ -79,8 +79,8 @@ inline uint64_t roundTo(const Format &f, bool negative, uint64_t magnitude,
     bool up = false;
     switch (round) {
     case Round::Nearest:
-      up = drop > 0 && (rest > half || (rest == half &&
-                                        (sticky || (mantissa & 1))));
+      up = drop > 0 &&
+           (rest > half || (rest == half && (sticky || (mantissa & 1))));
       break;
     case Round::NearestAway:
       up = drop > 0 && rest >= half;
@@ -117,15 +117,14 @@ inline uint64_t roundTo(const Format &f, bool negative, uint64_t magnitude,
     return sign | bits;
   }
   // Only a sticky rest: smaller than any bit we know.
-  bool up = (round == Round::Down && negative) ||
-            (round == Round::Up && !negative);
+  bool up =
+      (round == Round::Down && negative) || (round == Round::Up && !negative);
   return sign | (up ? 1 : 0);
 }
 
 /// Rounds a double. NaN becomes the canonical NaN (largest finite value where
 /// the format has none).
-inline uint64_t roundTo(const Format &f, double x, Round round,
-                        bool saturate) {
+inline uint64_t roundTo(const Format &f, double x, Round round, bool saturate) {
   uint64_t bits = std::bit_cast<uint64_t>(x);
   bool negative = bits >> 63;
   int e = bits >> 52 & 0x7ff;
@@ -154,8 +153,7 @@ inline double toDouble(const Format &f, uint64_t bits) {
   uint64_t top = (1ull << f.exponentBits) - 1;
   if (f.hasInf && e == top)
     value = m ? std::bit_cast<double>(0x7ff8000000000000ull) : INFINITY;
-  else if (!f.hasInf && f.hasNan &&
-           (bits & f.nan()) == f.nan())
+  else if (!f.hasInf && f.hasNan && (bits & f.nan()) == f.nan())
     value = std::bit_cast<double>(0x7ff8000000000000ull);
   else if (e == 0)
     value = std::ldexp(double(m), 1 - f.bias - f.mantissaBits);

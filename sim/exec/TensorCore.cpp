@@ -27,15 +27,12 @@ TensorModel makeModel(TensorMode mode, unsigned arch, const Format &a,
 Factor factorOf(const Format &f, uint32_t bits) {
   uint32_t e = bits >> f.mantissaBits & ((1u << f.exponentBits) - 1);
   int32_t s = int32_t(bits & ((1u << f.mantissaBits) - 1));
-  bool negative =
-      f.hasSign && (bits >> (f.exponentBits + f.mantissaBits) & 1);
-  bool special = f.hasInf ? e == (1u << f.exponentBits) - 1
-                 : f.hasNan
-                     ? (bits & uint32_t(f.nan())) == uint32_t(f.nan())
-                     : false;
+  bool negative = f.hasSign && (bits >> (f.exponentBits + f.mantissaBits) & 1);
+  bool special = f.hasInf   ? e == (1u << f.exponentBits) - 1
+                 : f.hasNan ? (bits & uint32_t(f.nan())) == uint32_t(f.nan())
+                            : false;
   if (special) // the largest significand is NaN, otherwise an infinity
-    return {f.hasInf && !s ? (negative ? -1 : 1) : INT32_MAX,
-            specialExponent};
+    return {f.hasInf && !s ? (negative ? -1 : 1) : INT32_MAX, specialExponent};
   int32_t exponent;
   if (e) {
     s |= 1 << f.mantissaBits;
@@ -62,8 +59,8 @@ float finish(const TensorModel &m, int64_t sum, int exponent) {
   int top = 63 - std::countl_zero(magnitude) + exponent;
   if (top > 127)
     return negative ? -INFINITY : INFINITY;
-  uint32_t bits = uint32_t(roundTo(formatF32, negative, magnitude, exponent,
-                                   Round::Zero, false));
+  uint32_t bits = uint32_t(
+      roundTo(formatF32, negative, magnitude, exponent, Round::Zero, false));
   if (m.narrow)
     bits &= ~0x3ffu; // 13 of 23 fraction bits stay
   return std::bit_cast<float>(bits);
@@ -119,8 +116,8 @@ float dotStep(const TensorModel &m, const double *a, const double *b,
   }
   int64_t sum = 0;
   for (unsigned k = 0; k <= count; ++k)
-    sum += int64_t(
-        std::trunc(std::ldexp(s[k], m.fractionBits + e[k] - highest)));
+    sum +=
+        int64_t(std::trunc(std::ldexp(s[k], m.fractionBits + e[k] - highest)));
   return finish(m, sum, highest - m.fractionBits);
 }
 
@@ -155,8 +152,7 @@ float tensorDotScaled(const TensorModel &m, const double *a, const double *b,
     plain += sum * scaleA[k / block] * scaleB[k / block];
   }
   if (m.mode == TensorMode::Ieee || !std::isfinite(plain))
-    return m.mode == TensorMode::Ieee ? roundIeee(m, plain)
-                                      : special(m, plain);
+    return m.mode == TensorMode::Ieee ? roundIeee(m, plain) : special(m, plain);
   constexpr int fraction = 35;
   double s[9];
   int e[9];
@@ -264,8 +260,7 @@ void tensorTile(const TensorModel &m, unsigned rows, unsigned k,
     if (f.exponent == specialExponent)
       return f.significand == INT32_MAX ? double(NAN)
                                         : f.significand * double(INFINITY);
-    return std::ldexp(double(f.significand),
-                      f.exponent - format.mantissaBits);
+    return std::ldexp(double(f.significand), f.exponent - format.mantissaBits);
   };
   for (unsigned i = 0; i < rows; ++i)
     for (int j = 0; j < 8; ++j) {

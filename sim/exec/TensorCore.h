@@ -33,8 +33,7 @@ struct TensorModel {
 };
 
 TensorModel makeModel(TensorMode mode, unsigned arch, const Format &a,
-                      const Format &b, bool halfResult, unsigned k,
-                      bool fullK);
+                      const Format &b, bool halfResult, unsigned k, bool fullK);
 
 Factor factorOf(const Format &f, uint32_t bits);
 

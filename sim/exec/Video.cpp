@@ -25,8 +25,7 @@ void video(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t ones = (1u << p.bits) - 1;
   auto part = [&](uint32_t v, unsigned k, bool isSigned) {
     uint32_t x = v >> p.bits * k & ones;
-    return isSigned ? int32_t(x << (32 - p.bits)) >> (32 - p.bits)
-                    : int32_t(x);
+    return isSigned ? int32_t(x << (32 - p.bits)) >> (32 - p.bits) : int32_t(x);
   };
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);

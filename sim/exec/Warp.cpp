@@ -234,8 +234,7 @@ int Warp::pick() {
     if (g.state != Group::Ready)
       continue;
     if (best < 0 || g.frame->depth > groups[best].frame->depth ||
-        (g.frame->depth == groups[best].frame->depth &&
-         g.pc < groups[best].pc))
+        (g.frame->depth == groups[best].frame->depth && g.pc < groups[best].pc))
       best = i;
   }
   if (best >= 0 || !converging)
@@ -272,8 +271,8 @@ bool Warp::run(uint64_t budget) {
     }
     yield = false;
     progress = true;
-    uint64_t slice = groups.size() > 1 ? std::min<uint64_t>(budget, 4096)
-                                       : budget;
+    uint64_t slice =
+        groups.size() > 1 ? std::min<uint64_t>(budget, 4096) : budget;
     if (adversarial)
       slice = std::min<uint64_t>(slice, 1 + random() % 64);
     uint64_t before = slice;
@@ -644,10 +643,10 @@ void Warp::doCall(unsigned i, const Inst &in, uint32_t mask) {
           break;
         uint32_t bytes = site.argumentBytes[k];
         localAt(l, child->localBase + code.paramOffsets[k], bytes);
-        std::memcpy(localAt(l, child->localBase + code.paramOffsets[k], bytes),
-                    localAt(l, caller->localBase + site.argumentOffsets[k],
-                            bytes),
-                    bytes);
+        std::memcpy(
+            localAt(l, child->localBase + code.paramOffsets[k], bytes),
+            localAt(l, caller->localBase + site.argumentOffsets[k], bytes),
+            bytes);
       }
     }
     unsigned target = i;

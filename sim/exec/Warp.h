@@ -12,7 +12,6 @@
 
 #include "sim/exec/Code.h"
 #include "sim/exec/Memory.h"
-
 #include <bit>
 #include <cstring>
 
@@ -61,18 +60,18 @@ struct Warp {
   Block *block = nullptr;
   const Inst *inst = nullptr; // the one being executed
   Frame *frame = nullptr;
-  unsigned index = 0;       // in the block
-  uint32_t existing = 0;    // lanes that were started
-  uint32_t live = 0;        // lanes that have not exited
-  uint32_t groupMask = 0;   // lanes of the running group
-  bool yield = false;       // set by instructions that should let others run
-  bool outOfTurn = false;   // the running group is not the lowest one
-  bool tracing = false;     // report accesses to checker or counters
+  unsigned index = 0;     // in the block
+  uint32_t existing = 0;  // lanes that were started
+  uint32_t live = 0;      // lanes that have not exited
+  uint32_t groupMask = 0; // lanes of the running group
+  bool yield = false;     // set by instructions that should let others run
+  bool outOfTurn = false; // the running group is not the lowest one
+  bool tracing = false;   // report accesses to checker or counters
   std::vector<Group> groups;
   std::unique_ptr<Frame> root;
   uint32_t carry = 0; // CC.CF per lane
   uint32_t localStride = 0;
-  std::vector<uint8_t> local; // [lane][byte]
+  std::vector<uint8_t> local;     // [lane][byte]
   std::vector<uint32_t> stackTop; // of alloca, per lane
   std::vector<PendingCopy> copies;
   uint32_t copyGroup[32] = {};

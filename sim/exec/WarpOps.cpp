@@ -83,8 +83,7 @@ void vote(Warp &w, const Inst &i, uint32_t mask) {
 template <class T> void match(Warp &w, const Inst &i, uint32_t mask) {
   const auto *a = w.reg<T>(i.ops[2]);
   auto *d = w.reg<uint32_t>(i.ops[0]);
-  uint32_t members =
-      mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
+  uint32_t members = mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
   uint32_t out[32];
   bool all = true;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -110,8 +109,7 @@ enum Redux : uint8_t { RAdd, RMin, RMax, RAnd, ROr, RXor };
 void redux(Warp &w, const Inst &i, uint32_t mask) {
   const auto *a = w.reg<uint32_t>(i.ops[1]);
   auto *d = w.reg<uint32_t>(i.ops[0]);
-  uint32_t members =
-      mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
+  uint32_t members = mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
   uint32_t r = 0;
   bool first = true;
   for (uint32_t m = members; m; m &= m - 1) {
@@ -133,9 +131,7 @@ void redux(Warp &w, const Inst &i, uint32_t mask) {
       if (i.regWidth == 1) { // f32
         float x = std::bit_cast<float>(r), y = std::bit_cast<float>(v);
         if (x != x || y != y)
-          r = (i.aux & 2) || (x != x && y != y) ? 0x7fffffff
-              : x != x                          ? v
-                                                : r;
+          r = (i.aux & 2) || (x != x && y != y) ? 0x7fffffff : x != x ? v : r;
         else if (x == y)
           r = max ? r & v : r | v;
         else
@@ -169,8 +165,7 @@ void activeMask(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 void elect(Warp &w, const Inst &i, uint32_t mask) {
-  uint32_t members =
-      mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
+  uint32_t members = mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
   unsigned leader = std::countr_zero(members ? members : mask);
   auto *d = w.reg<uint32_t>(i.ops[0]);
   forLanes(mask, [&](unsigned l) { d[l] = leader; });
@@ -214,9 +209,10 @@ void decodeWarp(Decoder &d, Inst &inst) {
   } else if (base == "vote") {
     if (!d.has("sync") || d.operandCount() != 3)
       d.fail("only the .sync form exists since sm_70");
-    inst.flags = d.has("all") ? All : d.has("any") ? Any
-                 : d.has("uni")                    ? Uni
-                                                   : Ballot;
+    inst.flags = d.has("all")   ? All
+                 : d.has("any") ? Any
+                 : d.has("uni") ? Uni
+                                : Ballot;
     inst.ops[0] = inst.flags == Ballot ? d.dst(d.operand(0), 32)
                                        : d.predDst(d.operand(0));
     inst.ops[1] = d.pred(d.operand(1));
@@ -238,9 +234,7 @@ void decodeWarp(Decoder &d, Inst &inst) {
                  : d.has("and") ? RAnd
                  : d.has("or")  ? ROr
                                 : RXor;
-    inst.regWidth = d.type() == Type::F32   ? 1
-                    : d.type() == Type::S32 ? 2
-                                            : 3;
+    inst.regWidth = d.type() == Type::F32 ? 1 : d.type() == Type::S32 ? 2 : 3;
     inst.aux = (d.has("abs") ? 1 : 0) | (d.has("NaN") ? 2 : 0);
     inst.fn = redux;
   } else if (base == "elect") {

@@ -64,11 +64,9 @@ void slotAddresses(Warp &w, const Inst &i, const Plan &p, const Fragment &f,
   for (unsigned l = 0; l < 32; ++l) {
     unsigned e = slot * 32 + l;
     uint64_t row = e / f.columns, column = e % f.columns;
-    uint64_t stride = p.stride == noRef
-                          ? (p.rowMajor ? f.columns : f.rows)
-                          : w.reg<uint32_t>(p.stride)[l];
-    uint64_t index =
-        p.rowMajor ? row * stride + column : column * stride + row;
+    uint64_t stride = p.stride == noRef ? (p.rowMajor ? f.columns : f.rows)
+                                        : w.reg<uint32_t>(p.stride)[l];
+    uint64_t index = p.rowMajor ? row * stride + column : column * stride + row;
     at.address[l] = base[l] + index * f.bits / 8;
   }
 }
@@ -143,16 +141,14 @@ void multiply(Warp &w, const Inst &i, uint32_t) {
                    signOf(b, p.b.bits, ptx::isSigned(p.bType));
         }
         if (p.saturate)
-          sum = sum > INT32_MAX   ? INT32_MAX
-                : sum < INT32_MIN ? INT32_MIN
-                                  : sum;
+          sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
         out[r * n + c] = uint32_t(sum);
       }
   } else {
     const LaunchOptions &o = w.block->launch->options;
     const Format &fa = *tensorFormat(p.aType), &fb = *tensorFormat(p.bType);
-    TensorModel model = makeModel(o.tensorMode, o.arch, fa, fb,
-                                  p.dType == Type::F16, k, true);
+    TensorModel model =
+        makeModel(o.tensorMode, o.arch, fa, fb, p.dType == Type::F16, k, true);
     thread_local Factor a[16][64];
     thread_local int32_t bs[64][8], be[64][8];
     float c[16][8], d[16][8];
@@ -163,8 +159,8 @@ void multiply(Warp &w, const Inst &i, uint32_t) {
       unsigned rows = std::min(16u, m - r0);
       for (unsigned r = 0; r < rows; ++r)
         for (unsigned x = 0; x < k; ++x)
-          a[r][x] = factorOf(
-              fa, raw(p.a, p.aType, get(w, p.a, (r0 + r) * k + x)));
+          a[r][x] =
+              factorOf(fa, raw(p.a, p.aType, get(w, p.a, (r0 + r) * k + x)));
       for (unsigned c0 = 0; c0 < n; c0 += 8) {
         for (unsigned x = 0; x < k; ++x)
           for (unsigned j = 0; j < 8; ++j) {
@@ -176,16 +172,15 @@ void multiply(Warp &w, const Inst &i, uint32_t) {
         for (unsigned r = 0; r < rows; ++r)
           for (unsigned j = 0; j < 8; ++j) {
             uint64_t v = get(w, p.c, (r0 + r) * n + c0 + j);
-            c[r][j] = p.cType == Type::F16
-                          ? halfToFloat(uint16_t(v))
-                          : std::bit_cast<float>(uint32_t(v));
+            c[r][j] = p.cType == Type::F16 ? halfToFloat(uint16_t(v))
+                                           : std::bit_cast<float>(uint32_t(v));
           }
         tensorTile(model, rows, k, a, bs, be, c, d);
         for (unsigned r = 0; r < rows; ++r)
           for (unsigned j = 0; j < 8; ++j)
-            out[(r0 + r) * n + c0 + j] =
-                p.dType == Type::F16 ? floatToHalf(d[r][j])
-                                     : std::bit_cast<uint32_t>(d[r][j]);
+            out[(r0 + r) * n + c0 + j] = p.dType == Type::F16
+                                             ? floatToHalf(d[r][j])
+                                             : std::bit_cast<uint32_t>(d[r][j]);
       }
     }
   }

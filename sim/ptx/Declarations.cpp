@@ -1,7 +1,6 @@
 // Module-level PTX: variables, functions, files, debug sections.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/ptx/Parser.h"
-
 #include <bit>
 #include <cstring>
 
@@ -68,10 +67,10 @@ void Parser::moduleStatement() {
     return parseFunction(true, isExtern, isVisible, isWeak);
   if (acceptDirective(".func"))
     return parseFunction(false, isExtern, isVisible, isWeak);
-  for (auto [name, space] : {std::pair{".global", Space::Global},
-                             std::pair{".shared", Space::Shared},
-                             std::pair{".const", Space::Const},
-                             std::pair{".local", Space::Local}})
+  for (auto [name, space] :
+       {std::pair{".global", Space::Global},
+        std::pair{".shared", Space::Shared}, std::pair{".const", Space::Const},
+        std::pair{".local", Space::Local}})
     if (acceptDirective(name))
       return parseVariables(space, isExtern, isVisible, isWeak);
   fail(peek(), "directive is not supported at module level");
@@ -293,8 +292,8 @@ void Parser::parseInitialiserValue(Variable &variable, uint64_t &at) {
     if (value.kind == Operand::F64 && variable.type == Type::F32)
       bits = std::bit_cast<uint32_t>(float(std::bit_cast<double>(bits)));
     else if (value.kind == Operand::F32 && variable.type == Type::F64)
-      bits = std::bit_cast<uint64_t>(
-          double(std::bit_cast<float>(uint32_t(bits))));
+      bits =
+          std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(bits))));
     else if (value.kind != Operand::Int && value.kind != Operand::F32 &&
              value.kind != Operand::F64)
       throw Error(value.line, value.column, "expected a number");

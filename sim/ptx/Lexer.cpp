@@ -55,8 +55,8 @@ private:
       if (c == '\n') {
         ++at;
         newline();
-      } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' ||
-                 c == '\v' || c == '\0') {
+      } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' ||
+                 c == '\0') {
         ++at;
       } else if (c == '/' && peek(1) == '/') {
         while (at < text.size() && text[at] != '\n')
@@ -145,11 +145,11 @@ private:
       for (unsigned i = 0; i < digits; ++i, ++at) {
         if (!isHex(peek()))
           throw Error(line, column(),
-                      "floating-point literal needs " +
-                          std::to_string(digits) + " hexadecimal digits");
+                      "floating-point literal needs " + std::to_string(digits) +
+                          " hexadecimal digits");
         char d = peek();
-        bits = bits * 16 +
-               unsigned(isDigit(d) ? d - '0' : (d | 0x20) - 'a' + 10);
+        bits =
+            bits * 16 + unsigned(isDigit(d) ? d - '0' : (d | 0x20) - 'a' + 10);
       }
       return make(digits == 8 ? Token::Float32 : Token::Float64, begin, bits);
     }

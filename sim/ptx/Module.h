@@ -4,7 +4,6 @@
 
 #include "sim/ptx/Lexer.h"
 #include "sim/ptx/Types.h"
-
 #include <deque>
 #include <map>
 #include <memory>
@@ -31,7 +30,7 @@ struct Variable {
     std::string symbol;
     int64_t addend;
     bool generic;
-    unsigned width;     // bytes written
+    unsigned width;        // bytes written
     uint64_t mask = ~0ull; // from `mask(symbol)` initialisers
   };
   std::vector<Relocation> relocations;
@@ -84,7 +83,7 @@ struct Instruction {
   int guard = -1; // register, or -1
   bool guardNegated = false;
   unsigned line = 0, column = 0;
-  int location = -1; // index into Function::locations
+  int location = -1;      // index into Function::locations
   uint64_t usedBytes = 0; // from pragma used_bytes_mask; 0: all
 
   bool has(std::string_view modifier) const {
@@ -125,8 +124,8 @@ struct Function {
 struct Module {
   std::string text; // all string_views point in here
   unsigned versionMajor = 0, versionMinor = 0;
-  std::string target; // sm_90a
-  unsigned arch = 0;  // 90
+  std::string target;  // sm_90a
+  unsigned arch = 0;   // 90
   char archSuffix = 0; // 'a', 'f' or 0
   bool debug = false;
   std::deque<Variable> variables;

@@ -3,7 +3,6 @@
 #include "sim/ptx/Parser.h"
 
 #include "sim/ptx/SpecialRegisters.h"
-
 #include <utility>
 
 namespace tessera::sim::ptx {
@@ -378,9 +377,8 @@ void Parser::useLabels(Instruction &inst) {
     // The name must outlive this call: it is a view into the module's text.
     for (size_t t = at; t-- > 0;)
       if (tokens[t].line == o.line && tokens[t].column == o.column) {
-        scopes.back().uses.push_back({function->body.size(), i,
-                                      tokens[t].text, o.line, o.column,
-                                      false});
+        scopes.back().uses.push_back({function->body.size(), i, tokens[t].text,
+                                      o.line, o.column, false});
         break;
       }
   }

@@ -1,10 +1,9 @@
 // The recursive-descent parser behind ptx::parse; split over two files:
-// Parser.cpp (statements, operands) and Declarations.cpp (variables, functions).
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parser.cpp (statements, operands) and Declarations.cpp (variables,
+// functions). SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include "sim/ptx/Module.h"
-
 #include <unordered_map>
 
 namespace tessera::sim::ptx {

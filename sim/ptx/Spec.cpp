@@ -61,8 +61,8 @@ const Spec &findSpec(const Instruction &instruction) {
     std::string forms;
     for (const Spec *spec : it->second)
       forms += (forms.empty() ? "" : " | ") + std::string(spec->required);
-    fail("instruction " + quoted(instruction) + " needs one of these forms: " +
-         forms);
+    fail("instruction " + quoted(instruction) +
+         " needs one of these forms: " + forms);
   }
   for (std::string_view m : instruction.modifiers)
     if (!contains(found->required, m) && !contains(found->allowed, m))

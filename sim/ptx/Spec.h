@@ -9,7 +9,6 @@
 #pragma once
 
 #include "sim/ptx/Module.h"
-
 #include <span>
 
 namespace tessera::sim::ptx {

@@ -15,20 +15,24 @@ namespace {
 #define FLOATS "f16 bf16 f16x2 bf16x2 f32 f64"
 #define SCOPES "cta cluster gpu sys"
 #define SEM "weak relaxed acquire release acq_rel volatile mmio sc"
-#define SPACES "global shared shared::cta shared::cluster local const param "   \
-               "param::entry param::func"
-#define CACHE "ca cg cs cv lu wb wt nc L1::evict_normal L1::evict_unchanged "   \
-              "L1::evict_first L1::evict_last L1::no_allocate L2::cache_hint "  \
-              "L2::64B L2::128B L2::256B L2::evict_last L2::evict_first "       \
-              "L2::evict_normal unified"
+#define SPACES                                                                 \
+  "global shared shared::cta shared::cluster local const param "               \
+  "param::entry param::func"
+#define CACHE                                                                  \
+  "ca cg cs cv lu wb wt nc L1::evict_normal L1::evict_unchanged "              \
+  "L1::evict_first L1::evict_last L1::no_allocate L2::cache_hint "             \
+  "L2::64B L2::128B L2::256B L2::evict_last L2::evict_first "                  \
+  "L2::evict_normal unified"
 #define VEC "v2 v4 v8"
-#define MEMTYPES "b8 u8 s8 b16 u16 s16 f16 bf16 b32 u32 s32 f32 b64 u64 s64 "   \
-                 "f64 b128 f16x2 bf16x2"
+#define MEMTYPES                                                               \
+  "b8 u8 s8 b16 u16 s16 f16 bf16 b32 u32 s32 f32 b64 u64 s64 "                 \
+  "f64 b128 f16x2 bf16x2"
 #define FP8S "e4m3 e5m2 e2m3 e3m2 e2m1"
 #define FP8X2 "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 ue8m0x2"
 #define FP8X4 "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4"
-#define WMMASHAPES "m16n16k16 m8n32k16 m32n8k16 m16n16k8 m8n8k4 m8n8k32 "       \
-                   "m8n8k128"
+#define WMMASHAPES                                                             \
+  "m16n16k16 m8n32k16 m32n8k16 m16n16k8 m8n8k4 m8n8k32 "                       \
+  "m8n8k128"
 
 constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "sim/ptx/Types.h"
-
 #include <optional>
 #include <string_view>
 

@@ -15,8 +15,7 @@ Counters::Counters(const Program &program)
         instructions[inst.id] = &inst;
 }
 
-unsigned globalSectors(uint32_t mask, const uint64_t *address,
-                       unsigned bytes) {
+unsigned globalSectors(uint32_t mask, const uint64_t *address, unsigned bytes) {
   uint64_t sectors[32 * 3];
   unsigned n = 0;
   for (uint32_t m = mask; m; m &= m - 1) {

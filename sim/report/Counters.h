@@ -7,15 +7,15 @@
 namespace tessera::sim::report {
 
 struct InstructionCount {
-  uint64_t warps = 0;    // times issued
-  uint64_t lanes = 0;    // threads that took part
-  uint64_t present = 0;  // threads that were in the running group
+  uint64_t warps = 0;   // times issued
+  uint64_t lanes = 0;   // threads that took part
+  uint64_t present = 0; // threads that were in the running group
   uint64_t divergent = 0;
-  uint64_t bytes = 0;         // asked for
-  uint64_t sectors = 0;       // 32-byte pieces of global memory touched
-  uint64_t idealSectors = 0;  // if the same bytes were packed
-  uint64_t wavefronts = 0;    // passes over the shared-memory banks
-  uint64_t conflicts = 0;     // wavefronts beyond the least possible
+  uint64_t bytes = 0;        // asked for
+  uint64_t sectors = 0;      // 32-byte pieces of global memory touched
+  uint64_t idealSectors = 0; // if the same bytes were packed
+  uint64_t wavefronts = 0;   // passes over the shared-memory banks
+  uint64_t conflicts = 0;    // wavefronts beyond the least possible
 };
 
 struct Counters {
@@ -32,8 +32,8 @@ struct Counters {
     c.present += std::popcount(present);
   }
   void divergence(const Inst &inst) { ++perInstruction[inst.id].divergent; }
-  void access(const Inst &inst, uint32_t mask, const Access &at,
-              unsigned bytes, AccessKind kind);
+  void access(const Inst &inst, uint32_t mask, const Access &at, unsigned bytes,
+              AccessKind kind);
   void add(const Counters &other);
 };
 

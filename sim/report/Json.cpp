@@ -4,7 +4,6 @@
 
 #include "sim/exec/Link.h"
 #include "sim/report/Counters.h"
-
 #include <map>
 
 namespace tessera::sim::report {
@@ -66,19 +65,19 @@ static std::string countsJson(const Counters &counters,
     total.idealSectors += c.idealSectors;
     total.wavefronts += c.wavefronts;
     total.conflicts += c.conflicts;
-    lines += (lines.empty() ? "" : ",\n  ") + std::string("{") +
-             field("ptx_line", inst->line) + ", " + "\"source\": " +
-             quote(inst->source && places.count(inst->source)
-                       ? places[inst->source]
-                       : "") +
-             ", \"opcode\": " +
-             quote(inst->source ? inst->source->spelling : "ret") + ", " +
-             field("warps", c.warps) + ", " + field("threads", c.lanes) +
-             ", " + field("divergent", c.divergent) + ", " +
-             field("bytes", c.bytes) + ", " + field("sectors", c.sectors) +
-             ", " + field("ideal_sectors", c.idealSectors) + ", " +
-             field("wavefronts", c.wavefronts) + ", " +
-             field("bank_conflicts", c.conflicts) + "}";
+    lines +=
+        (lines.empty() ? "" : ",\n  ") + std::string("{") +
+        field("ptx_line", inst->line) + ", " + "\"source\": " +
+        quote(inst->source && places.count(inst->source) ? places[inst->source]
+                                                         : "") +
+        ", \"opcode\": " +
+        quote(inst->source ? inst->source->spelling : "ret") + ", " +
+        field("warps", c.warps) + ", " + field("threads", c.lanes) + ", " +
+        field("divergent", c.divergent) + ", " + field("bytes", c.bytes) +
+        ", " + field("sectors", c.sectors) + ", " +
+        field("ideal_sectors", c.idealSectors) + ", " +
+        field("wavefronts", c.wavefronts) + ", " +
+        field("bank_conflicts", c.conflicts) + "}";
   }
   std::string classes;
   for (int c = 0; c < int(OpClass::Count); ++c)
@@ -89,9 +88,8 @@ static std::string countsJson(const Counters &counters,
          field("thread_instructions", total.lanes) + ", " +
          field("lane_slots", total.warps * 32) + ", " +
          field("divergent_branches", total.divergent) + ", " +
-         field("bytes", total.bytes) + ", " +
-         field("sectors", total.sectors) + ", " +
-         field("ideal_sectors", total.idealSectors) + ", " +
+         field("bytes", total.bytes) + ", " + field("sectors", total.sectors) +
+         ", " + field("ideal_sectors", total.idealSectors) + ", " +
          field("wavefronts", total.wavefronts) + ", " +
          field("bank_conflicts", total.conflicts) +
          ",\n \"time\": \"not measured\",\n \"classes\": {" + classes +

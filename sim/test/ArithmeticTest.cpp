@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/exec/SmallFloat.h"
 #include "sim/test/Run.h"
-
 #include <mpfr.h>
 #include <random>
 
@@ -78,18 +77,28 @@ template <class U> std::vector<U> operands(size_t n, uint64_t seed) {
                            << mantissa;
       const uint64_t inf = (uint64_t((1ull << (bits - 1 - mantissa)) - 1))
                            << mantissa;
-      const uint64_t table[] = {0,       1,       2,      (1ull << mantissa) - 1,
-                                1ull << mantissa, one,    one + 1, one - 1,
-                                inf,     inf - 1, inf + 1, one + (1ull << mantissa)};
+      const uint64_t table[] = {0,
+                                1,
+                                2,
+                                (1ull << mantissa) - 1,
+                                1ull << mantissa,
+                                one,
+                                one + 1,
+                                one - 1,
+                                inf,
+                                inf - 1,
+                                inf + 1,
+                                one + (1ull << mantissa)};
       v[k] = U(table[r % 12] | (r >> 32 & 1) << (bits - 1));
       break;
     }
     case 1:
     case 2: // near one: cancellation and ties
-      v[k] = U((uint64_t((1ull << (bits - 2 - mantissa)) - 1 + (r >> 60 & 3))
-                << mantissa) |
-               (r & ((1ull << mantissa) - 1) & ~((1ull << (r >> 32) % 20) - 1)) |
-               (r >> 63) << (bits - 1));
+      v[k] =
+          U((uint64_t((1ull << (bits - 2 - mantissa)) - 1 + (r >> 60 & 3))
+             << mantissa) |
+            (r & ((1ull << mantissa) - 1) & ~((1ull << (r >> 32) % 20) - 1)) |
+            (r >> 63) << (bits - 1));
       break;
     default:
       v[k] = U(r);
@@ -109,8 +118,10 @@ void floatOp(const std::string &name, char op, int arity, bool isDouble) {
     const char *name;
     mpfr_rnd_t mode;
   };
-  const Mode modes[] = {{"rn", MPFR_RNDN}, {"rz", MPFR_RNDZ},
-                        {"rm", MPFR_RNDD}, {"rp", MPFR_RNDU}};
+  const Mode modes[] = {{"rn", MPFR_RNDN},
+                        {"rz", MPFR_RNDZ},
+                        {"rm", MPFR_RNDD},
+                        {"rp", MPFR_RNDU}};
   Reference reference(isDouble ? 53 : 24, isDouble ? -1073 : -148,
                       isDouble ? 1024 : 128);
   for (const Mode &m : modes) {
@@ -120,11 +131,10 @@ void floatOp(const std::string &name, char op, int arity, bool isDouble) {
     auto d = h.map<U, U>(text, arity, a, b, c);
     size_t differences = 0;
     for (size_t k = 0; k < n; ++k) {
-      F want = F(reference(op, value<F>(a[k]), value<F>(b[k]),
-                           value<F>(c[k]), m.mode));
+      F want = F(reference(op, value<F>(a[k]), value<F>(b[k]), value<F>(c[k]),
+                           m.mode));
       F got = value<F>(d[k]);
-      bool same = want != want ? got != got
-                               : std::bit_cast<U>(want) == d[k];
+      bool same = want != want ? got != got : std::bit_cast<U>(want) == d[k];
       if (!same && ++differences < 4)
         ADD_FAILURE() << text << " a=" << value<F>(a[k])
                       << " b=" << value<F>(b[k]) << " c=" << value<F>(c[k])
@@ -176,20 +186,18 @@ TEST(Arithmetic, HalfPrecision) {
       const char *name;
       char op;
       int arity;
-    } ops[] = {{"add", '+', 2}, {"sub", '-', 2}, {"mul", '*', 2},
-               {"fma.rn", 'f', 3}};
+    } ops[] = {
+        {"add", '+', 2}, {"sub", '-', 2}, {"mul", '*', 2}, {"fma.rn", 'f', 3}};
     for (auto &op : ops) {
       std::string text = std::string(op.name) + (bf ? ".bf16" : ".f16") +
                          " %d, %a, %b" + (op.arity > 2 ? ", %c;" : ";");
       auto d = h.map<uint16_t, uint16_t>(text, op.arity, a, b, c);
       size_t differences = 0;
       for (size_t k = 0; k < n; ++k) {
-        double want = reference(op.op, halfValue(a[k], bf),
-                                halfValue(b[k], bf), halfValue(c[k], bf),
-                                MPFR_RNDN);
+        double want = reference(op.op, halfValue(a[k], bf), halfValue(b[k], bf),
+                                halfValue(c[k], bf), MPFR_RNDN);
         double got = halfValue(d[k], bf);
-        bool same = want != want ? got != got
-                                 : halfBits(want, bf) == d[k];
+        bool same = want != want ? got != got : halfBits(want, bf) == d[k];
         if (!same && ++differences < 4)
           ADD_FAILURE() << text << " " << halfValue(a[k], bf) << " "
                         << halfValue(b[k], bf) << " " << halfValue(c[k], bf)
@@ -208,7 +216,9 @@ TEST(Arithmetic, NarrowingConversions) {
   struct {
     const char *name;
     mpfr_rnd_t mode;
-  } modes[] = {{"rn", MPFR_RNDN}, {"rz", MPFR_RNDZ}, {"rm", MPFR_RNDD},
+  } modes[] = {{"rn", MPFR_RNDN},
+               {"rz", MPFR_RNDZ},
+               {"rm", MPFR_RNDD},
                {"rp", MPFR_RNDU}};
   Reference single(24, -148, 128), half(11, -23, 16), bf(8, -132, 128);
   for (auto &m : modes) {
@@ -251,7 +261,9 @@ TEST(Arithmetic, FloatToInteger) {
   struct {
     const char *name;
     mpfr_rnd_t mode;
-  } modes[] = {{"rni", MPFR_RNDN}, {"rzi", MPFR_RNDZ}, {"rmi", MPFR_RNDD},
+  } modes[] = {{"rni", MPFR_RNDN},
+               {"rzi", MPFR_RNDZ},
+               {"rmi", MPFR_RNDD},
                {"rpi", MPFR_RNDU}};
   mpfr_t r;
   mpfr_init2(r, 80);
@@ -280,7 +292,7 @@ TEST(Arithmetic, FloatToInteger) {
       ASSERT_EQ(int32_t(s[k]), int32_t(clamp(-2147483648.0, 2147483647.0)))
           << m.name << " " << x;
       ASSERT_EQ(u[k], uint32_t(clamp(0, 4294967295.0))) << m.name << " " << x;
-      int64_t wide = v >= 9223372036854775808.0  ? INT64_MAX
+      int64_t wide = v >= 9223372036854775808.0   ? INT64_MAX
                      : v < -9223372036854775808.0 ? INT64_MIN
                                                   : int64_t(v);
       ASSERT_EQ(int64_t(l[k]), wide) << m.name << " " << x;
@@ -294,8 +306,8 @@ TEST(Arithmetic, Integers) {
   size_t n = samples();
   std::mt19937_64 random(11);
   std::vector<uint32_t> a(n), b(n), c(n);
-  const uint32_t edges[] = {0, 1, 2, 31, 32, 0x7fffffff, 0x80000000,
-                            0xffffffff};
+  const uint32_t edges[] = {0,  1,          2,          31,
+                            32, 0x7fffffff, 0x80000000, 0xffffffff};
   for (size_t k = 0; k < n; ++k) {
     a[k] = k % 5 ? uint32_t(random()) : edges[random() % 8];
     b[k] = k % 7 ? uint32_t(random()) >> random() % 32 : edges[random() % 8];
@@ -318,20 +330,16 @@ TEST(Arithmetic, Integers) {
   check("add.sat.s32 %d, %a, %b;", 2, [&](auto x, auto y, auto) {
     return std::clamp<i64>(s(x) + s(y), INT32_MIN, INT32_MAX);
   });
-  check("div.s32 %d, %a, %b;", 2, [&](auto x, auto y, auto) {
-    return y ? s(x) / s(y) : i64(-1);
-  });
+  check("div.s32 %d, %a, %b;", 2,
+        [&](auto x, auto y, auto) { return y ? s(x) / s(y) : i64(-1); });
   check("rem.u32 %d, %a, %b;", 2,
         [](auto x, auto y, auto) { return y ? x % y : x; });
-  check("shl.b32 %d, %a, %b;", 2, [](auto x, auto y, auto) {
-    return y > 31 ? 0u : x << y;
-  });
-  check("shr.s32 %d, %a, %b;", 2, [&](auto x, auto y, auto) {
-    return s(x) >> (y > 31 ? 31 : y);
-  });
-  check("sad.s32 %d, %a, %b, %c;", 3, [&](auto x, auto y, auto z) {
-    return s(z) + std::abs(s(x) - s(y));
-  });
+  check("shl.b32 %d, %a, %b;", 2,
+        [](auto x, auto y, auto) { return y > 31 ? 0u : x << y; });
+  check("shr.s32 %d, %a, %b;", 2,
+        [&](auto x, auto y, auto) { return s(x) >> (y > 31 ? 31 : y); });
+  check("sad.s32 %d, %a, %b, %c;", 3,
+        [&](auto x, auto y, auto z) { return s(z) + std::abs(s(x) - s(y)); });
   check("bfe.u32 %d, %a, %b, 7;", 2, [](auto x, auto y, auto) {
     unsigned p = y & 255;
     return p > 31 ? 0 : x >> p & 127;
@@ -383,17 +391,16 @@ TEST(Arithmetic, Approximations) {
     const char *op;
     double (*exact)(double);
     double relative, absolute;
-  } cases[] = {
-      {"ex2.approx.f32 %d, %a;", [](double x) { return std::exp2(x); },
-       std::ldexp(1.0, -22), 0},
-      {"lg2.approx.f32 %d, %a;", [](double x) { return std::log2(x); },
-       std::ldexp(1.0, -22), std::ldexp(1.0, -22)},
-      {"rsqrt.approx.f32 %d, %a;", [](double x) { return 1 / std::sqrt(x); },
-       std::exp2(-22.9), 0},
-      {"tanh.approx.f32 %d, %a;", [](double x) { return std::tanh(x); },
-       std::ldexp(1.0, -11), 0},
-      {"rcp.approx.f32 %d, %a;", [](double x) { return 1 / x; },
-       std::ldexp(1.0, -23), 0}};
+  } cases[] = {{"ex2.approx.f32 %d, %a;", [](double x) { return std::exp2(x); },
+                std::ldexp(1.0, -22), 0},
+               {"lg2.approx.f32 %d, %a;", [](double x) { return std::log2(x); },
+                std::ldexp(1.0, -22), std::ldexp(1.0, -22)},
+               {"rsqrt.approx.f32 %d, %a;",
+                [](double x) { return 1 / std::sqrt(x); }, std::exp2(-22.9), 0},
+               {"tanh.approx.f32 %d, %a;",
+                [](double x) { return std::tanh(x); }, std::ldexp(1.0, -11), 0},
+               {"rcp.approx.f32 %d, %a;", [](double x) { return 1 / x; },
+                std::ldexp(1.0, -23), 0}};
   for (auto &c : cases) {
     auto d = h.map<uint32_t, uint32_t>(c.op, 1, a);
     for (size_t k = 0; k < n; ++k) {

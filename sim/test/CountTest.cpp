@@ -33,9 +33,8 @@ Counted count(const std::string &body, const std::string &opcode) {
   Counted out;
   const auto &c = *r.counters;
   for (size_t k = 0; k < c.perInstruction.size(); ++k)
-    if (c.instructions[k]->source &&
-        c.instructions[k]->source->spelling.substr(0, opcode.size()) ==
-            opcode) {
+    if (c.instructions[k]->source && c.instructions[k]->source->spelling.substr(
+                                         0, opcode.size()) == opcode) {
       out.warps += c.perInstruction[k].warps;
       out.lanes += c.perInstruction[k].lanes;
       out.sectors += c.perInstruction[k].sectors;
@@ -58,9 +57,8 @@ std::string global(unsigned stride, const char *load) {
 TEST(Count, BankConflicts) {
   const char *word = "ld.shared.u32 %r3, [%r1];";
   // Stride in bytes, wavefronts: the busiest of 32 banks.
-  const unsigned table[][2] = {{4, 1},   {8, 2},   {12, 1},  {16, 4},
-                               {32, 8},  {128, 32}, {132, 1}, {0, 1},
-                               {64, 16}};
+  const unsigned table[][2] = {{4, 1},    {8, 2},   {12, 1}, {16, 4}, {32, 8},
+                               {128, 32}, {132, 1}, {0, 1},  {64, 16}};
   for (auto [stride, passes] : table) {
     Counted c = count(shared(stride, word), "ld.shared");
     EXPECT_EQ(c.wavefronts, passes) << stride;
@@ -82,7 +80,7 @@ TEST(Count, BankConflicts) {
 
 TEST(Count, Sectors) {
   const char *word = "ld.global.u32 %r3, [%x];";
-  const unsigned table[][2] = {{4, 4}, {8, 8}, {16, 16}, {32, 32},
+  const unsigned table[][2] = {{4, 4},   {8, 8}, {16, 16},  {32, 32},
                                {64, 32}, {0, 1}, {1024, 32}};
   for (auto [stride, sectors] : table)
     EXPECT_EQ(count(global(stride, word), "ld.global").sectors, sectors)

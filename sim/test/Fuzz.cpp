@@ -6,7 +6,6 @@
 #include "sim/driver/FatBinary.h"
 #include "sim/exec/Link.h"
 #include "sim/ptx/Spec.h"
-
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -59,12 +58,16 @@ std::string mutate(const std::vector<std::string> &corpus,
     size_t at = random() % (text.size() - 8000);
     text = text.substr(0, 600) + text.substr(at, 8000);
   }
-  static const char *tokens[] = {"{", "}", "[", "]", "(", ")", ",", ";", ":",
-                                 "@", "!", "|", "<", ">", "%r1", "%p1", ".reg",
-                                 ".b32", ".entry", ".func", ".param", "-1",
-                                 "0x", "0f", "4294967296", ".v4", "::", "_",
-                                 "/*", "\"", ".section", "bra", "call", "mma",
-                                 ".align 3", "18446744073709551615"};
+  static const char *tokens[] = {
+      "{",          "}",    "[",        "]",
+      "(",          ")",    ",",        ";",
+      ":",          "@",    "!",        "|",
+      "<",          ">",    "%r1",      "%p1",
+      ".reg",       ".b32", ".entry",   ".func",
+      ".param",     "-1",   "0x",       "0f",
+      "4294967296", ".v4",  "::",       "_",
+      "/*",         "\"",   ".section", "bra",
+      "call",       "mma",  ".align 3", "18446744073709551615"};
   unsigned edits = 1 + random() % 6;
   for (unsigned k = 0; k < edits && !text.empty(); ++k) {
     size_t at = random() % text.size();
@@ -119,8 +122,7 @@ int main(int argc, char **argv) {
   std::mt19937_64 random(std::random_device{}());
   auto start = std::chrono::steady_clock::now();
   uint64_t runs = 0;
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                       start)
+  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
              .count() < seconds) {
     alarm(20);
     bool fat = !binaries.empty() && (texts.empty() || random() % 4 == 0);

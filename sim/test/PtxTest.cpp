@@ -33,15 +33,14 @@ TEST(Ptx, ErrorsNameLineAndColumn) {
             "6:1: unknown instruction 'frobnicate.b32'");
   EXPECT_EQ(parseError(body("  add.s32 %r1, %r2, %x;")),
             "6:21: unknown register '%x'");
-  EXPECT_EQ(parseError(body("bra NOWHERE;")),
-            "6:5: unknown name 'NOWHERE'");
+  EXPECT_EQ(parseError(body("bra NOWHERE;")), "6:5: unknown name 'NOWHERE'");
   EXPECT_NE(parseError(body("add.quick.s32 %r1, %r2, %r3;"))
                 .find("6:1: modifier '.quick' is not known for "
                       "'add.quick.s32'"),
             std::string::npos);
-  EXPECT_NE(parseError(body("add.s32 %r1, %r2;"))
-                .find("has 2 operands, expected 3"),
-            std::string::npos);
+  EXPECT_NE(
+      parseError(body("add.s32 %r1, %r2;")).find("has 2 operands, expected 3"),
+      std::string::npos);
   EXPECT_EQ(parseError(body("add.s32 %r1, %r2, 1")),
             "7:1: expected ';' after 'add.s32', found '}'");
   EXPECT_NE(parseError(std::string(head) + "/* open").find("4:1: comment"),
@@ -69,9 +68,8 @@ TEST(Ptx, ScopesHideNamesAndLabels) {
 TEST(Ptx, SecondHalfIsRefusedByName) {
   Harness h;
   LaunchOptions o;
-  std::string text = std::string(head) +
-                     ".visible .entry k() {\n"
-                     "wgmma.fence.sync.aligned;\nret;\n}";
+  std::string text = std::string(head) + ".visible .entry k() {\n"
+                                         "wgmma.fence.sync.aligned;\nret;\n}";
   try {
     h.launch(text, "k", o, {});
     FAIL();

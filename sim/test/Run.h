@@ -4,7 +4,6 @@
 
 #include "sim/api/Device.h"
 #include "sim/report/Counters.h"
-
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -78,8 +77,7 @@ struct Harness {
         address(d.data(), d.size() * sizeof(D)), a.size()};
     LaunchResult r = launch(
         elementwise(op, sizeof(D) * 8, sizeof(A) * 8, sources), "k", o, params);
-    EXPECT_TRUE(r.ok) << op
-                      << (r.reports.empty() ? "" : r.reports[0].message);
+    EXPECT_TRUE(r.ok) << op << (r.reports.empty() ? "" : r.reports[0].message);
     for (uint64_t p : {params[0], params[1], params[2], params[3]})
       device.memory.unexpose(p);
     return d;

@@ -42,7 +42,8 @@ Argument parseArgument(const std::string &text) {
   a.text = text;
   size_t colon = text.find(':');
   if (colon == std::string::npos)
-    throw std::runtime_error("argument '" + text + "' has no type; write "
+    throw std::runtime_error("argument '" + text +
+                             "' has no type; write "
                              "e.g. i32:7 or zeros:f32:1024");
   std::string head = text.substr(0, colon), rest = text.substr(colon + 1);
   if (head == "file") {
@@ -114,7 +115,7 @@ void printArgument(const Argument &a) {
     return;
   std::printf("%s =", a.text.c_str());
   const auto *p = reinterpret_cast<const uint8_t *>(a.address);
-  size_t width = a.type == "f64" || a.type == "i64" || a.type == "u64" ? 8
+  size_t width = a.type == "f64" || a.type == "i64" || a.type == "u64"   ? 8
                  : a.type == "f32" || a.type == "i32" || a.type == "u32" ? 4
                  : a.type == "i16" || a.type == "u16"                    ? 2
                                                                          : 1;

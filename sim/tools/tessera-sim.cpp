@@ -4,7 +4,6 @@
 #include "sim/report/Counters.h"
 #include "sim/report/Json.h"
 #include "sim/tools/Arguments.h"
-
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -104,8 +103,8 @@ int run(int argc, char **argv) {
   }
   Program &program = module->program(kernel);
   std::vector<uint8_t> params = packArguments(program, arguments, device);
-  LaunchResult r = launchKernel(device, *module, kernel, o, params.data(),
-                                params.size());
+  LaunchResult r =
+      launchKernel(device, *module, kernel, o, params.data(), params.size());
   if (json) {
     std::printf("%s\n", report::toJson(r, &program, "").c_str());
   } else {
@@ -113,8 +112,8 @@ int run(int argc, char **argv) {
       std::printf("%s: %s\n", report.kind.c_str(), report.message.c_str());
     std::printf("%s: %llu warp instructions in %.3f s of simulation; time on "
                 "a GPU: not measured\n",
-                r.ok ? "ok" : "FAILED",
-                (unsigned long long)r.warpInstructions, r.seconds);
+                r.ok ? "ok" : "FAILED", (unsigned long long)r.warpInstructions,
+                r.seconds);
   }
   for (const Argument &a : arguments)
     if (!json)
