@@ -12,7 +12,7 @@ import types
 
 from . import _core, arrays, capture, explain, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError, CompileError
+from .errors import ArgumentError, CompileError, TesseraError
 from .knobs import colour, knobs
 
 TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
@@ -335,6 +335,15 @@ class Function:
         return version
 
     def __call__(self, *args, out=None, stream=None, target=None, **kwargs):
+        try:
+            return self._call(args, kwargs, out, target)
+        except TesseraError as error:
+            if knobs.debug:
+                raise
+            short = error.with_traceback(None)  # the user's frames are enough
+        raise short from None
+
+    def _call(self, args: tuple, kwargs: dict, out, target):
         target = check_target(target or "cpu")
         bound = self._bind(args, kwargs)
         specs, given, scalars = self._argument_specs(bound, target)
