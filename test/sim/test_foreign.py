@@ -1,0 +1,22 @@
+# Code nobody here wrote: CUTLASS gemms, TileLang kernels.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""TESSERA_SIM_CUTLASS names the include folder of CUTLASS (e.g. of the
+package nvidia-cutlass: cutlass_library/source/include)."""
+
+import os
+import pathlib
+
+import pytest
+
+from test_cuda import build, pytestmark, run  # noqa: F401
+
+CUTLASS = os.environ.get("TESSERA_SIM_CUTLASS", "")
+
+
+@pytest.mark.skipif(not CUTLASS, reason="TESSERA_SIM_CUTLASS is not set")
+def test_cutlass_gemms():
+    target = build("cutlass_gemm", ["../cuda_cutlass_gemm.cu"],
+                   ["-I", CUTLASS, "-I", str(pathlib.Path(CUTLASS).parent / "tools/util/include"),
+                    "-I", str(pathlib.Path(__file__).parent), "--expt-relaxed-constexpr",
+                    "-gencode", "arch=compute_80,code=compute_80"])
+    run(target, "80")
