@@ -1,0 +1,224 @@
+"""`@tsr.kernel.autotune`: what is tried, what may win, what is remembered.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tessera as tsr
+from tessera import InOut, Out, Tensor, const, tuner
+
+
+def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BLOCK_M: const = 64, BLOCK_N: const = 64, BLOCK_K: const = 64):
+    for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, BLOCK_K):
+            acc += A[m, k] @ B[k, n]
+        C[m, n] = acc
+
+
+def row_sum(A: Tensor["M", "N"], S: Out["M"], BLOCK: const = 512):
+    for m in tsr.grid(M):
+        acc: tsr.fp32 = 0.0
+        for n in tsr.tile(N, BLOCK):
+            acc += tsr.sum(A[m, n])
+        S[m] = acc
+
+
+def double(X: InOut["M", "N"], BLOCK: const = 256):
+    for m, n in tsr.grid(M, tsr.tile(N, BLOCK)):
+        X[m, n] = X[m, n] * 2.0
+
+
+def integers(*shape, seed=0):
+    return np.random.default_rng(seed).integers(-8, 9, shape).astype(np.float32)
+
+
+A, B = integers(90, 300), integers(300, 130, seed=1)
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The configurations that were measured, in order."""
+    seen = []
+    real = tuner._measure
+
+    def measure(version, given, scalars):
+        seen.append(version)
+        return real(version, given, scalars)
+
+    monkeypatch.setattr(tuner, "_measure", measure)
+    return seen
+
+
+def records(folder) -> list[dict]:
+    return [json.loads(path.read_text()) for path in pathlib.Path(folder).glob("*.json")]
+
+
+def test_space_where_and_result(tmp_path, measured):
+    fn = tsr.kernel.autotune(space=dict(BLOCK_M=[32, 64], BLOCK_N=[32, 64, 128]), key=["M", "N", "K"],
+                             where="BLOCK_M * BLOCK_N <= 4096", cache=str(tmp_path / "c"))(gemm)
+    np.testing.assert_array_equal(fn(A, B), A.astype(np.float64) @ B)
+    [record] = records(tmp_path / "c")
+    tried = [tuple(sorted(json.loads(name).items())) for name in record["times"]]
+    assert len(tried) == 5 and all(dict(t)["BLOCK_M"] * dict(t)["BLOCK_N"] <= 4096 for t in tried)
+    best = min((t, name) for name, t in record["times"].items() if t >= 0)[1]
+    assert record["best"] == json.loads(best)
+    assert len(measured) == 1 + 5  # the reference bits, then each
+    fn(A, B)
+    assert len(measured) == 6  # the key is known
+    fn(A[:80], B)
+    assert len(measured) == 12 and len(records(tmp_path / "c")) == 2  # M is part of the key
+
+
+def test_budget(tmp_path, measured):
+    fn = tsr.kernel.autotune(space=dict(BLOCK_M=[16, 32, 64], BLOCK_N=[16, 32, 64]), key=["M"], budget=3, cache=str(tmp_path / "c"))(gemm)
+    fn(A, B)
+    [record] = records(tmp_path / "c")
+    assert len(record["times"]) == 3
+    assert json.dumps({"BLOCK_M": 16, "BLOCK_N": 16}) in record["times"]  # the default is always tried
+
+
+def test_mistakes_are_errors(tmp_path):
+    with pytest.raises(tsr.CompileError, match="leaves no point"):
+        tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["M"], where="BLOCK_M < 0", cache=str(tmp_path))(gemm)(A, B)
+    with pytest.raises(tsr.CompileError, match="names BLOCK_X"):
+        tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["M"], where="BLOCK_X < 0", cache=str(tmp_path))(gemm)(A, B)
+    with pytest.raises(tsr.CompileError, match="names, numbers, arithmetic"):
+        tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["M"], where="open('x')", cache=str(tmp_path))(gemm)(A, B)
+    with pytest.raises(tsr.CompileError, match="key names 'Q'"):
+        tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["Q"], cache=str(tmp_path))(gemm)(A, B)
+    with pytest.raises(tsr.CompileError, match="numerics is"):
+        tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["M"], numerics="loose")(gemm)
+
+
+PROGRAM = '''
+import sys
+import numpy as np
+import tessera as tsr
+from tessera import tuner
+sys.path.insert(0, {here!r})
+from test_autotune import A, B, gemm
+count = 0
+real = tuner._measure
+def measure(*arguments):
+    global count
+    count += 1
+    return real(*arguments)
+tuner._measure = measure
+fn = tsr.kernel.autotune(space=dict(BLOCK_M=[16, 32, 64]), key=["M"], cache={cache!r})(gemm)
+np.testing.assert_array_equal(fn(A, B), A.astype(np.float64) @ B)
+[best] = [v for k, v in fn._tuned.items() if isinstance(k, str)] or [None]
+print(count, best)
+'''
+
+
+def test_other_processes_reuse_the_cache(tmp_path):
+    cache = str(tmp_path / "c")
+
+    def run(**environment):
+        text = PROGRAM.format(here=os.path.dirname(__file__), cache=cache)
+        path = tmp_path / "program.py"
+        path.write_text(text)
+        done = subprocess.run([sys.executable, str(path)], env={**os.environ, **environment}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        count, _, best = done.stdout.strip().partition(" ")
+        return int(count), best
+
+    assert run(TESSERA_TUNE="cached") == (0, str({"BLOCK_M": 16}))  # nothing known: the default
+    assert not records(cache)
+    count, best = run()
+    assert count == 4
+    [record] = records(cache)
+    for mode in ("on", "cached"):
+        assert run(TESSERA_TUNE=mode) == (0, best)
+    # A damaged file is a miss.
+    [path] = pathlib.Path(cache).glob("*.json")
+    path.write_text(path.read_text()[:20])
+    assert run()[0] == 4
+    # Another configuration wins if the file says so: it is read, not ignored.
+    record["times"] = {name: (1.0 if "32" not in name else 1e-9) for name in record["times"]}
+    path.write_text(json.dumps(record))
+    assert run(TESSERA_TUNE="cached") == (0, str({"BLOCK_M": 32}))
+
+
+def test_off_uses_the_default(tmp_path, measured, monkeypatch):
+    monkeypatch.setattr(tsr.knobs, "tune", "off")
+    fn = tsr.kernel.autotune(space=dict(BLOCK_M=[32, 64]), key=["M"], cache=str(tmp_path / "c"))(gemm)
+    np.testing.assert_array_equal(fn(A, B), A.astype(np.float64) @ B)
+    assert not measured and not records(tmp_path / "c")
+
+
+def test_fixed_numerics_skips_other_bits(tmp_path, monkeypatch):
+    """Sums by blocks of 512 and of 64 round differently: under "fixed" only the default's bits may win."""
+    X = np.random.default_rng(5).standard_normal((4, 5000)).astype(np.float32)
+    wanted = tsr.kernel(row_sum)(X, BLOCK=512)
+    assert (wanted != tsr.kernel(row_sum)(X, BLOCK=64)).any(), "the inputs must tell the orders apart"
+    real = tuner._measure
+
+    def flatter(version, given, scalars):
+        """The other order always looks faster."""
+        seconds, bits = real(version, given, scalars)
+        small = ("const", 64) in version.spec.arguments
+        return (1e-9 if small else 1.0), bits
+
+    monkeypatch.setattr(tuner, "_measure", flatter)
+    for numerics, winner in (("fixed", 512), ("open", 64)):
+        folder = tmp_path / numerics
+        fn = tsr.kernel.autotune(space=dict(BLOCK=[512, 64]), key=["N"], numerics=numerics, cache=str(folder))(row_sum)
+        got = fn(X)
+        [record] = records(folder)
+        assert record["best"] == {"BLOCK": winner}
+        if numerics == "fixed":
+            assert record["times"][json.dumps({"BLOCK": 64})] == -1
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_interrupt_keeps_the_best(tmp_path, monkeypatch):
+    real, calls = tuner._measure, []
+
+    def measure(version, given, scalars):
+        calls.append(version)
+        if len(calls) == 4:  # reference, first, second, then Ctrl-C
+            raise KeyboardInterrupt
+        seconds, bits = real(version, given, scalars)
+        return float(10 - len(calls)), bits
+
+    monkeypatch.setattr(tuner, "_measure", measure)
+    fn = tsr.kernel.autotune(space=dict(BLOCK_M=[16, 32, 64, 128]), key=["M"], cache=str(tmp_path / "c"))(gemm)
+    np.testing.assert_array_equal(fn(A, B), A.astype(np.float64) @ B)
+    [record] = records(tmp_path / "c")
+    assert len(record["times"]) == 2 and record["best"] == {"BLOCK_M": 32}
+    # Another process goes on where this one stopped: what was measured is not measured again.
+    calls.clear()
+    monkeypatch.setattr(tuner, "_measure", lambda *a: (calls.append(a[0]), real(*a))[1])
+    again = tsr.kernel.autotune(space=dict(BLOCK_M=[16, 32, 64, 128]), key=["M"], cache=str(tmp_path / "c"))(gemm)
+    again(A, B)
+    assert len(calls) == 1 + 2
+
+
+def test_arguments_are_updated_once(tmp_path):
+    """Tuning runs every candidate several times, on copies."""
+    X = integers(10, 700)
+    wanted = X * 2
+    fn = tsr.kernel.autotune(space=dict(BLOCK=[64, 128, 256]), key=["N"], cache=str(tmp_path / "c"))(double)
+    fn(X)
+    np.testing.assert_array_equal(X, wanted)
+    view = integers(10, 1400)[:, ::2]
+    whole, wanted = view.base.copy(), view * 2
+    fn(view)
+    np.testing.assert_array_equal(view, wanted)
+    np.testing.assert_array_equal(view.base[:, 1::2], whole[:, 1::2])
+
+
+def test_schedule_keys_can_be_tuned(tmp_path):
+    fn = tsr.kernel.autotune(space=dict(threads=[1, 2], unroll=[1, 4]), key=["M"], cache=str(tmp_path / "c"))(gemm)
+    np.testing.assert_array_equal(fn(A, B), A.astype(np.float64) @ B)
+    [record] = records(tmp_path / "c")
+    assert len(record["times"]) == 4 and all(seconds > 0 for seconds in record["times"].values())
