@@ -71,13 +71,48 @@ Expr *Parser::parseElement() {
   return expr;
 }
 
+/// Shows the same function as a tsr.function, if its text can be read.
+Failure Parser::refuseLambda() {
+  if (failed)
+    return {};
+  // The tokens are only looked at; brackets are counted.
+  int depth = 0;
+  size_t colon = 0, end = 1;
+  for (; end < 200; ++end) {
+    const Token &token = peek(end);
+    std::string_view text = token.text;
+    if (token.is(TokenKind::EndOfFile) || token.is(TokenKind::Error) ||
+        token.is(TokenKind::Newline))
+      break;
+    bool closes = text == ")" || text == "]" || text == "}";
+    if (depth == 0 && (closes || (colon && text == ",")))
+      break;
+    depth += closes ? -1 : text == "(" || text == "[" || text == "{";
+    if (depth == 0 && text == ":" && !colon)
+      colon = end;
+  }
+  if (!colon || end <= colon + 1)
+    return refuse(peek().range, "lambda");
+  auto getText = [&](size_t first, size_t last) {
+    if (first >= last)
+      return std::string();
+    SourceRange range = peek(first).range;
+    range.end = peek(last - 1).range.end;
+    return diags.getSources().getSnippet(range);
+  };
+  return refuse(peek().range, "lambda",
+                "outside this function:\n@tsr.function\ndef name(" +
+                    getText(1, colon) + "):\n    return " +
+                    getText(colon + 1, end));
+}
+
 /// body if test else orelse
 Expr *Parser::parseExpression() {
   Level nesting(*this);
   if (!nesting.check())
     return nullptr;
   if (at(TokenKind::KwLambda))
-    return refuse(peek().range, "lambda");
+    return refuseLambda();
   SourcePosition begin = peek().range.begin;
   Expr *body = parseBoolOp(BoolOperator::Or);
   if (!body || !consumeIf(TokenKind::KwIf))

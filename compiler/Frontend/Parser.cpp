@@ -49,7 +49,8 @@ static constexpr Refusal refusals[] = {
     // Expressions.
     {"yield", "'yield'", "return all values at once: return a, b"},
     {"await", "'await'", "drop 'await'; calls are ordered by their data"},
-    {"lambda", "'lambda'", "write a tsr.function at module level"},
+    {"lambda", "'lambda'",
+     "a named @tsr.function outside this one: def name(x):"},
     {"list comprehension", "a list comprehension",
      "use a 'for' loop, or one operation on the whole tensor"},
     {"set comprehension", "a set comprehension",
@@ -69,7 +70,8 @@ static constexpr Refusal refusals[] = {
      "keep the real and the imaginary part apart"},
 };
 
-Failure Parser::refuse(SourceRange where, std::string_view construct) {
+Failure Parser::refuse(SourceRange where, std::string_view construct,
+                       std::string fix) {
   if (failed)
     return {};
   for (const Refusal &refusal : refusals) {
@@ -79,7 +81,7 @@ Failure Parser::refuse(SourceRange where, std::string_view construct) {
     Diagnostic &error = diags.error(where, std::string(refusal.subject) +
                                                " is not part of the Tessera "
                                                "language");
-    error.setFix(refusal.fix);
+    error.setFix(fix.empty() ? std::string(refusal.fix) : std::move(fix));
     error.construct = construct;
     return {};
   }

@@ -74,8 +74,11 @@ private:
   Failure unexpected(const std::string &expected);
   /// At an Error token: passes on what the lexer or the preprocessor said.
   Failure passOnTokenError();
-  /// Refuses a construct of Python by its name in the table of refusals.
-  Failure refuse(SourceRange where, std::string_view construct);
+  /// Refuses a construct of Python by its name in the table of refusals; a fix
+  /// replaces the table's.
+  Failure refuse(SourceRange where, std::string_view construct,
+                 std::string fix = {});
+  Failure refuseLambda();
   bool checkDepth(uint32_t depth);
 
   //===--- Nodes ----------------------------------------------------------===//

@@ -56,8 +56,13 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
     site.nameRange = attribute->attrRange;
     std::string dotted = getDottedName(attribute);
     std::string root = dotted.substr(0, dotted.find('.'));
+    auto outside = scope().captured->find(dotted);
     bool captured = !dotted.empty() && !scope().variables.count(root) &&
-                    scope().captured->count(dotted);
+                    outside != scope().captured->end();
+    if (captured && outside->second.kind == CapturedValue::Kind::Other) {
+      reportForeign(outside->second, dotted, call.func->range, &call);
+      return failure();
+    }
     ValueResult base =
         captured ? evaluate(attribute) : evaluate(attribute->value);
     if (failed(base))
@@ -79,6 +84,14 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
       return library->method(*base, attribute->attr, *arguments, site);
     }
   } else {
+    if (auto *name = dynCast<Name>(call.func);
+        name && !scope().variables.count(name->id))
+      if (auto outside = scope().captured->find(name->id);
+          outside != scope().captured->end() &&
+          outside->second.kind == CapturedValue::Kind::Other) {
+        reportForeign(outside->second, name->id, call.func->range, &call);
+        return failure();
+      }
     ValueResult value = evaluate(call.func);
     if (failed(value))
       return failure();
@@ -106,7 +119,7 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
     if (callee.constant.isDType()) {
       Diagnostic &diagnostic = error(call.range, "a dtype cannot be called");
       if (arguments->arguments.size() == 1)
-        diagnostic.setFix(quote(arguments->arguments[0].where) + ".to(" +
+        diagnostic.setFix(parenthesize(arguments->arguments[0].expr) + ".to(" +
                           getDTypeName(callee.constant.asDType()) + ")");
       return failure();
     }

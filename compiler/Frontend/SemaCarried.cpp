@@ -160,8 +160,7 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
                     getDTypeBits(before.dtype) > getDTypeBits(after.dtype)
                 ? std::string("keep it ") + getDTypeName(before.dtype) +
                       ", round at the store"
-                : carried.name + " = (...).to(" + getDTypeName(before.dtype) +
-                      ")";
+                : getCastFix(carried.name, before.dtype);
     } else if (before.axes != after.axes) {
       bool permuted = before.axes.size() == after.axes.size() &&
                       llvm::all_of(after.axes, [&](Axis *axis) {

@@ -274,7 +274,8 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
               std::to_string(iterable.elements.size()) +
               (iterable.elements.size() == 1 ? " axis" : " axes") +
               " of the grid")
-        .addNote(stmt.iter->range, "the grid");
+        .addNote(stmt.iter->range, "the grid")
+        .setFix(getGridFix(stmt, iterable));
     return Flow::Failed;
   }
   for (const Expr *target : targets)
@@ -282,6 +283,8 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
       error(target->range, "an axis of the grid gets one name");
       return Flow::Failed;
     }
+  if (failed(checkGridCarries(stmt)))
+    return Flow::Failed;
   grid = &stmt;
   KernelState &state = getKernelState(*library);
   SmallVector<mlir::Value> extents;
@@ -375,7 +378,8 @@ Flow Analyzer::executeWhile(const While &stmt) {
   OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
   builder.setInsertionPointToStart(&test);
   ++controlDepth;
-  ValueResult condition = evaluateCondition(stmt.test, "'while'");
+  ValueResult condition = evaluateCondition(
+      stmt.test, "'while'", "while tsr.any(" + quote(stmt.test->range) + "):");
   --controlDepth;
   if (failed(condition))
     return Flow::Failed;
@@ -424,14 +428,15 @@ Flow Analyzer::executeWhile(const While &stmt) {
 
 Flow Analyzer::executeIf(const If &stmt) {
   nameHint = "if";
-  ValueResult condition = evaluateCondition(stmt.test, "'if'");
+  ValueResult condition =
+      evaluateCondition(stmt.test, "'if'", getWhereFix(stmt));
   if (failed(condition))
     return Flow::Failed;
   if (condition->isConstant())
     return execute(condition->constant.isTrue() ? stmt.body : stmt.orelse);
   if (!library->hasControlFlow()) {
     (void)notYet(stmt.test->range, "a run-time 'if' in a function",
-                 "tsr.where(cond, a, b)");
+                 getWhereFix(stmt));
     return Flow::Failed;
   }
   Location location = loc(stmt.range);
@@ -495,7 +500,7 @@ Flow Analyzer::executeIf(const If &stmt) {
           .addNote(where == second.origin ? first.origin : second.origin,
                    "the other assignment")
           .setFix(first.isTile() && second.isTile() && first.axes == second.axes
-                      ? name + " = (...).to(" + getDTypeName(first.dtype) + ")"
+                      ? getCastFix(name, first.dtype)
                       : std::string());
       return Flow::Failed;
     }

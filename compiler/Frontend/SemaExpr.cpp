@@ -106,7 +106,8 @@ static const char *const exportedNames[] = {"Tensor", "Out", "InOut", "Region",
 
 /// The value of tsr.<name> that is not a call.
 static std::optional<SemaValue> getTesseraConstant(const std::string &name) {
-  if (auto dtype = parseDType(name))
+  // Other libraries' names (float32) are not names of tessera.
+  if (auto dtype = parseDType(name); dtype && name == getDTypeName(*dtype))
     return SemaValue::makeConstant(*dtype);
   if (name == "inf")
     return SemaValue::makeConstant(std::numeric_limits<double>::infinity());
@@ -154,9 +155,7 @@ ValueResult Analyzer::getCaptured(const CapturedValue &captured,
     return failure();
   }
   case CapturedValue::Kind::Other:
-    error(where, "'" + dotted + "' is a " + captured.text +
-                     "; from outside a program can use int, float, bool, str, "
-                     "dtype, tuple, array and tessera functions");
+    reportForeign(captured, dotted, where, nullptr);
     return failure();
   }
   value.name = dotted;
@@ -194,11 +193,10 @@ ValueResult Analyzer::evaluateName(const Name &name) {
   for (const char *builtin : pythonBuiltins)
     if (name.id == builtin)
       return SemaValue::makeBuiltin("python." + name.id);
-  if (parseDType(name.id) || llvm::is_contained(exportedNames, name.id)) {
-    if (auto constant = getTesseraConstant(name.id))
-      return *constant;
+  if (auto constant = getTesseraConstant(name.id))
+    return *constant;
+  if (llvm::is_contained(exportedNames, name.id))
     return SemaValue::makeBuiltin(name.id);
-  }
   return unknownName(name.id, name.range);
 }
 
@@ -236,14 +234,29 @@ ValueResult Analyzer::unknownName(const std::string &name,
                std::end(pythonBuiltins));
   std::vector<std::string> near = nearestNames(name, known);
   Diagnostic &diagnostic = error(where, "'" + name + "' is not defined");
-  for (const char *builtin : {"sum", "exp", "sqrt", "zeros", "where", "tile",
-                              "grid", "arange", "full", "maximum", "minimum"})
-    if (name == builtin) {
-      diagnostic.setFix("tsr." + name);
-      return failure();
-    }
-  if (!near.empty())
+  std::vector<std::string> calls = library->getCallNames();
+  llvm::append_range(
+      calls, std::initializer_list<const char *>{"tile", "grid", "unroll"});
+  if (auto dtype = parseDType(name))
+    diagnostic.setFix(getDTypeName(*dtype));
+  else if (llvm::is_contained(calls, name))
+    diagnostic.setFix("tsr." + name);
+  else if (!near.empty())
     diagnostic.setFix(near.front());
+  // A capital looks like a dim: say which there are.
+  if (scope.hasDims && std::isupper(uint8_t(name[0]))) {
+    std::string list;
+    for (const std::unique_ptr<Dim> &dim : getDims())
+      if (std::isalpha(uint8_t(dim->name[0])) &&
+          dim->name.find('.') == std::string::npos)
+        list += (list.empty() ? "" : ", ") + dim->name;
+    diagnostic.addNote(scope.definition->nameRange,
+                       list.empty()
+                           ? "no dim of the signature of " +
+                                 scope.definition->name + " has a name"
+                           : "the dims in the signature of " +
+                                 scope.definition->name + " are " + list);
+  }
   return failure();
 }
 
@@ -260,6 +273,14 @@ ValueResult Analyzer::evaluateModuleAttribute(const SemaValue &module,
   }
   if (auto constant = getTesseraConstant(attribute.attr))
     return *constant;
+  if (auto dtype = parseDType(attribute.attr)) {
+    std::string tsr = quote(attribute.value->range);
+    error(attribute.range, "no dtype of tessera is called '" + attribute.attr +
+                               "'; " + tsr + " names it " +
+                               getDTypeName(*dtype))
+        .setFix(tsr + "." + getDTypeName(*dtype));
+    return failure();
+  }
   return SemaValue::makeBuiltin(attribute.attr);
 }
 
@@ -407,7 +428,8 @@ ValueResult Analyzer::evaluateUnary(const UnaryOp &unary) {
   if (failed(value))
     return failure();
   if (unary.op == UnaryOperator::Not) {
-    value = toBool(*value, unary.operand, "'not'");
+    value = toBool(*value, unary.operand, "'not'",
+                   "~" + parenthesize(unary.operand));
     if (failed(value))
       return failure();
     return library->unary(UnaryOperator::Not, *value, site);
@@ -435,7 +457,17 @@ ValueResult Analyzer::evaluateBoolean(const BoolOp &boolean) {
         return *value;
       continue;
     }
-    value = toBool(*value, part, what);
+    std::string fix;
+    for (const Expr *operand : boolean.values) {
+      if (!fix.empty())
+        fix += boolean.op == BoolOperator::And ? " & " : " | ";
+      auto *negated = dynCast<UnaryOp>(operand);
+      if (negated && negated->op == UnaryOperator::Not)
+        fix += "~" + parenthesize(negated->operand);
+      else
+        fix += parenthesize(operand);
+    }
+    value = toBool(*value, part, what, fix);
     if (failed(value))
       return failure();
     if (!result) {
@@ -518,28 +550,26 @@ ValueResult Analyzer::evaluateCompare(const Compare &compare) {
 }
 
 ValueResult Analyzer::toBool(const SemaValue &value, const Expr *expr,
-                             const char *what) {
+                             const char *what, const std::string &fix) {
   if (auto data = toConstant(value))
     return SemaValue::makeConstant(data->isTrue());
   if (value.isTile()) {
     int64_t count = 1;
     for (Axis *axis : value.axes)
       count *= axis->size;
-    std::string fix = std::string(what) == "'if'" ||
-                              std::string(what) == "a conditional expression"
-                          ? "tsr.where(cond, a, b)"
-                      : std::string(what) == "'and'" ? "a & b"
-                      : std::string(what) == "'or'"  ? "a | b"
-                      : std::string(what) == "'not'" ? "~" + quote(expr->range)
-                                                     : "tsr.any(cond)";
-    error(expr->range, std::string(what) + " on a tile of " +
-                           std::to_string(count) + " elements")
-        .setFix(fix);
+    Diagnostic &diagnostic =
+        error(expr->range, std::string(what) + " on a tile of " +
+                               std::to_string(count) + " elements");
+    diagnostic.setFix(fix);
+    diagnostic.addNote(SourceRange(),
+                       quote(expr->range) + " is " + describe(value));
     return failure();
   }
   if (value.isTensor()) {
-    error(expr->range, std::string(what) + " on a tensor")
-        .setFix("tsr.where(cond, a, b)");
+    Diagnostic &diagnostic =
+        error(expr->range, std::string(what) + " on a tensor, " +
+                               describe(value) + ", not one bool");
+    diagnostic.setFix(fix);
     return failure();
   }
   ValueResult scalar = decay(value, expr->range);
@@ -556,16 +586,20 @@ ValueResult Analyzer::toBool(const SemaValue &value, const Expr *expr,
                           SemaValue::makeConstant(int64_t(0)), site);
 }
 
-ValueResult Analyzer::evaluateCondition(const Expr *expr, const char *what) {
+ValueResult Analyzer::evaluateCondition(const Expr *expr, const char *what,
+                                        const std::string &fix) {
   ValueResult value = evaluate(expr);
   if (failed(value))
     return failure();
-  return toBool(*value, expr, what);
+  return toBool(*value, expr, what, fix);
 }
 
 ValueResult Analyzer::evaluateConditional(const IfExp &conditional) {
   ValueResult test =
-      evaluateCondition(conditional.test, "a conditional expression");
+      evaluateCondition(conditional.test, "a conditional expression",
+                        "tsr.where(" + quote(conditional.test->range) + ", " +
+                            quote(conditional.body->range) + ", " +
+                            quote(conditional.orelse->range) + ")");
   if (failed(test))
     return failure();
   if (test->isConstant())

@@ -54,6 +54,10 @@ void collectAssigned(const Body &body,
                      std::vector<std::pair<std::string, SourceRange>> &names,
                      const std::function<int(const If &)> &deadArm = {});
 
+/// Where a body reads a variable before it has surely assigned it; an invalid
+/// range if it never does.
+SourceRange findReadBeforeAssigned(const Body &body, const std::string &name);
+
 //===----------------------------------------------------------------------===//
 // Analyzer
 //===----------------------------------------------------------------------===//
@@ -68,6 +72,7 @@ public:
   mlir::LogicalResult run();
   const std::string &getSymbol() const { return symbol; }
 
+  std::string findRange(const Dim &dim) const override;
   ValueResult evaluateDimExpression(const Expr *expr) override;
   mlir::FailureOr<std::string>
   analyzeKernel(const CapturedFunction &callee,
@@ -86,6 +91,12 @@ private:
       std::string why;
     };
     std::map<std::string, Gone, std::less<>> gone;
+    /// Per variable, what it was last assigned from; `op` is "+" for +=.
+    struct Source {
+      const Expr *value = nullptr;
+      std::string op;
+    };
+    std::map<std::string, Source, std::less<>> sources;
     std::optional<SemaValue> returned;
     SourceRange returnRange;
     bool hasDims = false;
@@ -124,10 +135,21 @@ private:
                                       const Attribute &attribute);
   mlir::FailureOr<std::vector<SemaValue>> evaluateIndices(const Expr *slice);
   /// A constant or run-time truth value; tiles are an error.
-  ValueResult evaluateCondition(const Expr *expr, const char *what);
-  ValueResult toBool(const SemaValue &value, const Expr *expr,
-                     const char *what);
+  ValueResult evaluateCondition(const Expr *expr, const char *what,
+                                const std::string &fix = {});
+  ValueResult toBool(const SemaValue &value, const Expr *expr, const char *what,
+                     const std::string &fix = {});
   ValueResult unknownName(const std::string &name, const SourceRange &where);
+
+  // SemaFixes.cpp: what to write instead, in the user's own words.
+  std::string getWhereFix(const If &stmt);
+  std::string getGridFix(const For &stmt, const SemaValue &iterable);
+  std::string getReturnFix(const Return &stmt);
+  std::string getCastFix(const std::string &name, DType dtype);
+  std::string describeStatement(const Stmt &stmt);
+  void reportForeign(const CapturedValue &captured, const std::string &dotted,
+                     const SourceRange &where, const Call *call);
+  mlir::LogicalResult checkGridCarries(const For &stmt);
 
   // SemaCall.cpp
   ValueResult evaluateCall(const Call &call);

@@ -220,6 +220,64 @@ void collectAssigned(const Body &body,
   }
 }
 
+SourceRange findReadBeforeAssigned(const Body &body, const std::string &name) {
+  SourceRange found;
+  auto read = [&](const Expr *expr) {
+    walk(expr, [&](const Expr *part) {
+      auto *use = dynCast<Name>(part);
+      if (use && use->id == name && !found.isValid())
+        found = use->range;
+      return !found.isValid();
+    });
+  };
+  auto isTarget = [&](const Expr *target) {
+    std::vector<std::pair<std::string, SourceRange>> names;
+    collectTarget(target, names);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const auto &entry) { return entry.first == name; });
+  };
+  for (const Stmt *stmt : body) {
+    bool assigned = false;
+    if (auto *assign = dynCast<Assign>(stmt)) {
+      read(assign->value);
+      for (const Expr *target : assign->targets) {
+        assigned |= isTarget(target);
+        if (is<Subscript>(target))
+          read(target);
+      }
+    } else if (auto *loop = dynCast<For>(stmt)) {
+      read(loop->iter);
+      if (!found.isValid() && !isTarget(loop->target))
+        found = findReadBeforeAssigned(loop->body, name);
+    } else if (auto *loop = dynCast<While>(stmt)) {
+      read(loop->test);
+      if (!found.isValid())
+        found = findReadBeforeAssigned(loop->body, name);
+    } else if (auto *branch = dynCast<If>(stmt)) {
+      read(branch->test);
+      for (const Body *arm : {&branch->body, &branch->orelse})
+        if (!found.isValid())
+          found = findReadBeforeAssigned(*arm, name);
+      // Both arms assign it: so does the `if`.
+      assigned = true;
+      for (const Body *arm : {&branch->body, &branch->orelse})
+        assigned &= std::any_of(arm->begin(), arm->end(), [&](const Stmt *s) {
+          auto *assign = dynCast<Assign>(s);
+          return assign && std::any_of(assign->targets.begin(),
+                                       assign->targets.end(), isTarget);
+        });
+    } else {
+      walk(Body{const_cast<Stmt *>(stmt)}, [&](const Expr *part) {
+        read(part);
+        return false;
+      });
+    }
+    if (found.isValid() || assigned)
+      return found;
+  }
+  return found;
+}
+
 //===----------------------------------------------------------------------===//
 // Outside names
 //===----------------------------------------------------------------------===//

@@ -177,8 +177,14 @@ LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
       for (char c : constant->text)
         if (c != ' ')
           text += c;
-      if (last && parseDType(text) && text != "bool")
-        return setDType(expr, *parseDType(text), result);
+      if (auto dtype = parseDType(text)) {
+        diags
+            .error(expr->range, quote(expr) +
+                                    " in quotes would be a dim; the dtype is "
+                                    "written without them")
+            .setFix(getDTypeName(*dtype));
+        return failure();
+      }
       if (text.empty()) {
         diags.error(expr->range, "an empty dim name");
         return failure();

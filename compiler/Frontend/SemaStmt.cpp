@@ -37,9 +37,20 @@ Flow Analyzer::execute(const Stmt *stmt) {
   // A kernel is its grid: before it only scalars are computed, after it
   // nothing.
   if (grid && !insideGrid && scopes.size() == 1 && !is<Pass>(stmt)) {
-    error(stmt->range, "nothing may follow the grid of a kernel")
+    auto *loop = dynCast<For>(stmt);
+    auto *call = loop ? dynCast<Call>(loop->iter) : nullptr;
+    if (call && resolveBuiltin(call->func, *scope().captured) == "grid") {
+      error(loop->iter->range,
+            "a second tsr.grid; a kernel has one and nothing after it")
+          .addNote(grid->iter->range, "the first one")
+          .setFix("a second @tsr.kernel for it, called after this one");
+      return Flow::Failed;
+    }
+    error(stmt->range, describeStatement(*stmt) +
+                           " after the grid of a kernel; only what is inside "
+                           "the loop is run")
         .addNote(grid->iter->range, "the grid")
-        .setFix("move it into the loop");
+        .setFix("move it into the loop, or into a kernel of its own");
     return Flow::Failed;
   }
   switch (stmt->kind) {
@@ -65,7 +76,8 @@ Flow Analyzer::execute(const Stmt *stmt) {
     return Flow::Normal;
   case NodeKind::Break:
     error(stmt->range, "'break' is not part of the language")
-        .setFix("while: put the condition into the loop's test")
+        .setFix("stop= of tsr.tile, or a 'while' with the condition in its "
+                "test")
         .construct = "break";
     return Flow::Failed;
   case NodeKind::Continue:
@@ -146,6 +158,7 @@ LogicalResult Analyzer::assign(const Expr *target, SemaValue value,
       error(valueExpr->range, quote(valueExpr->range) + " returns nothing");
       return failure();
     }
+    scope().sources[name->id] = {valueExpr, {}};
     setVariable(name->id, std::move(value), name->range);
     return success();
   }
@@ -253,8 +266,11 @@ Flow Analyzer::executeAugAssign(const AugAssign &stmt) {
   }
   if (failed(after))
     return Flow::Failed;
-  return failed(assign(stmt.target, *after, stmt.value)) ? Flow::Failed
-                                                         : Flow::Normal;
+  if (failed(assign(stmt.target, *after, stmt.value)))
+    return Flow::Failed;
+  if (auto *name = dynCast<Name>(stmt.target))
+    scope().sources[name->id].op = getOperatorSpelling(stmt.op);
+  return Flow::Normal;
 }
 
 Flow Analyzer::executeAnnAssign(const AnnAssign &stmt) {
@@ -405,8 +421,11 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
 
 Flow Analyzer::executeReturn(const Return &stmt) {
   if (scopes.size() == 1 && request.kind == ProgramKind::Kernel) {
-    error(stmt.range, "a kernel returns nothing")
-        .setFix("write into an Out[...] parameter: C[m, n] = x")
+    error(stmt.range, "'return' in a kernel; its results are stored into Out "
+                      "parameters")
+        .addNote(scope().definition->nameRange,
+                 scope().definition->name + " is a kernel")
+        .setFix(getReturnFix(stmt))
         .construct = "return";
     return Flow::Failed;
   }

@@ -212,6 +212,13 @@ std::string SemaContext::quote(const SourceRange &range) const {
   return getSources().getSnippet(range);
 }
 
+std::string SemaContext::parenthesize(const Expr *expr) const {
+  std::string text = quote(expr->range);
+  bool binds = is<Name>(expr) || is<Attribute>(expr) || is<Subscript>(expr) ||
+               is<Call>(expr) || is<Constant>(expr) || is<Tuple>(expr);
+  return binds ? text : "(" + text + ")";
+}
+
 Location SemaContext::loc(const SourceRange &where, llvm::StringRef name) {
   const SourceFile *file = getSources().get(where.file);
   Location place =

@@ -273,6 +273,9 @@ public:
   mlir::LogicalResult notYet(SourceRange where, const std::string &what,
                              std::string fix = {});
   std::string quote(const SourceRange &range) const;
+  /// The text of an expression as an operand: in parentheses where it needs
+  /// them before a method or beside an operator.
+  std::string parenthesize(const Expr *expr) const;
 
   /// NameLoc(name) around the place; without a name, that of the variable being
   /// assigned (`nameHint`).
@@ -294,6 +297,9 @@ public:
   /// known.
   mlir::FailureOr<Axis *> getWholeAxis(Dim &dim, SourceRange where);
 
+  /// The name of the range in scope that covers this dim, for a fix; empty if
+  /// there is none or more than one.
+  virtual std::string findRange(const Dim &dim) const = 0;
   /// Evaluates a dim expression ("H*D") among the dims.
   virtual ValueResult evaluateDimExpression(const Expr *expr) = 0;
   /// Analyses a kernel for these arguments into the module being built, once

@@ -144,6 +144,8 @@ private:
             const SemaValue &value, const Expr *valueExpr,
             const SemaValue *mask, mlir::DictionaryAttr hints,
             std::optional<tile::ReduceKind> atomic, const OpSite &site);
+  std::string getAnnotationFix(int parameter, llvm::StringRef open,
+                               llvm::StringRef close) const;
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,
                                  const OpSite &site);

@@ -21,8 +21,31 @@ LogicalResult TileOps::checkInsideGrid(const OpSite &site,
   if (insideGrid)
     return success();
   context.error(site.range, what.str() + " belongs inside tsr.grid")
-      .setFix("for m in tsr.grid(tsr.tile(M, 64)):");
+      .setFix("move " + context.quote(site.range) +
+              " into the loop: for m in tsr.grid(tsr.tile(M, 64)):");
   return failure();
+}
+
+/// "C: InOut["M"]": the parameter with another annotation around its dims.
+std::string TileOps::getAnnotationFix(int parameter, llvm::StringRef open,
+                                      llvm::StringRef close) const {
+  llvm::StringRef text = parameterTexts[parameter];
+  size_t begin = text.find('['), end = text.rfind(']');
+  bool plain = begin != llvm::StringRef::npos && end != llvm::StringRef::npos &&
+               !text.contains("Region");
+  std::string dims = plain ? text.slice(begin + 1, end).str() : "...";
+  return parameterNames[parameter] + ": " + open.str() + dims + close.str();
+}
+
+/// "(m, n), x": what a store has as arguments of its full form.
+static std::string getIndexTuple(SemaContext &context, const OpSite &site) {
+  std::string text = "(";
+  for (const Expr *index : llvm::ArrayRef(site.operands).drop_back())
+    text += (text.size() > 1 ? ", " : "") +
+            (index ? context.quote(index->range) : std::string("..."));
+  text += site.operands.size() == 2 ? ",), " : "), ";
+  const Expr *value = site.operands.back();
+  return text + (value ? context.quote(value->range) : std::string("x"));
 }
 
 LogicalResult TileOps::checkRead(const SemaValue &view, const OpSite &site) {
@@ -34,7 +57,7 @@ LogicalResult TileOps::checkRead(const SemaValue &view, const OpSite &site) {
     context.error(site.range, name + " is only written (Out), not read")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix(name + ": InOut[...]");
+        .setFix(getAnnotationFix(view.parameter, "InOut[", "]"));
     return failure();
   }
   if (llvm::StringRef(mode).starts_with("reduce_")) {
@@ -66,7 +89,8 @@ LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
                name + " is a Region[" + mode + "], which only atomics touch")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix("tsr.atomic_" + op + "(" + name + ", (...), x)");
+        .setFix("tsr.atomic_" + op + "(" + name + ", " +
+                getIndexTuple(context, site) + ")");
     return failure();
   }
   if (atomic && !reduces) {
@@ -75,7 +99,8 @@ LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
                "an atomic on " + name + ", which is not a Region[reduce_*]")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix(name + ": Region[reduce_sum]");
+        .setFix(getAnnotationFix(view.parameter, "Region[reduce_sum, Tensor[",
+                                 "]]"));
     return failure();
   }
   if (mode == "in") {
@@ -134,6 +159,16 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
     std::string fix = name + "[";
     for (auto [i, part] : llvm::enumerate(fixed))
       fix += (i ? ", " : "") + part;
+    diagnostic.setFix(fix + "]");
+  } else if (std::string other = context.findRange(*view.dims[axis]);
+             !other.empty()) {
+    std::string fix = name + "[";
+    for (size_t i = 0; i < indices.size(); ++i)
+      fix += (i ? ", " : "") + (i == axis ? other
+                                : i < site.operands.size() && site.operands[i]
+                                    ? context.quote(site.operands[i]->range)
+                                : indices[i].axis ? indices[i].axis->name
+                                                  : std::string("..."));
     diagnostic.setFix(fix + "]");
   } else if (llvm::StringRef(view.dims[axis]->name).contains(".shape[")) {
     diagnostic.setFix("name the dims of " + name + ": " + name +

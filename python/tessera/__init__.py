@@ -30,3 +30,15 @@ __all__ = [
     "TesseraError", "CompileError", "ArgumentError", "InternalError",
     *_language.__all__,
 ]
+
+
+def __getattr__(name: str):
+    """A name of another library gets an answer that says ours."""
+    import difflib
+
+    from .dtypes import _foreign
+
+    ours = _foreign.get(name)
+    near = difflib.get_close_matches(name, __all__, 1)
+    hint = f"; the dtype is {ours}" if ours else f"; did you mean {near[0]}?" if near else ""
+    raise AttributeError(f"tessera has no {name!r}{hint}")

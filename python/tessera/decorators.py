@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 
-from . import options
+from . import options, source
 from .errors import CompileError
 from .function import Function
 
@@ -17,13 +17,14 @@ def _make(target, kind: str | None) -> Function:
     if isinstance(target, Function):
         if kind is not None and target.kind != kind:
             if not target.provisional:
-                raise CompileError(f"error: '{target.__name__}' is a {target.kind} already, not a {kind}\n")
+                raise CompileError(source.at_user(
+                    f"'{target.__name__}' is a {target.kind} already, not a {kind}", f"one of @tsr.{target.kind} and @tsr.{kind}"))
             target.kind = kind
         if kind is not None:
             target.provisional = False
         return target
     if not isinstance(target, types.FunctionType):
-        raise CompileError(f"error: only a function defined with 'def' can be compiled, not {type(target).__name__}\n")
+        raise CompileError(source.at_user(f"only a function defined with 'def' can be compiled, not {type(target).__name__}"))
     made = Function(target, kind or "function")
     made.provisional = kind is None
     return made
@@ -53,10 +54,10 @@ class _Maker:
                  seconds: float = 60.0, where: str | None = None, numerics: str = "fixed"):
         """Tunes at the first call of a new key; docs/language.md section 8."""
         if numerics not in ("fixed", "open"):
-            raise CompileError(f"error: numerics is 'fixed' or 'open', not {numerics!r}\n")
+            raise CompileError(source.at_user(f"numerics is 'fixed' or 'open', not {numerics!r}", 'numerics="fixed"', "numerics"))
         for name, values in space.items():
             if not isinstance(values, (list, tuple)) or not values:
-                raise CompileError(f"error: space[{name!r}] must be a list of values, not {values!r}\n")
+                raise CompileError(source.at_user(f"space[{name!r}] must be a list of values, not {values!r}", f"{name}=[{values!r}]", name))
 
         def decorate(fn):
             made = _make(fn, self._kind)
@@ -100,7 +101,8 @@ def policy(name: str):
 def precision(name: str):
     """`@tsr.precision("tf32")`: how fp32 products are computed."""
     if name not in options.PRECISIONS:
-        raise CompileError(f"error: no precision is called {name!r}; there are {', '.join(options.PRECISIONS)}\n")
+        raise CompileError(source.at_user(f"no precision is called {name!r}; there are {', '.join(options.PRECISIONS)}"))
     if name != "ieee":
-        raise CompileError(f"error: not yet: precision {name!r} comes with the GPU targets; fp32 means fp32 here\n")
+        raise CompileError(source.at_user(
+            f"not yet: precision {name!r} comes with the GPU targets; fp32 means fp32 here", "drop the line"))
     return lambda fn: _make(fn, None)

@@ -23,8 +23,8 @@ def check_target(target: str) -> str:
         return target
     later = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
     if target.startswith(later):
-        raise CompileError(f"error: not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}\n")
-    raise CompileError(f"error: no target is called {target!r}; there are {', '.join(TARGETS)}\n")
+        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
 
 
 class Parameter:
@@ -135,7 +135,8 @@ def _convert(array, parameter) -> str:
     """The expression that converts the caller's array."""
     if array.library == "torch":
         return f"{parameter.name}.to(torch.{to_torch(by_name(parameter.dtype).storage).__str__().partition('.')[2]})"
-    return f"{parameter.name}.astype({to_numpy(by_name(parameter.dtype).storage)})" if by_name(parameter.dtype).storage else ""
+    storage = by_name(parameter.dtype).storage
+    return f'{parameter.name}.astype("{to_numpy(storage)}")' if storage else ""
 
 
 def _bits(value, storage: str, name: str, function: str) -> int:
@@ -222,12 +223,17 @@ class Function:
         if self._parameters is None:
             captured = capture.for_compiler(self.capture()[0])
             entries = self.program.describe(captured, colour())
-            self._parameters = [Parameter(entry) for entry in entries]
-            consts = [p.name for p in self._parameters if p.kind == "const"]
+            parameters = [Parameter(entry) for entry in entries]
+            consts = [p.name for p in parameters if p.kind == "const"]
             tuned = list(self.options.tuning.space) if self.options.tuning else []
             for schedule in self.options.schedules:
-                options.check_schedule(schedule.values, consts + tuned, f"{self.kind} '{self.__name__}'")
+                options.check_schedule(schedule.values, consts + tuned, f"{self.kind} '{self.__name__}'", self._schedule_place)
+            self._parameters = parameters
         return self._parameters
+
+    def _schedule_place(self, key: str):
+        found = source.find_keyword(self.source, "schedule", key)
+        return found and (self.source.file, *found)
 
     # ---- arguments --------------------------------------------------------------------------
 
@@ -303,6 +309,28 @@ class Function:
             scalars[p.name] = value
         return specs, given, scalars
 
+    def _check_shapes(self, given: dict) -> None:
+        """The check the runtime makes at every call, before a version is compiled in vain."""
+        first: dict = {}
+
+        def shown(name):
+            return f"{name} ({' x '.join(map(str, given[name].sizes))})"
+
+        for p in self.parameters:
+            array = given.get(p.name)
+            for axis, dim in enumerate(p.dims or ()) if array is not None else ():
+                size = array.sizes[axis]
+                if dim.isdigit() and int(dim) != size:
+                    self._fail(f"{shown(p.name)}: axis {axis} must be {dim}, but is {size}", p.name)
+                if not dim.isidentifier():
+                    continue
+                origin, expected = first.setdefault(dim, (p.name, size))
+                if expected == size:
+                    continue
+                if origin == p.name:
+                    self._fail(f"{shown(p.name)} disagrees with itself on {dim}: {expected} and {size}", p.name)
+                self._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}")
+
     # ---- compiling --------------------------------------------------------------------------
 
     def _options(self, target: str) -> dict:
@@ -355,7 +383,10 @@ class Function:
             from . import tuner
 
             return tuner.call(self, bound, specs, given, scalars, captured, target, out)
-        version = self._version(Spec(specs, captured, target, self.options.tuned))
+        spec = Spec(specs, captured, target, self.options.tuned)
+        if spec.key not in self._versions:
+            self._check_shapes(given)  # the call is wrong, whatever the body says
+        version = self._version(spec)
         return self._run(version, given, scalars, out)
 
     def _run(self, version: Version, given: dict, scalars: dict, out: tuple):
@@ -420,7 +451,11 @@ class Function:
         target = check_target(target)
         stages = _core.stages()
         if stage not in (*stages, "llvm"):
-            raise ArgumentError(f"no stage is called {stage!r}; there are {', '.join(stages)}, llvm")
+            import difflib
+
+            near = difflib.get_close_matches(str(stage), (*stages, "llvm"), 1)
+            raise ArgumentError(source.at_user(
+                f"no stage is called {stage!r}; there are {', '.join(stages)} and llvm", f'"{near[0]}"' if near else "", str(stage)))
         compilation = self._start(self._spec_from_words(target, words))
         return compilation.llvm() if stage == "llvm" else _lower(compilation, stage)
 
@@ -442,7 +477,7 @@ class Function:
         return explain.render(self, spec, compilation.decisions())
 
     def _not_yet(self, verb: str, when: str):
-        raise CompileError(f"error: not yet: {self.__name__}.{verb} comes with {when}\n")
+        raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}"))
 
     def run(self, *args, stage=None, **kwargs):
         self._not_yet("run(stage=...)", "the oracle")

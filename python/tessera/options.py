@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 
+from . import source
 from .dtypes import as_dtype
 from .errors import CompileError
 
@@ -83,23 +84,32 @@ class Options:
 
 def check_policy(policy: str) -> str:
     if policy not in POLICIES:
-        raise CompileError(f"error: no policy is called {policy!r}; there are {', '.join(POLICIES)}\n")
+        near = difflib.get_close_matches(str(policy), POLICIES, 1)
+        raise CompileError(
+            source.at_user(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}", f'@tsr.policy("{near[0]}")' if near else "")
+        )
     return policy
 
 
 def check_accum(value):
     found = as_dtype(value)
     if found is None:
-        raise CompileError(f"error: @tsr.accum takes a dtype, not {value!r}\n fix:  @tsr.accum(fp32)\n")
+        raise CompileError(source.at_user(f"@tsr.accum takes a dtype, not {value!r}", "@tsr.accum(fp32)"))
     return found
 
 
-def check_schedule(values: dict, parameters: list[str], what: str) -> None:
-    """An unknown key is an error with the nearest names."""
-    known = [*SCHEDULE_KEYS, *parameters]
+def check_schedule(values: dict, parameters: list[str], what: str, place) -> None:
+    """An unknown key is an error with the nearest names, where the decorator has it: `place(key)`."""
+    known = [*parameters, *SCHEDULE_KEYS]
     for key in values:
         if key in known:
             continue
-        near = difflib.get_close_matches(key, known, 3)
-        hint = f"\n fix:  {near[0]}={values[key]!r}\n" if near else "\n"
-        raise CompileError(f"error: {what} has no schedule key or const parameter {key!r}; there are {', '.join(known)}{hint}")
+        near = difflib.get_close_matches(key, known, 1)
+        own = f"its const parameters ({', '.join(parameters)})" if parameters else "const parameters (it has none)"
+        message = f"{what} has no schedule key {key!r}; there are {own} and {', '.join(SCHEDULE_KEYS)}"
+        fix = f"{near[0]}={values[key]!r}" if near else ""
+        found = place(key)
+        if found is None:
+            raise CompileError(f"error: {message}\n" + (f" fix:  {fix}\n" if fix else ""))
+        file, line, begin, end, text = found
+        raise CompileError(source.render(file, line, begin, end, text, message, fix))

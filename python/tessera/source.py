@@ -5,9 +5,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 import os
+import sys
+import textwrap
 import types
 
 from .errors import CompileError
@@ -22,6 +25,51 @@ def relative(path: str) -> str:
     return path if short.startswith("..") else short
 
 
+def render(file: str, line: int, begin: int, end: int, text: str, message: str, fix: str = "") -> str:
+    """A message as the compiler writes it; `begin` and `end` are columns from 0 in `text`."""
+    begin, end = len(text[:begin].expandtabs()), len(text[:end].expandtabs())
+    rows = [f"{relative(file)}:{line}:{begin + 1}: error: {message}"]
+    if text.strip():
+        rows += [f"{line:5} | {text.expandtabs().rstrip()}", f"      | {' ' * begin}^{'~' * (end - begin - 1)}"]
+    if fix:
+        rows.append(" fix:  " + fix.replace("\n", "\n       "))
+    return "\n".join(rows) + "\n"
+
+
+def user_frame():
+    """The innermost frame that is not ours; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
+        frame = frame.f_back
+    return frame
+
+
+def at_user(message: str, fix: str = "", part: str = "") -> str:
+    """A message at the user's call or decorator; the caret stands under `part` of it, if that is there."""
+    frame = user_frame()
+    if frame is None:
+        return f"error: {message}\n" + (f" fix:  {fix}\n" if fix else "")
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    place = None
+    for index, found in enumerate(frame.f_code.co_positions()):
+        if index == frame.f_lasti // 2:
+            place = found
+    first, last, begin, end = place or (None,) * 4
+    lines = linecache.getlines(file, frame.f_globals)
+    if first is None or begin is None or not 0 < first <= len(lines):
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        return render(file, line, begin, end, text.rstrip("\n"), message, fix)
+    for number in range(first, min(last or first, len(lines)) + 1):
+        row = lines[number - 1].rstrip("\n")
+        start = row.find(part, begin if number == first else 0) if part else -1
+        if start >= 0:
+            return render(file, number, start, start + len(part), row, message, fix)
+    row = lines[first - 1].rstrip("\n")
+    columns = [len(row.encode()[:c].decode(errors="ignore")) for c in (begin, end)]
+    return render(file, first, columns[0], columns[1] if first == last else len(row), row, message, fix)
+
+
 class Source:
     """Text, file and first line of one function."""
 
@@ -29,6 +77,24 @@ class Source:
 
     def __init__(self, text: str, file: str, first_line: int, column_offset: int = 0):
         self.text, self.file, self.first_line, self.column_offset = text, file, first_line, column_offset
+
+
+def find_keyword(source: Source, method: str, key: str):
+    """Where a decorator `...method(key=...)` of the source has this keyword: line, columns, text; None if nowhere."""
+    lines = source.text.splitlines()
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    try:
+        tree = ast.parse(textwrap.dedent(source.text))
+    except SyntaxError:
+        return None
+    for decorator in getattr(tree.body[0], "decorator_list", ()):
+        if isinstance(decorator, ast.Call) and getattr(decorator.func, "attr", "") == method:
+            for keyword in decorator.keywords:
+                if keyword.arg == key:
+                    row = lines[keyword.lineno - 1]
+                    begin = keyword.col_offset + indent
+                    return source.first_line + keyword.lineno - 1, begin, begin + len(key), row
+    return None
 
 
 def of_function(fn: types.FunctionType) -> Source:

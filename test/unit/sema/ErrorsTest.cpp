@@ -122,7 +122,8 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:12: error: 'if' on a tile of 128 elements
     5 |         if x > 0:
       |            ^~~~~
- fix:  tsr.where(cond, a, b)
+ note: x > 0 is [m] bool
+ fix:  x = tsr.where(x > 0, -x, x)
 )"},
     {"AndOnTiles", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -133,7 +134,8 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:26: error: 'and' on a tile of 128 elements
     5 |         Y[m] = tsr.where(x > 0 and x < 1, x, 0)
       |                          ^~~~~
- fix:  a & b
+ note: x > 0 is [m] bool
+ fix:  (x > 0) & (x < 1)
 )"},
     {"UnknownName", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -252,7 +254,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = Y[m] + x
       |                ^~~~
  note: k.py:2:39: Y: Out["M"]
- fix:  Y: InOut[...]
+ fix:  Y: InOut["M"]
 )"},
     {"AtomicOnTensor", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -264,7 +266,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         tsr.atomic_add(Z, (m,), x)
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~
  note: k.py:2:23: Z: Tensor["M"]
- fix:  Z: Region[reduce_sum]
+ fix:  Z: Region[reduce_sum, Tensor["M"]]
 )"},
     {"RegionIsStored", R"py(@tsr.kernel
 def k(X: Tensor["M"], S: Region[reduce_sum, Tensor["M"]]):
@@ -275,7 +277,7 @@ def k(X: Tensor["M"], S: Region[reduce_sum, Tensor["M"]]):
     4 |         S[m] = X[m]
       |         ^~~~
  note: k.py:2:23: S: Region[reduce_sum, Tensor["M"]]
- fix:  tsr.atomic_add(S, (...), x)
+ fix:  tsr.atomic_add(S, (m,), X[m])
 )"},
     {"WrongNumberOfIndices", R"py(@tsr.kernel
 def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
@@ -342,11 +344,11 @@ def k(X: Tensor["M"], Y: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         Y[m] = X[m]
 )py",
-     R"(k.py:5:5: error: nothing may follow the grid of a kernel
+     R"(k.py:5:14: error: a second tsr.grid; a kernel has one and nothing after it
     5 |     for m in tsr.grid(tsr.tile(M, 16)):
-      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
- note: k.py:3:14: the grid
- fix:  move it into the loop
+      |              ^~~~~~~~~~~~~~~~~~~~~~~~~
+ note: k.py:3:14: the first one
+ fix:  a second @tsr.kernel for it, called after this one
 )"},
     {"NoGrid", R"py(@tsr.kernel
 def k(X: Tensor["M"], Y: Out["M"]):
@@ -366,7 +368,7 @@ def k(X: Tensor["M"], Y: Out["M"]):
      R"(k.py:4:16: error: a load belongs inside tsr.grid
     4 |         Y[m] = X[m]
       |                ^~~~
- fix:  for m in tsr.grid(tsr.tile(M, 64)):
+ fix:  move X[m] into the loop: for m in tsr.grid(tsr.tile(M, 64)):
 )"},
     {"KernelReturns", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -374,10 +376,11 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         return x
 )py",
-     R"(k.py:5:9: error: a kernel returns nothing
+     R"(k.py:5:9: error: 'return' in a kernel; its results are stored into Out parameters
     5 |         return x
       |         ^~~~~~~~
- fix:  write into an Out[...] parameter: C[m, n] = x
+ note: k.py:2:5: k is a kernel
+ fix:  a parameter result: Out["M"], and here result[m] = x
 )"},
     {"Break", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -390,7 +393,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:6:13: error: 'break' is not part of the language
     6 |             break
       |             ^~~~~
- fix:  while: put the condition into the loop's test
+ fix:  stop= of tsr.tile, or a 'while' with the condition in its test
 )"},
     {"OnlyInLoop", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -434,7 +437,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     8 |             t = x.to(fp16)
       |             ^
  note: k.py:6:13: the other assignment
- fix:  t = (...).to(fp32)
+ fix:  t = x.to(fp32)
 )"},
     {"NotYetDType", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -467,17 +470,16 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = tsr.sort(x)
       |                ^~~~~~~~~~~
 )"},
-    {"MathOnRunTimeDim", R"py(@tsr.kernel
+    {"MathOnTile", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 128)):
         x = X[m]
-        c = M + 1
-        Y[m] = x / math.sqrt(c)
+        Y[m] = x / math.sqrt(x)
 )py",
-     R"(k.py:6:30: error: math.sqrt needs a constant, but c is a run-time int
-    6 |         Y[m] = x / math.sqrt(c)
+     R"(k.py:5:30: error: math.sqrt needs a constant, but x is [m] fp32
+    5 |         Y[m] = x / math.sqrt(x)
       |                              ^
- fix:  tsr.sqrt(c)
+ fix:  tsr.sqrt(x)
 )"},
     {"AssertFails", R"py(@tsr.kernel
 def k(X: Tensor["M"], Y: Out["M"], B: const = 12):
@@ -637,6 +639,7 @@ def k(X: Tensor["M"], Y: Out["M"]):
     3 |     for m, n in tsr.grid(tsr.tile(M, 16)):
       |         ^~~~
  note: k.py:3:17: the grid
+ fix:  for m in tsr.grid(tsr.tile(M, 16)):
 )"},
     {"TileSizeNotConstant",
      R"py(@tsr.kernel

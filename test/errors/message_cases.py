@@ -1,0 +1,320 @@
+# 40 deliberate user mistakes over the whole language; texts in expected/.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs with one mistake each; the error is compared as whole text.
+
+`program` is the user's file prog.py, `call` the line(s) of app.py that use it.
+A name that ends in ".tessera" is compiled from a `.tessera` file instead.
+"""
+from typing import NamedTuple
+
+HEAD = """\
+import math
+import numpy as np
+import tessera as tsr
+from tessera import Tensor, Out, InOut, Region, const, reduce_sum
+from tessera import fp64, fp32, fp16, bf16, i32, i64, fp8_e4m3
+
+"""
+X = "x = np.ones((32, 64), np.float32)\n"
+V = "v = np.ones(64, np.float32)\n"
+
+
+class Case(NamedTuple):
+    name: str
+    program: str
+    call: str
+
+
+CASES = [
+    # --- Indices and axes -------------------------------------------------
+    Case("transposed-indices", '''
+@tsr.kernel
+def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, 32):
+            acc += A[k, m] @ B[k, n]
+        C[m, n] = acc
+''', X + "gemm(x, np.ones((64, 8), np.float32))"),
+    Case("range-of-another-dim", '''
+@tsr.kernel
+def scale_rows(A: Tensor["M", "N"], s: Tensor["M"], C: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        C[m, n] = A[m, n] * s[n]
+''', X + "scale_rows(x, x[:, 0])"),
+    Case("too-few-indices", '''
+@tsr.kernel
+def first(A: Tensor["B", "M", "N"], C: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        C[m, n] = A[m, n]
+''', "first(np.ones((2, 8, 8), np.float32))"),
+    Case("range-twice", '''
+@tsr.kernel
+def square(A: Tensor["M", "M"], C: Out["M", "M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        C[m, m] = A[m, m.copy()]
+''', "square(np.ones((8, 8), np.float32))"),
+    Case("matmul-without-transpose", '''
+@tsr.kernel
+def scores(Q: Tensor["S", "D"], K: Tensor["T", "D"], P: Out["S", "T"]):
+    for s, t in tsr.grid(tsr.tile(S, 16), tsr.tile(T, 16)):
+        q = Q[s, :]
+        k = K[t, :]
+        P[s, t] = q @ k
+''', X + "scores(x, x)"),
+    Case("store-not-reduced", '''
+@tsr.kernel
+def total(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m, :]
+        S[m] = a * a
+''', X + "total(x)"),
+    Case("reduced-over-no-axis", '''
+@tsr.kernel
+def total(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        for n in tsr.tile(N, 16):
+            row = tsr.sum(A[m, n], n)
+            S[m] = tsr.max(row, n)
+''', X + "total(x)"),
+    # --- dtypes -------------------------------------------------------------
+    Case("matmul-dtypes", '''
+@tsr.kernel
+def weighted(P: Tensor["M", "K", fp32], V: Tensor["K", "N", fp16], O: Out["M", "N", fp16]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, 16):
+            p = tsr.exp(P[m, k])
+            acc += p @ V[k, n]
+        O[m, n] = acc
+''', X + "weighted(x, np.ones((64, 8), np.float16))"),
+    Case("fp16-with-bf16", '''
+@tsr.function
+def residual(x: Tensor["B", "D", fp16], h: Tensor["B", "D", bf16]):
+    return x + tsr.gelu(h)
+''', 'residual.compile(target="cpu")'),
+    Case("int-with-float", '''
+@tsr.kernel
+def ramp(A: Tensor["M", fp32], B: Out["M", fp32]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] = A[m] + m.index
+''', V + "ramp(v)"),
+    Case("store-float-into-int", '''
+@tsr.kernel
+def quantize(A: Tensor["M", fp32], B: Out["M", i32]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] = A[m] * 127.0
+''', V + "quantize(v)"),
+    Case("dtype-of-another-library", '''
+@tsr.kernel
+def narrow(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] = A[m].to(tsr.bfloat16)
+''', V + "narrow(v)"),
+    Case("dtype-not-yet", '''
+@tsr.function
+def widen(x: Tensor["M", fp8_e4m3]):
+    return x.to(fp32)
+''', V + "widen(v)"),
+    Case("dtype-in-quotes", '''
+@tsr.function
+def double(x: Tensor["M", "fp32"]):
+    return x + x
+''', V + "double(v)"),
+    Case("number-called-as-dtype", '''
+@tsr.kernel
+def half(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] = fp16(A[m] * 0.5)
+''', V + "half(v)"),
+    # --- Loops, branches, the grid --------------------------------------------
+    Case("accumulator-changes-dtype", '''
+@tsr.kernel
+def row_sum(A: Tensor["M", "K", fp16], S: Out["M", fp16]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        acc = A[m, 0]
+        for k in tsr.tile(K, 16):
+            acc = acc + tsr.sum(A[m, k].to(fp32), k)
+        S[m] = acc
+''', "row_sum(np.ones((8, 40), np.float16))"),
+    Case("number-becomes-a-tile", '''
+@tsr.kernel
+def row_sum(A: Tensor["M", "K"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        acc = 0.0
+        for k in tsr.tile(K, 16):
+            acc += tsr.sum(A[m, k], k)
+        S[m] = acc
+''', X + "row_sum(x)"),
+    Case("carried-between-programs", '''
+@tsr.kernel
+def total(A: Tensor["M"], S: Out[1]):
+    acc = 0.0
+    for m in tsr.grid(tsr.tile(M, 16)):
+        acc += tsr.sum(A[m], m)
+        S[0] = acc
+''', V + "total(v)"),
+    Case("born-in-a-loop", '''
+@tsr.kernel
+def last(A: Tensor["M", "K"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        for k in tsr.tile(K, 16):
+            part = tsr.sum(A[m, k], k)
+        S[m] = part
+''', X + "last(x)"),
+    Case("if-on-a-tile", '''
+@tsr.kernel
+def leaky(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m]
+        if a < 0:
+            a *= 0.1
+        B[m] = a
+''', V + "leaky(v)"),
+    Case("if-on-a-tensor", '''
+@tsr.function
+def leaky(x: Tensor["M"]):
+    return x if x > 0 else 0.1 * x
+''', V + "leaky(v)"),
+    Case("and-on-tiles", '''
+@tsr.kernel
+def band(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m]
+        B[m] = tsr.where(a > 0 and not a > 1, a, 0.0)
+''', V + "band(v)"),
+    Case("break", '''
+@tsr.kernel
+def until(A: Tensor["M", "K"], S: Out["M"], limit: i64):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        acc = tsr.zeros(m)
+        for k in tsr.tile(K, 16):
+            if k.start > limit:
+                break
+            acc += tsr.sum(A[m, k], k)
+        S[m] = acc
+''', X + "until(x, limit=32)"),
+    Case("after-the-grid", '''
+@tsr.kernel
+def double(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m] * 2
+    B[m] = a
+''', V + "double(v)"),
+    Case("load-outside-the-grid", '''
+@tsr.kernel
+def shift(A: Tensor["M"], B: Out["M"]):
+    first = A[0]
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] = A[m] - first
+''', V + "shift(v)"),
+    Case("grid-names", '''
+@tsr.kernel
+def double(A: Tensor["M", "N"], B: Out["M", "N"]):
+    for m in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        B[m, :] = A[m, :] * 2
+''', X + "double(x)"),
+    # --- Privileges -----------------------------------------------------------
+    Case("reads-an-out", '''
+@tsr.kernel
+def accumulate(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] += A[m]
+''', V + "accumulate(v)"),
+    Case("stores-into-a-reduction", '''
+@tsr.kernel
+def histogram(A: Tensor["M", i64], H: Region[reduce_sum, Tensor["B", i64]]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        H[A[m]] = 1
+''', "histogram(np.ones(8, np.int64), np.zeros(4, np.int64))"),
+    Case("atomic-without-a-region", '''
+@tsr.kernel
+def total(A: Tensor["M"], S: Out[1]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        tsr.atomic_add(S, (0,), tsr.sum(A[m], m))
+''', V + "total(v)"),
+    # --- Names and outside values ---------------------------------------------
+    Case("misspelt-operation", '''
+@tsr.function
+def normalize(x: Tensor["M", "N"]):
+    return tsr.sofmax(x, dim=-1)
+''', X + "normalize(x)"),
+    Case("no-such-dim", '''
+@tsr.kernel
+def rms(A: Tensor["M", "N"], B: Out["M", "N"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m, :]
+        B[m, :] = a / tsr.sqrt(tsr.sum(a * a, dim=-1) / D)
+''', X + "rms(x)"),
+    Case("plain-python-function", '''
+def act(x):
+    return tsr.maximum(x, 0.0)
+
+@tsr.function
+def mlp(x: Tensor["M", "N"]):
+    return act(x)
+''', X + "mlp(x)"),
+    Case("captured-list", '''
+SCALES = [1.0, 2.0]
+
+@tsr.function
+def scaled(x: Tensor["M"]):
+    return x * SCALES[1]
+''', V + "scaled(v)"),
+    Case("lambda", '''
+@tsr.function
+def mlp(x: Tensor["M", "N"]):
+    act = lambda t: tsr.maximum(t, 0.1 * t)
+    return act(x)
+''', X + "mlp(x)"),
+    # --- Decorators and looking -------------------------------------------------
+    Case("schedule-key", '''
+@tsr.kernel.schedule(target="cpu", BLOCK_N=64)
+def double(A: Tensor["M"], B: Out["M"], BLOCK_M: const = 128):
+    for m in tsr.grid(tsr.tile(M, BLOCK_M)):
+        B[m] = A[m] * 2
+''', V + "double(v)"),
+    Case("unknown-policy", '''
+@tsr.policy("determinstic")
+@tsr.function
+def double(x: Tensor["M"]):
+    return x + x
+''', V + "double(v)"),
+    Case("unknown-stage", '''
+@tsr.function
+def double(x: Tensor["M"]):
+    return x + x
+''', V + 'double(v)\ntext = double.inspect_ir("tiles")'),
+    # --- Calls -------------------------------------------------------------------
+    Case("shapes-disagree", '''
+@tsr.function
+def linear(x: Tensor["B", "D"], w: Tensor["D", "E"]):
+    return x @ w
+''', X + "linear(x, x)"),
+    Case("called-with-a-list", '''
+@tsr.function
+def double(x: Tensor["M"]):
+    return x + x
+''', "double([1.0, 2.0])"),
+    Case("output-overlaps-input", '''
+@tsr.kernel
+def shift(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        B[m] = A[m] * 2
+''', V + "shift(v[:-1], v[1:])"),
+    Case("syntax.tessera", '''
+@tsr.kernel
+def double(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16):
+        B[m] = A[m] * 2
+''', ""),
+    Case("while-true.tessera", '''
+@tsr.kernel
+def spin(A: Tensor["M"], B: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m]
+        while True:
+            a = a * 2
+        B[m] = a
+''', "spin"),
+]
