@@ -8,6 +8,9 @@
 #include "compiler/StageText.h"
 #include "compiler/Tile/IR/Tile.h"
 
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -22,6 +25,7 @@ struct Compilation::Impl {
     target::registerCpuTranslations(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
+    context.printOpOnDiagnostic(false); // The stage's line is shown instead.
   }
 
   CompileOptions options;
@@ -30,17 +34,28 @@ struct Compilation::Impl {
   OwningOpRef<ModuleOp> module;
   std::vector<PassTime> times;
   std::string error;
+  std::vector<std::string> remarks;
   const frontend::SourceManager *sources = nullptr;
   frontend::FileId file;
   bool colour = false;
 
+  // For text: the text itself, and the files its remarks name.
+  frontend::SourceManager found;
+  std::string textName, textStage;
+  frontend::FileId textFile;
+  llvm::StringMap<frontend::FileId> onDisk;
+
+  /// The file a remark names, if it can be read.
+  frontend::FileId readFile(StringRef name);
   /// Turns an MLIR diagnostic into the user's form.
   std::string render(Diagnostic &diagnostic);
-  /// Runs `body` with diagnostics collected into `error`.
+  /// Runs `body` with diagnostics collected into `error` and `remarks`.
   template <typename Body> bool guarded(Body body) {
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
         error += render(diagnostic);
+      else if (diagnostic.getSeverity() != DiagnosticSeverity::Note)
+        remarks.push_back(render(diagnostic));
       return success();
     });
     bool good = succeeded(body());
@@ -50,39 +65,86 @@ struct Compilation::Impl {
   }
 };
 
-/// The place in the user's source; a null location if there is none.
-static FileLineColLoc findPlace(Location loc) {
-  FileLineColLoc found;
-  loc->walk([&](Location part) {
-    auto place = dyn_cast<FileLineColLoc>(part);
-    if (!place || place.getLine() == 0)
-      return WalkResult::advance();
-    found = place;
-    return WalkResult::interrupt();
-  });
-  return found;
+static frontend::SourceRange toRange(frontend::FileId file,
+                                     FileLineColLoc place) {
+  frontend::SourceRange range;
+  uint32_t column = std::max(place.getColumn(), 1u);
+  range.file = file;
+  range.begin = {place.getLine(), column};
+  range.end = {place.getLine(), column + 1};
+  return range;
 }
 
+frontend::FileId Compilation::Impl::readFile(StringRef name) {
+  auto [entry, isNew] = onDisk.try_emplace(name);
+  // A text may name anything: no pipes or devices, nothing huge.
+  uint64_t size = 0;
+  if (isNew && llvm::sys::fs::is_regular_file(name) &&
+      !llvm::sys::fs::file_size(name, size) && size < (16u << 20))
+    if (auto buffer = llvm::MemoryBuffer::getFile(name, /*IsText=*/true))
+      entry->second = found.add(name.str(), (*buffer)->getBuffer().str());
+  return entry->second;
+}
+
+/// The user's line, and for text also the line of the stage:
+///
+///   layer.py:4:15: error: 'gir.add' op ...
+///       4 |     shifted = product + 3.0
+///         |               ^
+///    note: <layer, edited>:8:5: stage graph: %shifted = gir.add ...
 std::string Compilation::Impl::render(Diagnostic &diagnostic) {
   frontend::Diagnostic ours;
   ours.message = diagnostic.str();
-  FileLineColLoc place = findPlace(diagnostic.getLocation());
-  if (place && sources && file.isValid() &&
-      sources->get(file)->getName() == place.getFilename().getValue()) {
-    ours.where.file = file;
-    ours.where.begin = {place.getLine(), std::max(place.getColumn(), 1u)};
-    ours.where.end = {place.getLine(), std::max(place.getColumn(), 1u) + 1};
-    return frontend::renderDiagnostic(*sources, ours, colour);
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+    ours.severity = frontend::Severity::Remark;
+  FileLineColLoc user, text;
+  diagnostic.getLocation()->walk([&](Location part) {
+    auto place = dyn_cast<FileLineColLoc>(part);
+    if (!place || place.getLine() == 0)
+      return WalkResult::advance();
+    bool isText = textFile.isValid() && place.getFilename() == textName;
+    FileLineColLoc &which = isText ? text : user;
+    if (!which)
+      which = place;
+    return WalkResult::advance();
+  });
+  const frontend::SourceFile *stage = found.get(textFile);
+  if (stage && !user && text) {
+    // The parser's own errors know the text only; its line knows the rest.
+    StringRef name;
+    unsigned row, column;
+    std::string line = stage->getLine(text.getLine());
+    if (splitRemark(line, name, row, column))
+      user = FileLineColLoc::get(&context, name, row, column);
   }
-  std::string where;
-  if (place)
-    where = (place.getFilename().getValue() + ":" + Twine(place.getLine()) +
-             ":" + Twine(place.getColumn()) + ": ")
-                .str();
-  std::string text = where + "error: " + ours.message + "\n";
+  const frontend::SourceManager *manager = sources ? sources : &found;
+  std::string head;
+  if (user) {
+    frontend::FileId id = sources ? file : readFile(user.getFilename());
+    if (id.isValid() && manager->get(id)->getName() == user.getFilename())
+      ours.where = toRange(id, user);
+    else
+      head = (user.getFilename().getValue() + ":" + Twine(user.getLine()) +
+              ":" + Twine(user.getColumn()) + ": ")
+                 .str();
+  } else if (stage && text) {
+    ours.where = toRange(textFile, text);
+  }
+  if (stage) {
+    std::string note = "stage " + textStage;
+    if (text) {
+      std::string whole = stage->getLine(text.getLine());
+      StringRef line(whole);
+      line = line.take_front(line.rfind("  // ")).trim();
+      note += (": " + line.take_front(100) + (line.size() > 100 ? "..." : ""))
+                  .str();
+    }
+    ours.addNote(text ? toRange(textFile, text) : frontend::SourceRange(),
+                 note);
+  }
   for (Diagnostic &note : diagnostic.getNotes())
-    text += " note: " + note.str() + "\n";
-  return text;
+    ours.addNote({}, note.str());
+  return head + frontend::renderDiagnostic(*manager, ours, colour);
 }
 
 Compilation::Compilation(CompileOptions options)
@@ -90,6 +152,9 @@ Compilation::Compilation(CompileOptions options)
 Compilation::~Compilation() = default;
 
 const std::string &Compilation::error() const { return impl->error; }
+const std::vector<std::string> &Compilation::remarks() const {
+  return impl->remarks;
+}
 
 bool Compilation::fromSource(const frontend::SemaRequest &request,
                              const frontend::SourceManager &sources,
@@ -109,10 +174,19 @@ bool Compilation::fromSource(const frontend::SemaRequest &request,
   return true;
 }
 
+/// What a text says about its stage, before it is parsed.
+static std::string stageIn(StringRef text) {
+  auto [before, after] = text.split("tessera.stage = \"");
+  return after.empty() ? "unknown" : after.split('"').first.str();
+}
+
 bool Compilation::fromText(const std::string &text, const std::string &name) {
-  return impl->guarded([&] {
+  impl->textName = name;
+  impl->textFile = impl->found.add(name, text);
+  impl->textStage = stageIn(text);
+  return impl->guarded([&]() -> LogicalResult {
     impl->module = parseStage(&impl->context, text, name);
-    return success(bool(impl->module));
+    return impl->module ? checkStage(*impl->module) : failure();
   });
 }
 

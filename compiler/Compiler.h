@@ -59,6 +59,8 @@ public:
   bool emitLLVM(std::string &text);
 
   const std::string &error() const;
+  /// What the user should know though it compiled, rendered like errors.
+  const std::vector<std::string> &remarks() const;
 
 private:
   struct Impl;

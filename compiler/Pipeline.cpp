@@ -13,6 +13,8 @@
 #include "compiler/ScheduleToTile/Passes.h"
 #include "compiler/StageText.h"
 #include "compiler/Target/CPU/CPU.h"
+#include "compiler/Target/CPU/Passes.h"
+#include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -51,11 +53,18 @@ static void buildTarget(OpPassManager &pm, const CompileOptions &options) {
   target::buildCpuTargetPipeline(pm, cpuOptions(options));
 }
 
+template <std::unique_ptr<Pass> (*create)()>
+static void check(OpPassManager &pm) {
+  pm.addPass(create());
+}
+
 llvm::ArrayRef<Stage> tessera::stages() {
   static constexpr Stage all[] = {
-      {"graph", buildGraph},          {"sched", buildSchedule},
-      {"tile-value", buildTileValue}, {"tile", buildTileMapped},
-      {"target", buildTarget},
+      {"graph", buildGraph, check<graph::createCheckContractPass>},
+      {"sched", buildSchedule, check<schedule::createCheckContractPass>},
+      {"tile-value", buildTileValue, check<tile::createCheckValueContractPass>},
+      {"tile", buildTileMapped, check<tile::createCheckMappedContractPass>},
+      {"target", buildTarget, check<target::createCheckContractPass>},
   };
   return all;
 }
@@ -106,13 +115,32 @@ static LogicalResult dump(ModuleOp module, StringRef directory, size_t number,
   return success();
 }
 
+static const Stage *find(StringRef name) {
+  return llvm::find_if(stages(),
+                       [&](const Stage &s) { return s.name == name; });
+}
+
+static LogicalResult findStageOf(ModuleOp module, const Stage *&stage) {
+  stage = find(getStage(module));
+  if (stage != stages().end())
+    return success();
+  return module.emitError()
+         << "the module says it is at stage '" << getStage(module)
+         << "'; there are " << stageNames();
+}
+
+LogicalResult tessera::checkStage(ModuleOp module) {
+  const Stage *stage;
+  if (failed(findStageOf(module, stage)))
+    return failure();
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  stage->check(pm);
+  return pm.run(module);
+}
+
 LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
                                const CompileOptions &options,
                                std::vector<PassTime> *times) {
-  auto find = [](StringRef name) {
-    return llvm::find_if(stages(),
-                         [&](const Stage &s) { return s.name == name; });
-  };
   if (failed(target::parseCpuTarget(options.target)))
     return module.emitError() << "no target is called '" << options.target
                               << "'; there are cpu, cpu:avx2 and cpu:avx512";
@@ -121,10 +149,8 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
     return module.emitError()
            << "no stage is called '" << last << "'; there are " << stageNames();
   if (StringRef at = getStage(module); !at.empty()) {
-    now = find(at);
-    if (now == stages().end())
-      return module.emitError() << "the module says it is at stage '" << at
-                                << "'; there are " << stageNames();
+    if (failed(findStageOf(module, now)))
+      return failure();
     if (now > end)
       return module.emitError()
              << "the module is already at stage " << at << ", past " << last;

@@ -31,6 +31,8 @@ struct Stage {
   llvm::StringLiteral name; // The word `inspect_ir` and `--compile-to` take.
   /// Adds the passes that bring a module from the stage before to this one.
   void (*build)(mlir::OpPassManager &, const CompileOptions &);
+  /// Adds the pass that checks this stage's closed list of ops.
+  void (*check)(mlir::OpPassManager &);
 };
 
 /// All stages, in the order they run.
@@ -47,6 +49,10 @@ struct PassTime {
   std::string pass;
   double milliseconds;
 };
+
+/// Whether `module` keeps the contract of the stage it says it is at: for text,
+/// which anybody may have edited.
+mlir::LogicalResult checkStage(mlir::ModuleOp module);
 
 /// Runs `module`, which says at which stage it is (see StageText.h; a module
 /// that says nothing has just left the front end), down to stage `last`.

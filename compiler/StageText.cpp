@@ -6,6 +6,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -75,9 +77,8 @@ std::string tessera::printStage(ModuleOp module) {
   return result;
 }
 
-/// Splits "  %x = op ...  // gemm.py:6:20" at the last remark of that form.
-static bool splitRemark(StringRef line, StringRef &file, unsigned &row,
-                        unsigned &column) {
+bool tessera::splitRemark(StringRef line, StringRef &file, unsigned &row,
+                          unsigned &column) {
   size_t at = line.rfind("  // ");
   if (at == StringRef::npos)
     return false;
@@ -89,23 +90,76 @@ static bool splitRemark(StringRef line, StringRef &file, unsigned &row,
          !middle.getAsInteger(10, row);
 }
 
+/// "%acc_12" -> "acc": the printer's numbers are given anew.
+static StringRef nameAt(llvm::SMRange range) {
+  if (!range.isValid())
+    return {};
+  const char *begin = range.Start.getPointer();
+  StringRef name(begin, range.End.getPointer() - begin);
+  if (!name.consume_front("%"))
+    return {};
+  auto [head, number] = name.rsplit('_');
+  if (!head.empty() && !number.empty() && llvm::all_of(number, llvm::isDigit))
+    name = head;
+  return llvm::isDigit(name.front()) ? StringRef() : name;
+}
+
+/// Puts the user's names (`NameLoc`) around what the lines say.
+static void restoreNames(const AsmParserState &state) {
+  auto named = [](Location loc, llvm::SMRange range) -> Location {
+    StringRef name = nameAt(range);
+    return name.empty()
+               ? loc
+               : NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
+  };
+  for (const auto &definition : state.getOpDefs())
+    if (!definition.resultGroups.empty())
+      definition.op->setLoc(
+          named(definition.op->getLoc(),
+                definition.resultGroups.front().definition.loc));
+  for (const auto &definition : state.getBlockDefs())
+    for (auto [argument, place] :
+         llvm::zip(definition.block->getArguments(), definition.arguments))
+      argument.setLoc(named(argument.getLoc(), place.loc));
+}
+
+/// What the module says about itself must be what this compiler reads.
+static LogicalResult checkHeader(ModuleOp module) {
+  auto format = module->getAttrOfType<IntegerAttr>(formatAttr);
+  if (!format || tessera::getStage(module).empty())
+    return module->emitError()
+           << "this text does not say its "
+           << (format ? "stage" : "format version")
+           << "; a stage begins with 'module attributes {tessera.format = "
+           << tessera::stageFormatVersion << " : i64, tessera.stage = ...}'";
+  if (format.getInt() != tessera::stageFormatVersion)
+    return module->emitError()
+           << "this text has format " << format.getInt()
+           << ", but this compiler reads format " << tessera::stageFormatVersion
+           << "; print the stage again with this version";
+  return success();
+}
+
 OwningOpRef<ModuleOp> tessera::parseStage(MLIRContext *context, StringRef text,
                                           StringRef name) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
                              llvm::SMLoc());
-  ParserConfig config(context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
-  if (!module)
+  // Verified below, when locations are the user's.
+  ParserConfig config(context, /*verifyAfterParse=*/false);
+  AsmParserState state;
+  Block parsed;
+  if (failed(parseAsmSourceFile(sources, &parsed, config, &state)))
     return {};
-  auto format = (*module)->getAttrOfType<IntegerAttr>(formatAttr);
-  if (format && format.getInt() != stageFormatVersion) {
-    module->emitError() << "this text has format " << format.getInt()
-                        << ", but this compiler reads format "
-                        << stageFormatVersion
-                        << "; print the stage again with this version";
+  auto first = parsed.empty() ? ModuleOp() : dyn_cast<ModuleOp>(parsed.front());
+  if (!first || !llvm::hasSingleElement(parsed)) {
+    emitError(FileLineColLoc::get(context, name, 1, 1))
+        << "a stage is one module, this text has "
+        << std::distance(parsed.begin(), parsed.end()) << " top-level ops";
     return {};
   }
+  first->remove();
+  OwningOpRef<ModuleOp> module(first);
   SmallVector<StringRef> lines;
   text.split(lines, '\n');
   module->walk([&](Operation *op) {
@@ -115,8 +169,15 @@ OwningOpRef<ModuleOp> tessera::parseStage(MLIRContext *context, StringRef text,
     if (!place || place.getLine() == 0 || place.getLine() > lines.size() ||
         !splitRemark(lines[place.getLine() - 1], file, row, column))
       return;
+    // The user's place first: it is the one that is printed.
     Location source = FileLineColLoc::get(context, file, row, column);
-    op->setLoc(source);
+    op->setLoc(FusedLoc::get(context, {source, place}));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setLoc(op->getLoc());
   });
+  restoreNames(state);
+  if (failed(checkHeader(*module)) || failed(verify(*module)))
+    return {};
   return module;
 }

@@ -33,6 +33,10 @@ llvm::StringRef getStage(mlir::ModuleOp module);
 
 std::string printStage(mlir::ModuleOp module);
 
+/// Splits "  %x = op ...  // gemm.py:6:20" at the last remark of that form.
+bool splitRemark(llvm::StringRef line, llvm::StringRef &file, unsigned &row,
+                 unsigned &column);
+
 /// Reads a stage's text. Errors are emitted as diagnostics of `context`, at
 /// positions in `name`.
 mlir::OwningOpRef<mlir::ModuleOp> parseStage(mlir::MLIRContext *context,

@@ -31,11 +31,7 @@ struct Writer {
     return std::nullopt;
   }
   std::optional<int64_t> userTile(StringRef dim) const {
-    auto tiles = schedule ? schedule.getAs<DictionaryAttr>("tile") : nullptr;
-    if (tiles && !dim.empty())
-      if (auto value = tiles.getAs<IntegerAttr>(dim))
-        return value.getInt();
-    return std::nullopt;
+    return dim.empty() ? std::nullopt : user(("tile." + dim).str());
   }
 
   /// Loop `loop` runs over axis `axis` of `value`. Returns the chosen size.
@@ -65,15 +61,20 @@ struct Writer {
     tile(loop, value, axis, 1, {1}, kind);
   }
 
+  void place(StringRef what, ArrayRef<int64_t> range) {
+    std::optional<int64_t> value = user(what);
+    PlaceOp::create(
+        builder, loc, builder.getStringAttr(what),
+        param(value.value_or(0), range, value ? "user" : "default"));
+  }
   void places() {
-    for (StringRef what :
-         {"threads", "vector", "unroll", "micro_m", "micro_n", "pack", "group"})
-      if (std::optional<int64_t> value = user(what))
-        PlaceOp::create(builder, loc, builder.getStringAttr(what),
-                        param(*value, {*value}, "user"));
-      else if (what == "threads")
-        PlaceOp::create(builder, loc, builder.getStringAttr(what),
-                        param(0, {0}, "default"));
+    // 0: all threads, a whole register, what the loop's size suggests.
+    place("threads", {0, 1, 2, 4, 8, 16});
+    place("vector", {0, 4, 8, 16});
+    place("unroll", {0, 1, 2, 4, 8});
+    if (std::optional<int64_t> group = user("group"))
+      PlaceOp::create(builder, loc, builder.getStringAttr("group"),
+                      param(*group, {1, 2, 4, 8, 16}, "user"));
     if (std::optional<int64_t> stages = user("num_stages"))
       PipelineOp::create(builder, loc, param(*stages, {*stages}, "user"));
   }
@@ -152,9 +153,12 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
     const int64_t *found = llvm::lower_bound(headSizes, size);
     bucket = found == std::end(headSizes) ? llvm::alignTo(size, 64) : *found;
   }
+  // Smaller ones do not hold it.
+  const int64_t *first = known ? llvm::lower_bound(headSizes, size) : headSizes;
   TileOp::create(writer.builder, writer.loc,
                  writer.builder.getI64IntegerAttr(rank - 1),
-                 writer.param(bucket, headSizes, known ? "model" : "default"),
+                 writer.param(bucket, {first, std::end(headSizes)},
+                              known ? "model" : "default"),
                  writer.builder.getStringAttr("whole"), StringAttr());
   int64_t keys = writer.tile(rank, op.getK(), rank - 2, 128,
                              {32, 64, 128, 256, 512}, "loop");

@@ -6,6 +6,7 @@
 #include "compiler/GraphToSchedule/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace tessera::schedule {
@@ -28,6 +29,8 @@ public:
         schedule(function->getAttrOfType<DictionaryAttr>("gir.schedule")) {}
 
   LogicalResult run() {
+    if (failed(checkTileNames()))
+      return failure();
     Block &body = function.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(body)) {
       if (Group *group = fusion.groupOf(&op))
@@ -50,6 +53,26 @@ public:
   }
 
 private:
+  /// The user's tile sizes must name dims.
+  LogicalResult checkTileNames() {
+    if (!schedule)
+      return success();
+    llvm::SetVector<StringRef> dims;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto names = function.getArgAttrOfType<ArrayAttr>(i, "gir.dims"))
+        for (auto name : names.getAsRange<StringAttr>())
+          if (!name.getValue().empty())
+            dims.insert(name.getValue());
+    for (NamedAttribute entry : schedule) {
+      StringRef key = entry.getName().getValue();
+      if (key.consume_front("tile.") && !dims.contains(key))
+        return function.emitError() << "the schedule has a tile size for "
+                                    << key << ", but the named dims are "
+                                    << llvm::join(dims.takeVector(), ", ");
+    }
+    return success();
+  }
+
   /// Where a value of the graph is in memory.
   Value memory(Value value) {
     Value found = inMemory.lookup(value);
@@ -225,6 +248,7 @@ void wrapKernel(graph::KernelOp kernel) {
   builder.setInsertionPointToEnd(&body);
   writeKernelDecisions(builder, kernel.getLoc(),
                        kernel->getAttrOfType<DictionaryAttr>("gir.schedule"));
+  kernel->removeAttr("gir.schedule"); // said once, by the decisions
   kernel->moveBefore(&body, body.end());
 }
 
@@ -241,6 +265,7 @@ struct GraphToSchedulePass
       resolveDims(function);
       if (failed(Rewriter(function).run()))
         return signalPassFailure();
+      function->removeAttr("gir.schedule");
     }
   }
 };

@@ -24,8 +24,9 @@ Decisions::Decisions(Block &body) {
       int64_t value = place.getValue().getValue();
       if (place.getWhat() == "threads")
         threads = value;
-      entries.push_back(builder.getNamedAttr(place.getWhat(),
-                                             builder.getI64IntegerAttr(value)));
+      if (value != 0)
+        entries.push_back(builder.getNamedAttr(
+            place.getWhat(), builder.getI64IntegerAttr(value)));
     } else if (auto pipeline = dyn_cast<schedule::PipelineOp>(op)) {
       stages = pipeline.getStages().getValue();
       entries.push_back(

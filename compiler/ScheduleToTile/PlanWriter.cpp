@@ -26,6 +26,13 @@ static StringRef nameOf(Location loc) {
   return "";
 }
 
+/// " threads 2" if the schedule limits them.
+static std::string threadsOf(FuncOp kernel) {
+  auto config = kernel->getAttrOfType<DictionaryAttr>("tile.config");
+  auto threads = config ? config.getAs<IntegerAttr>("threads") : IntegerAttr();
+  return threads ? " threads " + std::to_string(threads.getInt()) : "";
+}
+
 static void finishPlan(OpBuilder &builder, Location loc, StringRef name,
                        ArrayRef<std::string> header,
                        ArrayRef<std::string> body) {
@@ -684,7 +691,8 @@ private:
       return failure();
     body.push_back("launch @" + kernel.getName().str() + "(" +
                    llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
-                   llvm::join(scalars, ", ") + ") grid " + *grid);
+                   llvm::join(scalars, ", ") + ") grid " + *grid +
+                   threadsOf(kernel));
     return failure(failedExpression);
   }
 
@@ -749,11 +757,7 @@ LogicalResult tessera::tile::writeKernelPlan(OpBuilder &builder, FuncOp kernel,
   std::string line = "launch @" + kernel.getName().str() + "(" +
                      llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
                      llvm::join(scalars, ", ") + ") grid " + *grid;
-  if (auto config = kernel->getAttrOfType<DictionaryAttr>("tile.config"))
-    if (auto threads = config.getAs<IntegerAttr>("threads");
-        threads && threads.getInt() > 0)
-      line += " threads " + std::to_string(threads.getInt());
-  body.push_back(line);
+  body.push_back(line + threadsOf(kernel));
   finishPlan(builder, kernel.getLoc(), name, header, body);
   return success();
 }

@@ -55,6 +55,11 @@ FailureOr<FuncOp> convertKernel(OpBuilder &builder,
   function->setAttr("tile.config", decisions.config);
   if (!llvm::is_sorted(positions))
     function->setAttr("tile.order", builder.getDenseI64ArrayAttr(positions));
+  if (auto group = decisions.config.getAs<IntegerAttr>("group"))
+    function->walk([&](ProgramOp program) {
+      if (program.getTiles().size() > 1)
+        program.setGroup(std::max<int64_t>(1, group.getInt()));
+    });
   if (decisions.stages > 0)
     function->walk([&](ForOp loop) {
       if (loop.getStages() == 0)
@@ -93,6 +98,17 @@ struct ScheduleToTilePass
         return signalPassFailure();
       function.erase();
     }
+    // From here on the plan alone says how many threads a launch may use.
+    for (FuncOp kernel : module.getOps<FuncOp>())
+      if (auto config = kernel->getAttrOfType<DictionaryAttr>("tile.config")) {
+        NamedAttrList entries(config);
+        entries.erase("threads");
+        if (entries.empty())
+          kernel->removeAttr("tile.config");
+        else
+          kernel->setAttr("tile.config",
+                          entries.getDictionary(kernel.getContext()));
+      }
   }
 };
 

@@ -74,6 +74,7 @@ void python::bindCompile(nb::module_ &module) {
                        const std::string &stage) { check(c, c.lower(stage)); })
       .def("print", &Compilation::print)
       .def_prop_ro("stage", &Compilation::stage)
+      .def_prop_ro("remarks", &Compilation::remarks)
       .def("decisions",
            [](const Compilation &c) {
              nb::list rows;

@@ -15,7 +15,7 @@ from .dtypes import (
     tf32, u8, u16, u32, u64,
 )
 from .dtypes import bool_ as bool
-from .errors import ArgumentError, CompileError, InternalError, TesseraError
+from .errors import ArgumentError, CompileError, InternalError, ScheduleWarning, TesseraError
 from .files import compile_source, load_file
 from .knobs import knobs
 from .language import *  # noqa: F403

@@ -12,6 +12,10 @@ class CompileError(TesseraError):
     """The program is not right; the text has file, line, caret and a fix."""
 
 
+class ScheduleWarning(UserWarning):
+    """A schedule asks for something this target does not do; the program is compiled without it."""
+
+
 class ArgumentError(TesseraError, TypeError):
     """The call does not fit the signature."""
 

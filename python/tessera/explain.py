@@ -5,6 +5,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
+import textwrap
+
 
 def _key_rows(fn, spec) -> list[str]:
     rows = []
@@ -26,13 +29,46 @@ def _key_rows(fn, spec) -> list[str]:
     return rows
 
 
+def _tile_constants(fn) -> set:
+    """The const parameters that are a size of `tsr.tile`: not part of what is computed."""
+    found = set()
+    for node in ast.walk(ast.parse(textwrap.dedent(fn.source.text))):
+        if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Name):
+            if getattr(node.func, "attr", getattr(node.func, "id", "")) == "tile":
+                found.add(node.args[1].id)
+    return found
+
+
+def _constants(fn, spec) -> list[tuple]:
+    """Block sizes, which the author of a kernel leaves open: value, alternatives, who decided."""
+    tuning = fn.options.tuning
+    space = tuning.space if tuning else {}
+    given = {name for schedule in fn.options.schedules for name in schedule.values}
+    tiles = _tile_constants(fn) if fn.kind == "kernel" else set()
+    rows = []
+    for parameter, argument in zip(fn.parameters, spec.arguments):
+        if argument[0] != "const" or not (parameter.name in tiles or parameter.name in space):
+            continue
+        value = argument[1]
+        if parameter.name in spec.tuned:
+            by = "tuner"
+        elif parameter.name in given or value != parameter.default:
+            by = "user"
+        else:
+            by = "default"
+        others = space.get(parameter.name) or (16, 32, 64, 128, 256)
+        rows.append((fn.__name__, parameter.name, value, list(others), by))
+    return rows
+
+
 def render(fn, spec, decisions) -> str:
+    decisions = _constants(fn, spec) + [(*d[:4], "tuner" if d[1] in spec.tuned else d[4]) for d in decisions]
     policy = fn.options.policy or "deterministic"
     lines = [f"{fn.kind} {fn.__name__} for {spec.target}, policy {policy}", "", "key of this version:"]
     lines += _key_rows(fn, spec)
     widths = [max([len("kernel")] + [len(d[0]) for d in decisions]), max([len("decision")] + [len(d[1]) for d in decisions])]
     lines += ["", f"{'kernel':{widths[0]}}  {'decision':{widths[1]}}  value  decided by  alternatives"]
-    for kernel, what, value, alternatives, by in decisions:
+    for kernel, what, value, alternatives, by in decisions:  # 0: all, or the target's choice
         others = ", ".join(str(a) for a in alternatives if a != value) or "-"
         lines.append(f"{kernel:{widths[0]}}  {what:{widths[1]}}  {value:5}  {by:10}  {others}")
     if not decisions:

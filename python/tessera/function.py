@@ -5,14 +5,16 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 import sys
 import threading
 import types
+import warnings
 
 from . import _core, arrays, capture, explain, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError, CompileError, TesseraError
+from .errors import ArgumentError, CompileError, ScheduleWarning, TesseraError
 from .knobs import colour, knobs
 
 TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
@@ -51,6 +53,8 @@ class Version:
         self.target = target
         self.spec = spec
         self.artifact = compilation.finish()
+        for remark in compilation.remarks:
+            remind(remark)
         self.executable = _core.Executable(self.artifact.plan, self.artifact.object)
         self.tensors = self.executable.tensors
         self.scalars = self.executable.scalars
@@ -118,6 +122,14 @@ class Version:
         return returned[0] if len(returned) == 1 else tuple(returned)
 
 
+def remind(text: str) -> None:
+    """A remark: nothing is wrong, but the user should know. Shown at the user's line."""
+    depth, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text.strip(), ScheduleWarning, stacklevel=depth)
+
+
 def called_at() -> str:
     """", called at app.py:40": the user's line that called us."""
     frame = sys._getframe(1)
@@ -156,10 +168,10 @@ def _bits(value, storage: str, name: str, function: str) -> int:
 class Spec:
     """What a version is compiled for: one entry per parameter, and the key it belongs to."""
 
-    __slots__ = ("arguments", "captured", "key", "target")
+    __slots__ = ("arguments", "captured", "key", "target", "tuned")
 
     def __init__(self, arguments, captured, target, tuned):
-        self.arguments, self.captured, self.target = arguments, captured, target
+        self.arguments, self.captured, self.target, self.tuned = arguments, captured, target, tuned
         self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())))
 
 
@@ -179,6 +191,7 @@ class Function:
         self._parameters: list[Parameter] | None = None
         self._last: Spec | None = None
         self._tuned: dict = {}
+        self._reminded: set = set()
         if fn is not None:
             self.__name__ = fn.__name__
             self.__qualname__ = fn.__qualname__
@@ -338,7 +351,11 @@ class Function:
 
     def _start(self, spec: Spec):
         """The program at the front end's exit."""
-        opts = self.options
+        opts = self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)
+        for key in opts.ignored_by(spec.target):
+            if (key, spec.target) not in self._reminded:
+                self._reminded.add((key, spec.target))
+                remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
         return _core.compile_program(
             self.program,
             list(spec.arguments),

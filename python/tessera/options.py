@@ -23,7 +23,7 @@ SCHEDULE_KEYS = {
     "warp_specialize": ("gpu",),
     "consumers": ("gpu",),
     "persistent": ("gpu",),
-    "group": ("cpu", "gpu"),
+    "group": ("cpu", "gpu"),  # of kernels: the order of programs
     "split_k": ("gpu",),
     "swizzle": ("gpu",),
     "max_registers": ("gpu",),
@@ -80,6 +80,11 @@ class Options:
         for name, size in (tile or {}).items():
             chosen[f"tile.{name}"] = size
         return chosen
+
+    def ignored_by(self, target: str) -> list[str]:
+        """Keys that this target has no use for."""
+        family = "cpu" if target.startswith("cpu") else "gpu"
+        return [key for key in self.merged(target) if family not in SCHEDULE_KEYS.get(key, (family,))]
 
 
 def check_policy(policy: str) -> str:

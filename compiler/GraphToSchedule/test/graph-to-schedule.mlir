@@ -108,9 +108,11 @@ func.func @shared(%x: tensor<?xf32> {gir.dims = ["N"]}) -> (tensor<?xf32>, tenso
 // CHECK-LABEL: func.func @decided
 // CHECK:           sched.tile 0 by <64, {{.*}}, user> {name = "M"}
 // CHECK:           sched.tile 1 by <48, {{.*}}, model>
-// CHECK:           sched.place "threads" <2, [2], user>
+// CHECK:           sched.place "threads" <2, [0, 1, 2, 4, 8, 16], user>
+// CHECK:           sched.place "vector" <0, [0, 4, 8, 16], default>
+// CHECK:           sched.place "unroll" <0, [0, 1, 2, 4, 8], default>
 func.func @decided(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf32> {gir.dims = ["K", ""]}) -> tensor<?x40xf32>
-    attributes {gir.schedule = {tile = {M = 64 : i64}, threads = 2 : i64}} {
+    attributes {gir.schedule = {tile.M = 64 : i64, threads = 2 : i64}} {
   %g = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x40xf32> -> tensor<?x40xf32>
   return %g : tensor<?x40xf32>
 }

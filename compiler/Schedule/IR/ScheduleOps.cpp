@@ -11,6 +11,9 @@ using namespace tessera::schedule;
 #define GET_OP_CLASSES
 #include "compiler/Schedule/IR/ScheduleOps.cpp.inc"
 
+/// More in one axis of a tile, or more vectors in a turn, is a mistake.
+static constexpr int64_t maxTile = 1 << 20;
+
 LogicalResult FuseOp::verify() {
   // (C1)
   Block &body = getBody().front();
@@ -29,5 +32,33 @@ LogicalResult PartialOp::verify() {
   if (input.getRank() != 1 || result.getRank() != 1 ||
       input.getElementType() != result.getElementType())
     return emitOpError() << "reduces chunks of " << input << " into " << result;
+  return success();
+}
+
+LogicalResult TileOp::verify() {
+  // (C1)
+  if (getKind() != "grid" && getKind() != "loop" && getKind() != "whole")
+    return emitOpError() << "kind is grid, loop or whole, not '" << getKind()
+                         << "'";
+  int64_t size = getSize().getValue();
+  if (size < (getKind() == "whole" ? 0 : 1) || size > maxTile)
+    return emitOpError() << "a tile has 1 to " << maxTile << " elements, not "
+                         << size;
+  return success();
+}
+
+LogicalResult PlaceOp::verify() {
+  // (C1)
+  int64_t value = getValue().getValue();
+  StringRef what = getWhat();
+  if (what != "threads" && what != "vector" && what != "unroll" &&
+      what != "group")
+    return emitOpError() << "there are threads, vector, unroll and group, not '"
+                         << what << "'";
+  if (value < 0 || value > (what == "unroll" ? 64 : maxTile))
+    return emitOpError() << what << " cannot be " << value;
+  if (what == "vector" && (value & (value - 1)))
+    return emitOpError() << "vector is 0 (a register) or a power of two, not "
+                         << value;
   return success();
 }

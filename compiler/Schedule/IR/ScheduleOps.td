@@ -53,10 +53,14 @@ def Schedule_TileOp : Schedule_Op<"tile", []> {
     Loops are numbered as in the root op of the kernel: its result axes in
     order, then reduction loops. `kind` is grid (programs), loop (sequential in
     a program) or whole.
+
+    Constraints:
+    * (C1) `kind` is one of those; the size is positive (or 0, for whole).
   }];
   let arguments = (ins I64Attr:$loop, Schedule_ParamAttr:$size, DefaultValuedAttr<StrAttr, "\"grid\"">:$kind,
                        OptionalAttr<StrAttr>:$name);
   let assemblyFormat = "$loop `by` $size attr-dict";
+  let hasVerifier = 1;
 }
 
 def Schedule_PipelineOp : Schedule_Op<"pipeline", []> {
@@ -66,13 +70,19 @@ def Schedule_PipelineOp : Schedule_Op<"pipeline", []> {
 }
 
 def Schedule_PlaceOp : Schedule_Op<"place", []> {
-  let summary = "Where work and values go: threads, vector width, unrolling, micro-tile";
+  let summary = "Where work goes: threads, vector width, unrolling, order of programs";
   let description = [{
-    `what` is one of threads, vector, unroll, micro_m, micro_n, pack, group.
-    For threads, 0 means all.
+    `what` is one of threads (0: all), vector (elements; 0: a register), unroll
+    (vectors per turn; 0: by the size of the loop), group (`tile.program`).
+    None of them changes a result.
+
+    Constraints:
+    * (C1) `what` is one of those, its value not negative; vector is a power of
+      two.
   }];
   let arguments = (ins StrAttr:$what, Schedule_ParamAttr:$value);
   let assemblyFormat = "$what $value attr-dict";
+  let hasVerifier = 1;
 }
 
 def Schedule_AutotuneOp : Schedule_Op<"autotune", []> {

@@ -31,3 +31,35 @@ func.func @partial_c1(%x: tensor<?x4xf32>, %n: tensor<i64>) {
   %p = sched.partial "sum" %x chunk = 16 size(%n : tensor<i64>) : tensor<?x4xf32> -> tensor<?xf32>
   return
 }
+
+// -----
+
+func.func @tile_c1() {
+  // expected-error @+1 {{kind is grid, loop or whole, not 'warp'}}
+  sched.tile 0 by #sched.param<64, [], user> {kind = "warp"}
+  return
+}
+
+// -----
+
+func.func @tile_c1_size() {
+  // expected-error @+1 {{a tile has 1 to 1048576 elements, not 0}}
+  sched.tile 0 by #sched.param<0, [], user>
+  return
+}
+
+// -----
+
+func.func @place_c1() {
+  // expected-error @+1 {{there are threads, vector, unroll and group, not 'thread'}}
+  sched.place "thread" #sched.param<1, [], user>
+  return
+}
+
+// -----
+
+func.func @place_c1_value() {
+  // expected-error @+1 {{vector is 0 (a register) or a power of two, not 6}}
+  sched.place "vector" #sched.param<6, [], user>
+  return
+}

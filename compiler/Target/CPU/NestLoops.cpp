@@ -40,6 +40,8 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
                            std::max<int64_t>(4, tile::scratchBytesOf(element)));
   }
   lanes = vectorAxis < 0 ? 0 : lower.vectorBytes / narrowest;
+  if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0)
+    lanes = std::min(lanes, asked);
   for (Operation &op : nest.getBody().front())
     if (op.hasAttr("zero_padding") && vectorAxis >= 0) {
       zeroPadding = true;

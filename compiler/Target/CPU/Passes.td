@@ -42,4 +42,13 @@ def KernelToLLVMPass : Pass<"target-kernel-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def CheckContractPass : Pass<"target-check-cpu-contract", "::mlir::ModuleOp"> {
+  let summary = "Refuse what may not leave the CPU's Target IR";
+  let description = [{
+    Kernels hold only `arith`, `math`, `scf`, `vector`, `llvm` and the ops of
+    `tessera_target`; a tile op that is left over would otherwise fail deep
+    inside LLVM. An error in every build.
+  }];
+}
+
 #endif // TESSERA_TARGET_CPU_PASSES

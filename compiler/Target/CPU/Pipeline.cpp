@@ -22,6 +22,7 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   manager.addPass(tile::createMapToCpuPass(map));
   manager.addPass(createCSEPass());
   manager.addPass(tile::createPlaceBuffersPass());
+  manager.addPass(tile::createCheckMappedContractPass());
 }
 
 void tessera::target::buildCpuTargetPipeline(OpPassManager &manager,
@@ -30,6 +31,7 @@ void tessera::target::buildCpuTargetPipeline(OpPassManager &manager,
   LowerToCpuPassOptions lower;
   lower.vectorBytes = options.vectorBytes();
   manager.addPass(createLowerToCpuPass(lower));
+  manager.addPass(createCheckContractPass());
 }
 
 void tessera::target::registerCpuPasses() {

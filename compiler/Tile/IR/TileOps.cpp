@@ -352,3 +352,16 @@ LogicalResult MmaOp::verify() {
                          << rhs.getElementType();
   return success();
 }
+
+LogicalResult NestOp::verify() {
+  // (C2)
+  int64_t axis = getVectorAxis(), unroll = getUnroll(), lanes = getLanes();
+  if (axis < -1 || axis >= int64_t(getAxes().size()))
+    return emitOpError() << "has " << getAxes().size()
+                         << " axes, but vector_axis = " << axis;
+  if (unroll < 1)
+    return emitOpError() << "unroll is positive, not " << unroll;
+  if (lanes < 0 || (lanes & (lanes - 1)))
+    return emitOpError() << "lanes is 0 or a power of two, not " << lanes;
+  return success();
+}

@@ -503,11 +503,14 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     in `axes`. Buffers (`tile.local_load`, `tile.local_store`) and views are
     read and written at the same element, so an op of the body may update a
     buffer in place. `vector_axis` is the axis that is vectorised (-1: none),
-    `unroll` the independent vectors per turn. A body with a `tile.mma` is a
+    `unroll` the independent vectors per turn, `lanes` the elements of a vector
+    (0: a whole register). A body with a `tile.mma` is a
     matrix step; its axes are M, N and K. Scalars leave through the terminator.
 
     Constraints:
     * (C1) tiles stored at full rank have the nest's axes, in order.
+    * (C2) `vector_axis` is -1 or an axis, `unroll` is positive, `lanes` is 0 or
+      a power of two.
 
     Example:
     ```mlir
@@ -519,12 +522,13 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     ```
   }];
   let arguments = (ins Variadic<Tile_RangeType>:$axes, DefaultValuedAttr<I64Attr, "-1">:$vector_axis,
-                       DefaultValuedAttr<I64Attr, "1">:$unroll);
+                       DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "0">:$lanes);
   let results = (outs Variadic<Tile_Scalar>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `[` $axes `]` attr-dict `:` functional-type($axes, $results) $body
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_NestYieldOp : Tile_Op<"nest_yield", [Pure, Terminator, ReturnLike, ParentOneOf<["NestOp"]>]> {

@@ -596,10 +596,20 @@ void CpuMapper::scheduleNest(NestOp nest) {
   auto config = nest->getParentOfType<FuncOp>()->getAttrOfType<DictionaryAttr>(
       "tile.config");
   int64_t unroll = counts.ops <= 6 ? 4 : counts.ops <= 14 ? 2 : 1;
-  if (config)
-    if (auto asked = config.getAs<IntegerAttr>("unroll"))
-      if (asked.getInt() > 0)
-        unroll = asked.getInt();
+  auto asked = [&](StringRef key) -> int64_t {
+    auto value = config ? config.getAs<IntegerAttr>(key) : IntegerAttr();
+    return value ? value.getInt() : 0;
+  };
+  // Sums along the vector have their order by lanes and accumulators: a
+  // schedule must not change it.
+  bool ordered = llvm::any_of(body, [&](Operation &op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    return reduce && int64_t(reduce.getAxis()) == best;
+  });
+  if (!ordered && asked("unroll") > 0)
+    unroll = asked("unroll");
+  if (!ordered && asked("vector") > 0)
+    nest.setLanes(asked("vector"));
   nest.setUnroll(unroll);
 }
 
@@ -684,6 +694,12 @@ struct MapToCpuPass : tessera::tile::impl::MapToCpuPassBase<MapToCpuPass> {
         for (MmaOp op : vectors)
           expandVectorProduct(op, ranges);
       }
+      if (auto config = func->getAttrOfType<DictionaryAttr>("tile.config"))
+        if (auto lanes = config.getAs<IntegerAttr>("vector");
+            lanes && lanes.getInt() > vectorBytes / 4)
+          func.emitRemark() << "vector=" << lanes.getInt()
+                            << " is more than this target's registers hold; "
+                            << vectorBytes / 4 << " is used";
       CpuMapperOptions options{amx, vectorBytes};
       if (failed(CpuMapper(func, options).run()))
         return signalPassFailure();

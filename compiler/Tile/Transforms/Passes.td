@@ -47,4 +47,14 @@ def PlaceBuffersPass : Pass<"tile-place-buffers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::tile::TileDialect"];
 }
 
+def CheckMappedContractPass : Pass<"tile-check-mapped-contract", "::mlir::ModuleOp"> {
+  let summary = "Refuse what may not leave Tile IR's mapped level";
+  let description = [{
+    Kernels hold only the ops that README.md lists; a tile is computed in a
+    nest, its memory is a buffer with a layout. Everything else would be an op
+    that a pass forgot, and is an error in every build. Buffers lie inside
+    `tile.scratch`, and apart while both are in use.
+  }];
+}
+
 #endif // TESSERA_TILE_PASSES

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/BufferLifetimes.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -14,16 +15,7 @@ namespace tessera::tile {
 using namespace mlir;
 using namespace tessera::tile;
 
-namespace {
-struct Lifetime {
-  AllocOp alloc;
-  int64_t first, last, bytes, offset = 0;
-};
-} // namespace
-
-/// Buffers in the order they come to life; each takes the lowest gap between
-/// those that are alive with it.
-static int64_t place(FuncOp func) {
+SmallVector<BufferLifetime> tessera::tile::lifetimesOf(FuncOp func) {
   DenseMap<Operation *, std::pair<int64_t, int64_t>> spans; // op and its body
   int64_t next = 0;
   std::function<void(Operation *)> number = [&](Operation *op) {
@@ -36,9 +28,9 @@ static int64_t place(FuncOp func) {
   };
   number(func);
 
-  SmallVector<Lifetime> lives;
+  SmallVector<BufferLifetime> lives;
   func.walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    Lifetime life{alloc, spans[alloc].first, spans[alloc].first, 0};
+    BufferLifetime life{alloc, spans[alloc].first, spans[alloc].first, 0};
     for (Operation *user : alloc->getUsers()) {
       // A use inside a loop counts for the whole loop; what is allocated
       // inside one is written anew in each turn.
@@ -50,16 +42,24 @@ static int64_t place(FuncOp func) {
     life.bytes = llvm::alignTo(buffer.bytes(), 64);
     lives.push_back(life);
   });
-  llvm::stable_sort(lives, [](const Lifetime &a, const Lifetime &b) {
-    return a.bytes > b.bytes;
-  });
+  return lives;
+}
+
+/// The largest buffers first; each takes the lowest gap between those that are
+/// alive with it.
+static int64_t place(FuncOp func) {
+  SmallVector<BufferLifetime> lives = lifetimesOf(func);
+  llvm::stable_sort(lives,
+                    [](const BufferLifetime &a, const BufferLifetime &b) {
+                      return a.bytes > b.bytes;
+                    });
   int64_t total = 0;
-  SmallVector<Lifetime> placed;
-  for (Lifetime &life : lives) {
+  SmallVector<std::pair<BufferLifetime, int64_t>> placed;
+  for (BufferLifetime &life : lives) {
     SmallVector<std::pair<int64_t, int64_t>> taken;
-    for (Lifetime &other : placed)
-      if (other.first <= life.last && life.first <= other.last)
-        taken.push_back({other.offset, other.offset + other.bytes});
+    for (auto &[other, at] : placed)
+      if (life.overlaps(other))
+        taken.push_back({at, at + other.bytes});
     llvm::sort(taken);
     int64_t offset = 0;
     for (auto [begin, end] : taken) {
@@ -67,9 +67,8 @@ static int64_t place(FuncOp func) {
         break;
       offset = std::max(offset, end);
     }
-    life.offset = offset;
     total = std::max(total, offset + life.bytes);
-    placed.push_back(life);
+    placed.push_back({life, offset});
     Builder builder(func.getContext());
     life.alloc->setAttr("offset", builder.getI64IntegerAttr(offset));
   }

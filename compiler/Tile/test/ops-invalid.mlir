@@ -89,3 +89,23 @@ tile.func @mma_c2(%a: tensor<64x32xf16>, %b: tensor<32x16xbf16>, %acc: tensor<64
   %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x16xbf16>, tensor<64x16xf32>
   tile.return
 }
+
+// -----
+
+tile.func @nest_c2_axis(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{has 1 axes, but vector_axis = 1}}
+  tile.nest [%n] {vector_axis = 1 : i64} : (!tile.range<64>) -> () {
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @nest_c2_lanes(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{lanes is 0 or a power of two, not 6}}
+  tile.nest [%n] {lanes = 6 : i64, vector_axis = 0 : i64} : (!tile.range<64>) -> () {
+  }
+  tile.return
+}
