@@ -12,7 +12,7 @@ using namespace tessera::schedule;
 #include "compiler/Schedule/IR/ScheduleOps.cpp.inc"
 
 /// More in one axis of a tile, or more vectors in a turn, is a mistake.
-static constexpr int64_t maxTile = 1 << 20;
+static constexpr int64_t maxTile = 1 << 16;
 
 LogicalResult FuseOp::verify() {
   // (C1)

@@ -50,6 +50,14 @@ struct CheckContractPass
       op->emitError() << "'" << op->getName() << "' may not stand in " << place;
       good = false;
     };
+    // Decisions hold what users wrote: they are checked in every build, also
+    // where MLIR's verifier does not run.
+    getOperation()->walk([&](Operation *op) {
+      if (auto tile = dyn_cast<schedule::TileOp>(op))
+        good &= succeeded(tile.verify());
+      else if (auto place = dyn_cast<schedule::PlaceOp>(op))
+        good &= succeeded(place.verify());
+    });
     for (Operation &op : getOperation().getOps()) {
       if (auto function = dyn_cast<func::FuncOp>(op)) {
         for (Operation &inner : function.getOps()) {

@@ -43,7 +43,7 @@ func.func @tile_c1() {
 // -----
 
 func.func @tile_c1_size() {
-  // expected-error @+1 {{a tile has 1 to 1048576 elements, not 0}}
+  // expected-error @+1 {{a tile has 1 to 65536 elements, not 0}}
   sched.tile 0 by #sched.param<0, [], user>
   return
 }
