@@ -449,42 +449,20 @@ ValueResult TileOps::elementwise(llvm::ArrayRef<const SemaValue *> operands,
 // Operators
 //===----------------------------------------------------------------------===//
 
-mlir::Value TileOps::emitMod(DType dtype, mlir::Value left, mlir::Value right,
-                             Location location) {
-  OpBuilder &b = builder();
-  mlir::Value zero =
-      makeConstant(ConstantData(int64_t(0)), dtype, left.getType(), location);
-  mlir::Value remainder, isZero, signs, shifted;
-  if (isFloat(dtype)) {
-    remainder = arith::RemFOp::create(b, location, left, right);
-    isZero = arith::CmpFOp::create(b, location, arith::CmpFPredicate::OEQ,
-                                   remainder, zero);
-    mlir::Value negative = arith::CmpFOp::create(
-        b, location, arith::CmpFPredicate::OLT, remainder, zero);
-    mlir::Value divisor = arith::CmpFOp::create(
-        b, location, arith::CmpFPredicate::OLT, right, zero);
-    signs = arith::XOrIOp::create(b, location, negative, divisor);
-    shifted = arith::AddFOp::create(b, location, remainder, right);
-  } else {
-    remainder = arith::RemSIOp::create(b, location, left, right);
-    isZero = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq,
-                                   remainder, zero);
-    mlir::Value mixed = arith::XOrIOp::create(b, location, remainder, right);
-    signs = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, mixed,
-                                  zero);
-    shifted = arith::AddIOp::create(b, location, remainder, right);
-  }
-  // Python's remainder has the divisor's sign.
-  mlir::Value kept =
-      arith::SelectOp::create(b, location, signs, shifted, remainder);
-  return arith::SelectOp::create(b, location, isZero, remainder, kept);
-}
-
 mlir::Value TileOps::emitBinary(BinaryOperator op, DType dtype,
                                 mlir::Value left, mlir::Value right,
                                 Location location) {
   OpBuilder &b = builder();
   bool floating = isFloat(dtype);
+  bool steps = op == BinaryOperator::FloorDiv || op == BinaryOperator::Mod ||
+               op == BinaryOperator::Pow;
+  if (steps && floating && getDTypeBits(dtype) < 32) {
+    // Several roundings inside, one outside.
+    left = castElements(left, dtype, DType::FP32, location);
+    right = castElements(right, dtype, DType::FP32, location);
+    return castElements(emitBinary(op, DType::FP32, left, right, location),
+                        DType::FP32, dtype, location);
+  }
   switch (op) {
   case BinaryOperator::Add:
     if (floating)
@@ -500,15 +478,8 @@ mlir::Value TileOps::emitBinary(BinaryOperator op, DType dtype,
     return arith::MulIOp::create(b, location, left, right);
   case BinaryOperator::Div:
     return arith::DivFOp::create(b, location, left, right);
-  case BinaryOperator::FloorDiv: {
-    if (!floating)
-      return arith::FloorDivSIOp::create(b, location, left, right);
-    // (a - a % b) / b is near an integer: that one, as in Python.
-    mlir::Value remainder = emitMod(dtype, left, right, location);
-    mlir::Value whole = arith::SubFOp::create(b, location, left, remainder);
-    mlir::Value quotient = arith::DivFOp::create(b, location, whole, right);
-    return math::RoundEvenOp::create(b, location, quotient);
-  }
+  case BinaryOperator::FloorDiv:
+    return emitFloorDiv(dtype, left, right, location);
   case BinaryOperator::Mod:
     return emitMod(dtype, left, right, location);
   case BinaryOperator::Pow: {
@@ -519,16 +490,16 @@ mlir::Value TileOps::emitBinary(BinaryOperator op, DType dtype,
       left = arith::IndexCastOp::create(b, location, b.getI64Type(), left);
       right = arith::IndexCastOp::create(b, location, b.getI64Type(), right);
     }
-    mlir::Value result = math::IPowIOp::create(b, location, left, right);
+    mlir::Value result = emitIntPower(left, right, location);
     if (index)
       result =
           arith::IndexCastOp::create(b, location, b.getIndexType(), result);
     return result;
   }
   case BinaryOperator::LShift:
-    return arith::ShLIOp::create(b, location, left, right);
+    return emitShift(true, dtype, left, right, location);
   case BinaryOperator::RShift:
-    return arith::ShRSIOp::create(b, location, left, right);
+    return emitShift(false, dtype, left, right, location);
   case BinaryOperator::BitOr:
     return arith::OrIOp::create(b, location, left, right);
   case BinaryOperator::BitXor:

@@ -111,7 +111,11 @@ private:
                           const OpSite &site, Emit emit);
   Value emitBinary(BinaryOperator op, DType dtype, Value left, Value right,
                    Location location);
+  Value emitFloorDiv(DType dtype, Value left, Value right, Location at);
   Value emitMod(DType dtype, Value left, Value right, Location location);
+  Value emitIntPower(Value base, Value exponent, Location at);
+  Value emitShift(bool left, DType dtype, Value value, Value count,
+                  Location at);
   Value emitCompare(CompareOperator op, DType dtype, Value left, Value right,
                     Location location);
   Value emitExtremum(bool max, DType dtype, Value left, Value right,
@@ -207,8 +211,14 @@ private:
                   const SemaValue &right, Location location);
   SemaValue applyUnary(llvm::StringRef name, const SemaValue &operand,
                        Location location);
+  /// The dtype that sums are taken in: that of @tsr.accum, or our own.
+  DType getAccumulate(DType dtype) const {
+    if (isFloat(dtype) && context.request.accum.isDType())
+      return context.request.accum.asDType();
+    return getAccumulateDType(dtype);
+  }
   SemaValue shiftByMax(const SemaValue &input, int64_t axis, SemaValue &maximum,
-                       Location location);
+                       bool anyInfinity, Location location);
 
   //===--------------------------------------------------------------------===//
   // TileOpsShape.cpp: attributes, methods, new tiles

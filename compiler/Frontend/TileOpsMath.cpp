@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/TileOps.h"
+#include "compiler/Tile/IR/Gelu.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -139,13 +140,7 @@ mlir::Value TileOps::emitActivation(llvm::StringRef name, DType dtype,
   };
   mlir::Value result;
   if (name == "gelu") {
-    // x * (1 + erf(x / sqrt 2)) / 2
-    mlir::Value scaled =
-        arith::MulFOp::create(b, at, x, number(std::numbers::sqrt2 / 2));
-    mlir::Value erf = math::ErfOp::create(b, at, scaled);
-    mlir::Value cdf = arith::AddFOp::create(b, at, erf, number(1.0));
-    mlir::Value half = arith::MulFOp::create(b, at, x, number(0.5));
-    result = arith::MulFOp::create(b, at, half, cdf);
+    result = tile::createGelu(b, at, x);
   } else {
     // 1 / (1 + exp(-x)): 0 where exp overflows.
     mlir::Value negated = arith::NegFOp::create(b, at, x);

@@ -140,7 +140,7 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
                          texts[0] + ".to(fp32) @ " + texts[1] + ".to(fp32)");
     return failure();
   }
-  DType dtype = getAccumulateDType(left.dtype);
+  DType dtype = getAccumulate(left.dtype);
   Alignment alignment;
   for (size_t i = 0; i + 1 < left.axes.size(); ++i) {
     alignment.axes.push_back(left.axes[i]);

@@ -152,17 +152,23 @@ SemaValue TileOps::applyUnary(llvm::StringRef name, const SemaValue &operand,
 }
 
 /// exp(x - max(x)), where a maximum of minus infinity counts as 0: a row of
-/// nothing but minus infinity then sums to 0 instead of NaN.
+/// nothing but minus infinity then sums to 0 instead of NaN. With `anyInfinity`
+/// plus infinity counts as 0, too: the sum is then infinite, and not NaN.
 SemaValue TileOps::shiftByMax(const SemaValue &input, int64_t axis,
-                              SemaValue &maximum, Location location) {
+                              SemaValue &maximum, bool anyInfinity,
+                              Location location) {
   maximum = reduce(tile::ReduceKind::Max, input, axis, location);
+  double limit = std::numeric_limits<double>::infinity();
   mlir::Value infinity =
-      makeConstant(ConstantData(-std::numeric_limits<double>::infinity()),
-                   input.dtype, maximum.ssa.getType(), location);
+      makeConstant(ConstantData(anyInfinity ? limit : -limit), input.dtype,
+                   maximum.ssa.getType(), location);
   mlir::Value zero = makeConstant(ConstantData(0.0), input.dtype,
                                   maximum.ssa.getType(), location);
-  mlir::Value empty = emitCompare(CompareOperator::Eq, input.dtype, maximum.ssa,
-                                  infinity, location);
+  mlir::Value tested = maximum.ssa;
+  if (anyInfinity)
+    tested = math::AbsFOp::create(builder(), location, tested);
+  mlir::Value empty =
+      emitCompare(CompareOperator::Eq, input.dtype, tested, infinity, location);
   maximum.ssa =
       arith::SelectOp::create(builder(), location, empty, zero, maximum.ssa);
   SemaValue shifted = apply(BinaryOperator::Sub, input, maximum, location);
@@ -237,7 +243,7 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
   // Comparisons are exact in any dtype; sums are widened.
   bool widens = floats || name == "sum" || name == "prod";
   if (widens)
-    x = *convert(x, getAccumulateDType(x.dtype), at);
+    x = *convert(x, getAccumulate(x.dtype), at);
 
   std::vector<int64_t> over;
   if (*axis)
@@ -305,7 +311,7 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
       return failure();
     }
     SemaValue maximum;
-    SemaValue powers = shiftByMax(x, over[0], maximum, at);
+    SemaValue powers = shiftByMax(x, over[0], maximum, true, at);
     SemaValue sum = reduce(tile::ReduceKind::Sum, powers, over[0], at);
     result =
         apply(BinaryOperator::Add, applyUnary("log", sum, at), maximum, at);
@@ -352,7 +358,7 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   Location at = context.loc(site.range);
   DType original = x.dtype;
   if (name != "cummax")
-    x = *convert(x, getAccumulateDType(x.dtype), at);
+    x = *convert(x, getAccumulate(x.dtype), at);
   tile::ReduceKind kind = name == "cumsum"    ? tile::ReduceKind::Sum
                           : name == "cumprod" ? tile::ReduceKind::Prod
                                               : tile::ReduceKind::Max;
@@ -397,9 +403,9 @@ ValueResult TileOps::callSoftmax(const CallArguments &arguments,
   int64_t over = *axis ? **axis : 0;
   Location at = context.loc(site.range);
   DType original = x.dtype;
-  x = *convert(x, getAccumulateDType(x.dtype), at);
+  x = *convert(x, getAccumulate(x.dtype), at);
   SemaValue maximum;
-  SemaValue powers = shiftByMax(x, over, maximum, at);
+  SemaValue powers = shiftByMax(x, over, maximum, false, at);
   SemaValue sum = reduce(tile::ReduceKind::Sum, powers, over, at);
   // A row of nothing is 0, not 0 / 0.
   mlir::Value zero =

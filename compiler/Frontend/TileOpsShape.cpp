@@ -580,6 +580,18 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
     }
     limits[i] = makeScalar(*value, DType::I64, at);
   }
+  if (auto start = (*bound)[1]->value.getConstantInt(); start && *start < 0) {
+    context.error((*bound)[1]->where, "a range starts at 0 or later, not at " +
+                                          std::to_string(*start));
+    return failure();
+  }
+  if (!(*bound)[1]->value.getConstantInt()) {
+    // A range that starts before the dim has no elements: it starts at its end.
+    mlir::Value zero = arith::ConstantIndexOp::create(b, at, 0);
+    mlir::Value before = arith::CmpIOp::create(
+        b, at, arith::CmpIPredicate::slt, limits[1], zero);
+    limits[1] = arith::SelectOp::create(b, at, before, limits[0], limits[1]);
+  }
   Axis axis;
   axis.size = *size;
   if ((*bound)[0]->value.kind == ValueKind::Dim)

@@ -175,19 +175,13 @@ Value sigmoid(Primitives &p, Value x) {
   return p.binary<DivOp>(top, p.binary<AddOp>(one, e));
 }
 
-Value gelu(Primitives &p, Value x, bool tanh) {
+/// By tanh; gelu by erf is element-wise as it is.
+Value gelu(Primitives &p, Value x) {
   Value half = p.binary<MulOp>(p.number(0.5, x), x);
-  Value inside;
-  if (tanh) {
-    Value cube = p.binary<MulOp>(p.binary<MulOp>(x, x), x);
-    Value sum =
-        p.binary<AddOp>(x, p.binary<MulOp>(p.number(0.044715, x), cube));
-    double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    inside = p.unary<TanhOp>(p.binary<MulOp>(p.number(scale, x), sum));
-  } else {
-    inside = p.unary<ErfOp>(
-        p.binary<MulOp>(p.number(1 / std::numbers::sqrt2, x), x));
-  }
+  Value cube = p.binary<MulOp>(p.binary<MulOp>(x, x), x);
+  Value sum = p.binary<AddOp>(x, p.binary<MulOp>(p.number(0.044715, x), cube));
+  double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  Value inside = p.unary<TanhOp>(p.binary<MulOp>(p.number(scale, x), sum));
   return p.binary<MulOp>(half, p.binary<AddOp>(p.number(1, x), inside));
 }
 
@@ -318,9 +312,7 @@ struct DecomposeCompositesPass
                 Value x = p.inner(o.getInput());
                 return p.binary<MulOp>(x, sigmoid(p, x));
               })
-              .Case([&](GeluOp o) {
-                return gelu(p, p.inner(o.getInput()), o.getTanh());
-              })
+              .Case([&](GeluOp o) { return gelu(p, p.inner(o.getInput())); })
               .Case([&](SoftmaxOp o) { return softmax(p, o); })
               .Case([&](LayerNormOp o) { return layerNorm(p, o); })
               .Case([&](CrossEntropyOp o) { return crossEntropy(p, o); })

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/ScheduleToTile/Emitter.h"
+#include "compiler/Tile/IR/Gelu.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -208,7 +209,27 @@ static Value divideDownFloat(OpBuilder &b, Location loc, Value lhs, Value rhs,
   }
   Value whole = arith::DivFOp::create(
       b, loc, arith::SubFOp::create(b, loc, lhs, modulo), rhs);
-  return math::RoundEvenOp::create(b, loc, whole);
+  whole = math::RoundEvenOp::create(b, loc, whole);
+  // A quotient of 0 has the sign of lhs / rhs.
+  Value isZero = arith::CmpFOp::create(b, loc, P::OEQ, whole, zero);
+  Value signedZero = math::CopySignOp::create(
+      b, loc, zero, arith::DivFOp::create(b, loc, lhs, rhs));
+  return arith::SelectOp::create(b, loc, isZero, signedZero, whole);
+}
+
+/// A count of the width or more shifts everything out; as unsigned, negative
+/// counts are such.
+static Value shift(OpBuilder &b, Location loc, Value value, Value count,
+                   bool left) {
+  int64_t bits = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+  Value far = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, count,
+                                    constant(b, loc, value, double(bits)));
+  Value limit = constant(b, loc, value, left ? 0 : double(bits - 1));
+  Value safe = arith::SelectOp::create(b, loc, far, limit, count);
+  if (!left)
+    return arith::ShRSIOp::create(b, loc, value, safe);
+  Value shifted = arith::ShLIOp::create(b, loc, value, safe);
+  return arith::SelectOp::create(b, loc, far, limit, shifted);
 }
 
 /// x to the y by squaring, a turn per bit of y; y is not negative.
@@ -281,6 +302,7 @@ Value Emitter::evaluateElementwise(Operation *op, ArrayRef<Value> operands,
           .Case<CosOp>(UNARY(math::CosOp))
           .Case<TanhOp>(UNARY(math::TanhOp))
           .Case<ErfOp>(UNARY(math::ErfOp))
+          .Case<GeluOp>([&](auto) { return createGelu(b, loc, x); })
           .Case<FloorOp>(UNARY(math::FloorOp))
           .Case<CeilOp>(UNARY(math::CeilOp))
           .Case<RoundOp>(UNARY(math::RoundEvenOp))
@@ -326,8 +348,8 @@ Value Emitter::evaluateElementwise(Operation *op, ArrayRef<Value> operands,
           .Case<graph::AndOp>(INTEGER(arith::AndIOp))
           .Case<graph::OrOp>(INTEGER(arith::OrIOp))
           .Case<graph::XorOp>(INTEGER(arith::XOrIOp))
-          .Case<ShlOp>(INTEGER(arith::ShLIOp))
-          .Case<ShrOp>(INTEGER(arith::ShRSIOp))
+          .Case<ShlOp>([&](auto) { return shift(b, loc, x, y, true); })
+          .Case<ShrOp>([&](auto) { return shift(b, loc, x, y, false); })
           .Case<graph::FmaOp>([&](auto) -> Value {
             return math::FmaOp::create(b, loc, x, y, wide[2]);
           })

@@ -108,3 +108,10 @@ def allocate(library: str, storage: str, shape: tuple):
         return made, made.data_ptr()
     made = numpy.empty(shape, dtype=to_numpy(storage))
     return made, made.__array_interface__["data"][0]
+
+
+def copy_into(target, value, name: str) -> None:
+    """Copies a result into an array of any strides."""
+    if tuple(target.shape) != tuple(value.shape) or target.dtype != value.dtype:
+        raise ArgumentError(f"{name} is {tuple(target.shape)} {target.dtype}, the result is {tuple(value.shape)} {value.dtype}")
+    target[...] = value

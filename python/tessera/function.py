@@ -90,6 +90,7 @@ class Version:
         library = next(iter(given.values())).library if given else "numpy"
         waiting = list(out)
         tensors, returned = [], []
+        copied: dict = {}  # results whose memory the kernels cannot write
         for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
             array = given.get(name) if mode != "result" else None
             if array is None:
@@ -99,6 +100,11 @@ class Version:
                     if array is None:
                         raise ArgumentError(f"{self.name}: out= is a {type(owner).__name__}, not an array")
                     returned.append((index, owner))
+                    if mode == "result" and array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
+                        # Results are written along their last axis: into fresh memory, then copied.
+                        copied[index] = owner
+                        tensors.append(None)
+                        continue
                 else:
                     if mode != "result" and not may_be_absent:
                         raise ArgumentError(f"{self.name}: argument {name} is missing")
@@ -115,7 +121,11 @@ class Version:
             return arrays.allocate(library, storage, shape)
 
         made = self.executable.run(tensors, values, allocate)
-        returned += zip(order, made)
+        for index, value in zip(order, made):
+            if index in copied:
+                arrays.copy_into(copied[index], value, f"{self.name}: out=")
+            else:
+                returned.append((index, value))
         returned = [value for _, value in sorted(returned, key=lambda pair: pair[0])]
         if not returned:
             return None

@@ -178,6 +178,17 @@ def build():
          fit(lambda t: mp.log(mp.erfc(t)) / ln2, 1, 4, 6,
              lambda t: mp.erfc(t) * ln2))
 
+    # erfc: exp(-t^2) y Q(y - 1/2), y = 1 / (1 + t/2), relative to itself.
+    middle = mp.mpf("0.5")
+
+    def scaled(z):
+        t = (1 / (z + middle) - 1) * 2
+        return mp.exp(t * t) * mp.erfc(t) / (z + middle)
+
+    poly("erfcTail", "exp(t^2) erfc(t) = y Q(y - 1/2), y = 1 / (1 + t/2), t <= 10.2",
+         fit(scaled, 1 / (1 + middle * mp.mpf("10.2")) - middle, middle, 9,
+             lambda z: 1 / scaled(z), points=120))
+
     # pow: log2(m) = z (c0 + c1 u + u^2 Q(u)), z = (m-1)/(m+1), u = z^2.
     zmax = (third / (2 + third)) ** 2
     zmax = max(zmax, (third / (2 - third)) ** 2)

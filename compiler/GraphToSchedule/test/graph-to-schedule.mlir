@@ -41,10 +41,10 @@ func.func @softmax(%x: tensor<?x?xbf16> {gir.dims = ["M", "N"]}) -> tensor<?x?xb
 // CHECK:         gir.transpose
 // CHECK:         sched.fuse @linear_norm_0
 // CHECK:           gir.gemm
-// CHECK:           gir.erf
+// CHECK:           gir.gelu
 // CHECK:           sched.yield
 // CHECK:         sched.fuse @linear_norm_1
-// CHECK-NOT:       gir.erf
+// CHECK-NOT:       gir.gelu
 // CHECK:           gir.rsqrt
 // CHECK-NOT:     sched.fuse
 // CHECK:         return

@@ -9,8 +9,15 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::graph;
 
+/// gelu(x) by erf stays whole: its tail needs more than its parts give.
+static bool isWholeGelu(Operation *op) {
+  auto gelu = dyn_cast<GeluOp>(op);
+  return gelu && !gelu.getTanh();
+}
+
 bool schedule::isElementwise(Operation *op) {
-  return isa<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, Log1pOp, SqrtOp,
+  return isWholeGelu(op) ||
+         isa<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, Log1pOp, SqrtOp,
              RsqrtOp, SinOp, CosOp, TanhOp, ErfOp, FloorOp, CeilOp, RoundOp,
              ReluOp, NotOp, AddOp, SubOp, MulOp, DivOp, FloorDivOp, ModOp,
              PowOp, AndOp, OrOp, XorOp, ShlOp, ShrOp, MaximumOp, MinimumOp,
@@ -19,7 +26,8 @@ bool schedule::isElementwise(Operation *op) {
 
 bool schedule::isComposite(Operation *op) {
   return isa<SigmoidOp, SiluOp, GeluOp, SoftmaxOp, LayerNormOp, CrossEntropyOp>(
-      op);
+             op) &&
+         !isWholeGelu(op);
 }
 
 schedule::ReshapeParts schedule::getReshapeParts(ReshapeOp op) {

@@ -20,7 +20,6 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
@@ -157,9 +156,6 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
   manager.addPass(createExpandMathPass({/*branchOnLargeArguments=*/true}));
   manager.addPass(arith::createArithExpandOpsPass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createConvertToLLVMPass());
-  // f64 functions without an LLVM intrinsic.
-  manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createConvertToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   if (failed(manager.run(*module)))

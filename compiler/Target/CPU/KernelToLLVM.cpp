@@ -4,6 +4,11 @@
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Tile/IR/Tile.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 namespace tessera::target {
 #define GEN_PASS_DEF_KERNELTOLLVMPASS
 #include "compiler/Target/CPU/Passes.h.inc"
@@ -12,6 +17,47 @@ namespace tessera::target {
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
+
+/// math.erf %x : f64 -> llvm.call @erf, element by element: LLVM has no
+/// intrinsic for these functions, or one that loses digits.
+static void callLibrary(ModuleOp module) {
+  module.walk([&](Operation *op) {
+    StringRef name = llvm::TypeSwitch<Operation *, StringRef>(op)
+                         .Case<math::ErfOp>([](auto) { return "erf"; })
+                         .Case<math::ErfcOp>([](auto) { return "erfc"; })
+                         .Case<math::Log1pOp>([](auto) { return "log1p"; })
+                         .Default([](Operation *) { return ""; });
+    if (name.empty() || !getElementTypeOrSelf(op->getResult(0)).isF64())
+      return;
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Type f64 = builder.getF64Type();
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!callee) {
+      OpBuilder start = OpBuilder::atBlockBegin(module.getBody());
+      callee = LLVM::LLVMFuncOp::create(
+          start, module.getLoc(), name,
+          LLVM::LLVMFunctionType::get(f64, ArrayRef<Type>(f64)));
+    }
+    Value x = op->getOperand(0), result;
+    auto vector = dyn_cast<VectorType>(x.getType());
+    if (!vector) {
+      result = LLVM::CallOp::create(builder, loc, callee, x).getResult();
+    } else {
+      result = x;
+      SmallVector<int64_t> strides = computeStrides(vector.getShape());
+      for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+        SmallVector<int64_t> at = delinearize(i, strides);
+        Value one = vector::ExtractOp::create(builder, loc, x, at);
+        Value value =
+            LLVM::CallOp::create(builder, loc, callee, one).getResult();
+        result = vector::InsertOp::create(builder, loc, value, result, at);
+      }
+    }
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  });
+}
 
 namespace {
 struct KernelToLLVMPass
@@ -37,6 +83,7 @@ struct KernelToLLVMPass
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<tile::PlanOp>(op))
         op.erase();
+    callLibrary(module);
   }
 };
 } // namespace

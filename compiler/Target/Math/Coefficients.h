@@ -122,6 +122,19 @@ inline constexpr float erfLarge[] = {
     -0x1.15ef66p-8f,
     0x1.18bb0cp-12f};
 
+/// exp(t^2) erfc(t) = y Q(y - 1/2), y = 1 / (1 + t/2), t <= 10.2; error 2^-25.38
+inline constexpr float erfcTail[] = {
+    0x1.058672p-1f,
+    0x1.5fd38cp-1f,
+    0x1.1e2dbep-1f,
+    0x1.2a7d72p-3f,
+    -0x1.6049b6p-3f,
+    -0x1.a5f20cp-4f,
+    0x1.8e991ap-4f,
+    0x1.7f45d4p-5f,
+    -0x1.14b8ep-4f,
+    0x1.73723cp-7f};
+
 /// log2(m)/z = 2/ln2 (1 + u/3) + u^2 Q(u), z=(m-1)/(m+1), u=z^2; error 2^-40.02
 inline constexpr float powTail[] = {
     0x1.2776c2p-1f,

@@ -165,6 +165,20 @@ F expandErf(FloatEmitter &e, F x) {
   return e.withSignOf(e.select(a < e.f(1.0f), small, large), x);
 }
 
+/// e^-x^2 y Q(y - 1/2) with y = 1 / (1 + |x|/2) for positive x. The square is
+/// kept with its rounding error, which e^ would multiply by x^2.
+F expandErfc(FloatEmitter &e, F x) {
+  F a = e.abs(x);
+  F t = e.select(a > e.f(10.5f), e.f(10.5f), a);
+  F y = e.f(1.0f) / e.fma(t, e.f(0.5f), e.f(1.0f));
+  F scaled = y * e.poly(erfcTail, y - e.f(0.5f));
+  F square = t * t;
+  F low = e.fma(t, t, -square);
+  F power = expandExp(e, -square);
+  F tail = e.fma(-power, low, power) * scaled;
+  return e.select(x < e.f(0.0f), e.f(2.0f) - tail, tail);
+}
+
 /// Two correctly rounded steps: below 1.5 ULP.
 F expandRsqrt(FloatEmitter &e, F x) { return e.f(1.0f) / e.sqrt(x); }
 

@@ -140,6 +140,7 @@ void populateExpandMathPatterns(RewritePatternSet &patterns,
   patterns.add<ExpandUnary<math::RsqrtOp>>(context, expandRsqrt);
   patterns.add<ExpandUnary<math::TanhOp>>(context, expandTanh);
   patterns.add<ExpandUnary<math::ErfOp>>(context, expandErf);
+  patterns.add<ExpandUnary<math::ErfcOp>>(context, expandErfc);
   patterns.add<ExpandUnary<math::SinOp>>(
       context,
       [options](FloatEmitter &e, F x) { return expandSin(e, x, options); });
@@ -152,9 +153,10 @@ void populateExpandMathPatterns(RewritePatternSet &patterns,
                ComputeInF32<math::ExpM1Op>, ComputeInF32<math::LogOp>,
                ComputeInF32<math::Log2Op>, ComputeInF32<math::Log1pOp>,
                ComputeInF32<math::RsqrtOp>, ComputeInF32<math::TanhOp>,
-               ComputeInF32<math::ErfOp>, ComputeInF32<math::SinOp>,
-               ComputeInF32<math::CosOp>, ComputeInF32<math::SincosOp>,
-               ComputeInF32<math::PowFOp>>(context);
+               ComputeInF32<math::ErfOp>, ComputeInF32<math::ErfcOp>,
+               ComputeInF32<math::SinOp>, ComputeInF32<math::CosOp>,
+               ComputeInF32<math::SincosOp>, ComputeInF32<math::PowFOp>>(
+      context);
 }
 
 std::unique_ptr<Pass> createExpandMathPass(const ExpandMathOptions &options) {

@@ -20,7 +20,7 @@ struct ExpandMathOptions {
   bool branchOnLargeArguments = false;
 };
 
-/// exp exp2 expm1 log log2 log1p rsqrt sin cos sincos tanh erf powf on f32
+/// exp exp2 expm1 log log2 log1p rsqrt sin cos sincos tanh erf erfc powf on f32
 /// scalars and vectors of any static shape become arith ops, math.fma,
 /// math.sqrt and math.floor; on f16 and bf16 they are computed in f32 and
 /// rounded once more. f64 is left alone.

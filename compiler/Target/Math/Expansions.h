@@ -25,6 +25,8 @@ F expandLog1p(FloatEmitter &e, F x);
 F expandRsqrt(FloatEmitter &e, F x);
 F expandTanh(FloatEmitter &e, F x);
 F expandErf(FloatEmitter &e, F x);
+/// 4 ULP of relative error where the result is small (not 2).
+F expandErfc(FloatEmitter &e, F x);
 
 // Power.cpp
 F expandPow(FloatEmitter &e, F x, F y);

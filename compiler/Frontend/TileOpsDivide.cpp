@@ -1,0 +1,170 @@
+//===- TileOpsDivide.cpp - // % ** << >> as Python has them ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The machine's versions trap, round towards zero or depend on the count's low
+// bits. These are defined for all operands, as NumPy's are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/TileOps.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+/// Whether an int is known to be neither 0 nor -1, by which division traps.
+static bool isSafeDivisor(mlir::Value value) {
+  llvm::APInt number;
+  return matchPattern(value, m_ConstantInt(&number)) && !number.isZero() &&
+         !number.isAllOnes();
+}
+
+mlir::Value TileOps::emitFloorDiv(DType dtype, mlir::Value left,
+                                  mlir::Value right, Location at) {
+  OpBuilder &b = builder();
+  if (isFloat(dtype)) {
+    // (a - a % b) / b is near an integer: that one, as in Python.
+    mlir::Value remainder = emitMod(dtype, left, right, at);
+    mlir::Value whole = arith::SubFOp::create(b, at, left, remainder);
+    mlir::Value quotient = arith::DivFOp::create(b, at, whole, right);
+    quotient = math::RoundEvenOp::create(b, at, quotient);
+    mlir::Value zero =
+        makeConstant(ConstantData(0.0), dtype, left.getType(), at);
+    mlir::Value isZero =
+        arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, quotient, zero);
+    // A quotient of 0 has the sign of a / b.
+    mlir::Value signedZero = math::CopySignOp::create(
+        b, at, zero, arith::DivFOp::create(b, at, left, right));
+    return arith::SelectOp::create(b, at, isZero, signedZero, quotient);
+  }
+  if (isSafeDivisor(right))
+    return arith::FloorDivSIOp::create(b, at, left, right);
+  // As NumPy: by 0 gives 0, and nothing traps.
+  auto number = [&](int64_t value) {
+    return makeConstant(ConstantData(value), dtype, left.getType(), at);
+  };
+  using P = arith::CmpIPredicate;
+  mlir::Value byZero = arith::CmpIOp::create(b, at, P::eq, right, number(0));
+  mlir::Value byMinus = arith::CmpIOp::create(b, at, P::eq, right, number(-1));
+  mlir::Value special = arith::OrIOp::create(b, at, byZero, byMinus);
+  mlir::Value safe = arith::SelectOp::create(b, at, special, number(1), right);
+  mlir::Value quotient = arith::FloorDivSIOp::create(b, at, left, safe);
+  mlir::Value negated = arith::SubIOp::create(b, at, number(0), left);
+  quotient = arith::SelectOp::create(b, at, byMinus, negated, quotient);
+  return arith::SelectOp::create(b, at, byZero, number(0), quotient);
+}
+
+mlir::Value TileOps::emitMod(DType dtype, mlir::Value left, mlir::Value right,
+                             Location location) {
+  OpBuilder &b = builder();
+  auto number = [&](int64_t value) {
+    return makeConstant(ConstantData(value), dtype, left.getType(), location);
+  };
+  mlir::Value zero = number(0), remainder, isZero, signs, shifted;
+  if (isFloat(dtype)) {
+    remainder = arith::RemFOp::create(b, location, left, right);
+    isZero = arith::CmpFOp::create(b, location, arith::CmpFPredicate::OEQ,
+                                   remainder, zero);
+    mlir::Value negative = arith::CmpFOp::create(
+        b, location, arith::CmpFPredicate::OLT, remainder, zero);
+    mlir::Value divisor = arith::CmpFOp::create(
+        b, location, arith::CmpFPredicate::OLT, right, zero);
+    signs = arith::XOrIOp::create(b, location, negative, divisor);
+    shifted = arith::AddFOp::create(b, location, remainder, right);
+    // A remainder of 0 has the divisor's sign, too.
+    zero = math::CopySignOp::create(b, location, zero, right);
+  } else {
+    if (!isSafeDivisor(right)) {
+      using P = arith::CmpIPredicate;
+      mlir::Value special = arith::OrIOp::create(
+          b, location, arith::CmpIOp::create(b, location, P::eq, right, zero),
+          arith::CmpIOp::create(b, location, P::eq, right, number(-1)));
+      right = arith::SelectOp::create(b, location, special, number(1), right);
+    }
+    remainder = arith::RemSIOp::create(b, location, left, right);
+    isZero = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq,
+                                   remainder, zero);
+    mlir::Value mixed = arith::XOrIOp::create(b, location, remainder, right);
+    signs = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, mixed,
+                                  zero);
+    shifted = arith::AddIOp::create(b, location, remainder, right);
+  }
+  // Python's remainder has the divisor's sign.
+  mlir::Value kept =
+      arith::SelectOp::create(b, location, signs, shifted, remainder);
+  return arith::SelectOp::create(b, location, isZero, zero, kept);
+}
+
+/// By squaring; the exponent is not negative.
+mlir::Value TileOps::emitIntPower(mlir::Value base, mlir::Value exponent,
+                                  Location at) {
+  OpBuilder &b = builder();
+  Type element = getElementTypeOrSelf(base);
+  DType dtype = element.isInteger(32) ? DType::I32 : DType::I64;
+  auto number = [&](int64_t n) {
+    return makeConstant(ConstantData(n), dtype, base.getType(), at);
+  };
+  llvm::APInt known;
+  if (matchPattern(exponent, m_ConstantInt(&known)) && !known.isNegative()) {
+    mlir::Value result;
+    for (uint64_t left = known.getZExtValue(); left; left >>= 1) {
+      if (left & 1)
+        result = result ? arith::MulIOp::create(b, at, result, base) : base;
+      if (left > 1)
+        base = arith::MulIOp::create(b, at, base, base);
+    }
+    return result ? result : number(1);
+  }
+  // One turn per bit of the exponent but the sign.
+  mlir::Value one = number(1), zero = number(0);
+  auto loop = scf::ForOp::create(
+      b, at, arith::ConstantIndexOp::create(b, at, 0),
+      arith::ConstantIndexOp::create(b, at,
+                                     element.getIntOrFloatBitWidth() - 1),
+      arith::ConstantIndexOp::create(b, at, 1), ValueRange{one, base, exponent},
+      [&](OpBuilder &b, Location at, mlir::Value, ValueRange carried) {
+        mlir::Value low = arith::AndIOp::create(b, at, carried[2], one);
+        mlir::Value odd =
+            arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne, low, zero);
+        mlir::Value more = arith::MulIOp::create(b, at, carried[0], carried[1]);
+        mlir::Value next[] = {
+            arith::SelectOp::create(b, at, odd, more, carried[0]),
+            arith::MulIOp::create(b, at, carried[1], carried[1]),
+            arith::ShRSIOp::create(b, at, carried[2], one)};
+        scf::YieldOp::create(b, at, next);
+      });
+  return loop.getResult(0);
+}
+
+mlir::Value TileOps::emitShift(bool left, DType dtype, mlir::Value value,
+                               mlir::Value count, Location at) {
+  OpBuilder &b = builder();
+  auto number = [&](int64_t n) {
+    return makeConstant(ConstantData(n), dtype, value.getType(), at);
+  };
+  llvm::APInt known;
+  int64_t bits = getDTypeBits(dtype);
+  bool safe =
+      matchPattern(count, m_ConstantInt(&known)) && known.ult(uint64_t(bits));
+  // A count of the width or more shifts everything out; as unsigned, negative
+  // counts are such.
+  mlir::Value far =
+      safe ? mlir::Value()
+           : arith::CmpIOp::create(b, at, arith::CmpIPredicate::uge, count,
+                                   number(bits));
+  if (!safe)
+    count =
+        arith::SelectOp::create(b, at, far, number(left ? 0 : bits - 1), count);
+  if (!left)
+    return arith::ShRSIOp::create(b, at, value, count);
+  mlir::Value shifted = arith::ShLIOp::create(b, at, value, count);
+  return safe ? shifted
+              : arith::SelectOp::create(b, at, far, number(0), shifted);
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,105 @@
+"""Math functions on tensors and tiles: within 2 ULP of float64, special values as C has them.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import math
+
+import bounds
+import numpy as np
+import pytest
+from conftest import NUMPY
+from programs import CARRIERS, made
+
+SPECIAL = (-np.inf, -1e30, -100.0, -20.5, -3.0, -1.0, -1e-3, -1e-30, -0.0, 0.0, 1e-30, 1e-3, 0.5, 1.0, 2.0, 10.5, 88.0, 1e30, np.inf, np.nan)
+
+
+def erf(x):
+    return np.vectorize(math.erf, otypes=[float])(x)
+
+
+def sigmoid(x):
+    return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
+
+
+# name, in float64, the arguments a function may have, and how large it makes sense
+FUNCTIONS = {
+    "exp": (np.exp, -90, 90), "exp2": (np.exp2, -130, 128), "log": (np.log, 0, 1e6), "log2": (np.log2, 0, 1e6),
+    "log1p": (np.log1p, -1, 1e4), "sqrt": (np.sqrt, 0, 1e9), "rsqrt": (lambda x: 1 / np.sqrt(x), 0, 1e9),
+    "sin": (np.sin, -1e5, 1e5), "cos": (np.cos, -1e5, 1e5), "tanh": (np.tanh, -12, 12), "erf": (erf, -5, 5), "sigmoid": (sigmoid, -90, 90),
+}
+
+
+def arguments(inputs, low, high, dtype):
+    spread = inputs.random.uniform(low, high, 4000)
+    small = np.exp(inputs.random.uniform(-20, 0, 2000)) * inputs.random.choice([-1.0, 1.0], 2000)
+    with np.errstate(over="ignore"):
+        return np.concatenate([spread, small[(small >= low) & (small <= high)], SPECIAL]).astype(NUMPY[dtype])
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("dtype", ("fp32", "fp16", "bf16", "fp64"))
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_math_function(name, dtype, carrier, inputs):
+    exact, low, high = FUNCTIONS[name]
+    x = arguments(inputs, low, high, dtype)
+    with np.errstate(all="ignore"):
+        # float64 against itself: the reference may be off by an ULP of its own.
+        expected = bounds.exact(x, dtype).smooth(exact, lambda v, e: 0.0)
+    if dtype == "fp64":
+        expected = bounds.Approx(expected.value, 2 * expected.error, dtype)
+    # Beyond the largest number of the storage type there is infinity.
+    limit = float(np.finfo(NUMPY[dtype]).max) if dtype != "bf16" else 3.3895e38
+    step = 2 * bounds.UNIT[dtype]
+    value = np.where(np.abs(expected.value) > limit * (1 + step / 2), np.sign(expected.value) * np.inf, expected.value)
+    expected = bounds.Approx(value, expected.error, dtype)
+    got = made(carrier, f"tsr.{name}(x)", "x", dtype)(x)
+    assert got.dtype == x.dtype
+    bounds.check(got, expected, f"{name} {dtype}")
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_odd_functions_keep_the_sign_of_zero(carrier):
+    x = np.array([-0.0, 0.0], np.float32)
+    for name in ("sin", "tanh", "erf", "log1p", "sqrt"):
+        got = made(carrier, f"tsr.{name}(x)", "x")(x)
+        np.testing.assert_array_equal(np.signbit(got), [True, False], err_msg=name)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("dtype", ("fp32", "fp16", "bf16", "fp64"))
+def test_power(dtype, carrier, inputs):
+    """As C's pow: 1 ** NaN is 1, a negative base takes whole exponents."""
+    special = (-np.inf, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, np.inf, np.nan)
+    x, y = (np.array(a).ravel() for a in np.meshgrid(special, special))
+    x = np.concatenate([x, np.abs(inputs.normal(2000, scale=3))]).astype(NUMPY[dtype])
+    y = np.concatenate([y, inputs.normal(2000, scale=3)]).astype(NUMPY[dtype])
+    with np.errstate(all="ignore"):
+        value = x.astype(np.float64) ** y.astype(np.float64)
+    limit = float(np.finfo(NUMPY[dtype]).max) if dtype != "bf16" else 3.3895e38
+    value = np.where(np.abs(value) > limit, np.sign(value) * np.inf, value)
+    inner = bounds.compute_type(dtype)
+    error = np.where(np.isfinite(value), 2 * bounds.ULPS * bounds.UNIT[inner] * np.abs(value) + bounds.ULPS * bounds.TINY[inner], 0)
+    expected = bounds.Approx(value, error * (2 if dtype == "fp64" else 1), inner)
+    bounds.check(made(carrier, "x ** y", "x y", dtype)(x, y), bounds.outside(expected, dtype), f"** {dtype}")
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("dtype", ("fp32", "fp16", "bf16", "fp64"))
+@pytest.mark.parametrize("name", ("gelu", "silu"))
+def test_activations_in_both_tails(name, dtype, carrier, inputs):
+    """Relative accuracy holds where the result is tiny: docs/language.md says how much."""
+    x = np.concatenate([inputs.random.uniform(-12, 6, 4000), [-0.0, 0.0, -30.0, 30.0, -1e4, 1e4]]).astype(NUMPY[dtype])
+    wide = x.astype(np.float64)
+    if name == "gelu":
+        value = 0.5 * wide * np.vectorize(math.erfc, otypes=[float])(-wide / math.sqrt(2))
+    else:
+        value = wide * sigmoid(wide)
+    inner = bounds.compute_type(dtype)
+    # In fp64 erfc comes from the C library: a rounding of its argument counts x^2 times.
+    ulps = 4 + (wide**2 if name == "gelu" and dtype == "fp64" else 0) * (2 if dtype == "fp64" else 1)
+    expected = bounds.Approx(value, 2 * ulps * bounds.UNIT[inner] * np.abs(value) + 4 * bounds.TINY[inner], inner)
+    bounds.check(made(carrier, f"tsr.{name}(x)", "x", dtype)(x), bounds.outside(expected, dtype), f"{name} {dtype}")
+    ends = np.array([-np.inf, np.inf, np.nan], NUMPY[dtype])
+    got = made(carrier, f"tsr.{name}(x)", "x", dtype)(ends).astype(np.float64)
+    assert got[1] == np.inf and np.isnan(got[2]), got
