@@ -1,4 +1,4 @@
-"""Finds the command-line compiler.
+"""Finds the command-line tools.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -24,12 +24,17 @@ def find_tool(name: str) -> str:
     return found
 
 
+def runner(name: str):
+    tool = find_tool(name)
+    return lambda *arguments: subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True)
+
+
 @pytest.fixture(scope="session")
 def tesserac():
     """Runs tesserac; gives the finished process."""
-    tool = find_tool("tesserac")
+    return runner("tesserac")
 
-    def run(*arguments):
-        return subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True)
 
-    return run
+@pytest.fixture(scope="session")
+def tessera_opt():
+    return runner("tessera-opt")

@@ -5,7 +5,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import pathlib
 import re
-import subprocess
 
 import pytest
 
@@ -98,13 +97,10 @@ def test_going_back_is_refused(programs, tesserac, tmp_path):
     assert done.returncode == 1 and "no stage is called 'tiles'; there are graph, sched" in done.stderr
 
 
-def test_tessera_opt_reads_what_tesserac_prints(programs, tesserac, tmp_path):
+def test_tessera_opt_reads_what_tesserac_prints(programs, tesserac, tessera_opt, tmp_path):
     """The stages are plain MLIR: passes can be run on them one by one."""
-    from conftest import find_tool
-
     file, options, _ = programs["guide"]
     tesserac(file, *options, "--compile-to", "graph", "-o", tmp_path / "graph.mlir")
-    done = subprocess.run([find_tool("tessera-opt"), tmp_path / "graph.mlir", "--schedule-pipeline", "--schedule-to-tile-pipeline"],
-                          capture_output=True, text=True)
+    done = tessera_opt(tmp_path / "graph.mlir", "--schedule-pipeline", "--schedule-to-tile-pipeline")
     assert done.returncode == 0, done.stderr
     assert "tile.func" in done.stdout and "tile.plan" in done.stdout
