@@ -520,7 +520,7 @@ LogicalResult TensorOps::store(const SemaValue &object, ArrayRef<SemaValue>,
 LogicalResult TensorOps::print(llvm::StringRef, ArrayRef<SemaValue>,
                                const OpSite &site) {
   return context.notYet(site.range, "print in a function",
-                        "return the value, or print in a @tsr.kernel");
+                        "return the value, and print that");
 }
 
 LogicalResult TensorOps::assertTrue(const SemaValue &condition,

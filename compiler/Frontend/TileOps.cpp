@@ -669,14 +669,11 @@ ValueResult TileOps::boolean(BoolOperator op, const SemaValue &left,
 // print, assert
 //===----------------------------------------------------------------------===//
 
-LogicalResult TileOps::print(llvm::StringRef text,
-                             llvm::ArrayRef<SemaValue> values,
+/// Refused until a target prints: tile.print would be silent on the CPU.
+LogicalResult TileOps::print(llvm::StringRef, llvm::ArrayRef<SemaValue>,
                              const OpSite &site) {
-  SmallVector<mlir::Value> operands;
-  for (const SemaValue &value : values)
-    operands.push_back(value.ssa);
-  tile::PrintOp::create(builder(), context.loc(site.range), text, operands);
-  return success();
+  return context.notYet(site.range, "print in a kernel",
+                        "store the value in an Out, and print that");
 }
 
 LogicalResult TileOps::assertTrue(const SemaValue &condition,

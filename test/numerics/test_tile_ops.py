@@ -273,3 +273,9 @@ def low_level(X: Tensor["N"], Y: Out["N"]):
 def test_program_ids():
     x = np.arange(50, dtype=np.float32)
     np.testing.assert_array_equal(low_level(x), x + np.arange(50) // 16 * 1000 + 4)
+
+
+def test_print_is_refused_rather_than_silent():
+    text = '@tsr.kernel\ndef f(X: Tensor["N"], Y: Out["N"]):\n    for n in tsr.grid(tsr.tile(N, 8)):\n        print("x", X[n])\n        Y[n] = X[n]\n'
+    with pytest.raises(tsr.CompileError, match="not yet: print in a kernel"):
+        tsr.compile_source(text).f(np.zeros(4, np.float32))
