@@ -142,12 +142,19 @@ mlir::Value TileOps::emitActivation(llvm::StringRef name, DType dtype,
   if (name == "gelu") {
     result = tile::createGelu(b, at, x);
   } else {
-    // 1 / (1 + exp(-x)): 0 where exp overflows.
-    mlir::Value negated = arith::NegFOp::create(b, at, x);
-    mlir::Value power = math::ExpOp::create(b, at, negated);
+    // e = exp(-|x|); x >= 0: 1 / (1 + e), else e / (1 + e). Nothing overflows,
+    // and both ends have full relative precision.
+    mlir::Value size = math::AbsFOp::create(b, at, x);
+    mlir::Value power =
+        math::ExpOp::create(b, at, arith::NegFOp::create(b, at, size));
+    mlir::Value positive =
+        arith::CmpFOp::create(b, at, arith::CmpFPredicate::OGE, x, number(0.0));
+    mlir::Value top =
+        arith::SelectOp::create(b, at, positive, number(1.0), power);
     mlir::Value divisor = arith::AddFOp::create(b, at, power, number(1.0));
-    mlir::Value top = name == "silu" ? x : number(1.0);
     result = arith::DivFOp::create(b, at, top, divisor);
+    if (name == "silu")
+      result = arith::MulFOp::create(b, at, x, result);
   }
   return castElements(result, wide, dtype, at);
 }
