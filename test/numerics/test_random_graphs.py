@@ -102,7 +102,7 @@ class Graph:
         elif op == "mean":
             self.add(text, v.sum(axis, keepdims=keep) / shape[axis])
         elif op == "sum":
-            self.add(text, v.sum(axis, keepdims=keep) if shape[axis] < 200 else v.sum(axis, keepdims=keep, terms=shape[axis] + 1))
+            self.add(text, v.sum(axis, keepdims=keep))
         else:
             top = v.max(axis, keepdims=True)
             total = (v - top).exp().sum(axis, keepdims=True).log() + top
