@@ -588,8 +588,8 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
   if (!(*bound)[1]->value.getConstantInt()) {
     // A range that starts before the dim has no elements: it starts at its end.
     mlir::Value zero = arith::ConstantIndexOp::create(b, at, 0);
-    mlir::Value before = arith::CmpIOp::create(
-        b, at, arith::CmpIPredicate::slt, limits[1], zero);
+    mlir::Value before = arith::CmpIOp::create(b, at, arith::CmpIPredicate::slt,
+                                               limits[1], zero);
     limits[1] = arith::SelectOp::create(b, at, before, limits[0], limits[1]);
   }
   Axis axis;
