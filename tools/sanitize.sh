@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs the whole suite under the address and undefined-behaviour sanitizers:
+# tools/sanitize.sh [arguments of pytest]
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -x build/venv/bin/python ] || tools/install-deps.sh
+runtime=$(clang-22 -print-file-name=libclang_rt.asan-x86_64.so)
+cmake --preset asan -DPython_EXECUTABLE="$PWD/build/venv/bin/python" \
+  -DCMAKE_BUILD_RPATH="$(dirname "$runtime")"
+cmake --build --preset asan
+
+# An environment with the packages of build/venv, but not its editable install
+# of the release build.
+python=$PWD/build/asan/venv/bin/python
+[ -x "$python" ] || build/venv/bin/python -m venv --without-pip build/asan/venv
+site=$("$python" -c 'import site; print(site.getsitepackages()[0])')
+packages=$(build/venv/bin/python -c 'import site; print(site.getsitepackages()[0])')
+printf '%s\n' "$PWD/build/asan/python" "$packages" > "$site/asan.pth"
+for file in python/tessera/*; do
+  case $file in *.so) ;; *) ln -sfn "$PWD/$file" "build/asan/$file" ;; esac
+done
+
+# LLVM's containers are not instrumented, so what they hand over would look like
+# an overflow; Python and LLVM keep memory until exit, which is no leak of ours.
+export ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0:allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+ctest --test-dir build/asan --output-on-failure -j2
+TESSERA_BIN=$PWD/build/asan/bin LD_PRELOAD=$runtime "$python" -m pytest test "$@"
