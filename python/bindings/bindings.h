@@ -34,7 +34,6 @@ frontend::CapturedNames toCaptured(nb::dict names);
 
 void bindProgram(nb::module_ &module);
 void bindCompile(nb::module_ &module);
-void bindExecute(nb::module_ &module);
 
 } // namespace tessera::python
 

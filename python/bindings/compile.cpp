@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Compiler.h"
+#include "jit/Engine.h"
+
+#include "llvm/Support/Error.h"
 
 #include "python/bindings/bindings.h"
 #include <nanobind/stl/string.h>
@@ -55,6 +58,24 @@ static void check(const Compilation &compilation, bool good) {
 }
 
 void python::bindCompile(nb::module_ &module) {
+  nb::class_<jit::LoadedObject>(module, "LoadedObject",
+                                "Object code, linked into this process.")
+      .def_static("load",
+                  [](nb::bytes object) {
+                    auto loaded = jit::LoadedObject::load(
+                        llvm::ArrayRef<char>(object.c_str(), object.size()));
+                    if (!loaded)
+                      python::raise("InternalError",
+                                    llvm::toString(loaded.takeError()));
+                    return std::move(*loaded);
+                  })
+      .def("lookup", [](jit::LoadedObject &object, const std::string &name) {
+        auto address = object.lookup(name);
+        if (!address)
+          python::raise("InternalError", llvm::toString(address.takeError()));
+        return reinterpret_cast<uintptr_t>(*address);
+      });
+
   nb::class_<Artifact>(module, "Artifact", "Machine code and its plan.")
       .def_ro("plan", &Artifact::plan)
       .def_prop_ro("object",

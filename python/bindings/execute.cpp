@@ -1,46 +1,16 @@
 //===- execute.cpp - Running artifacts, for Python ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Compiler.h"
-#include "jit/Engine.h"
-
-#include "llvm/Support/Error.h"
-
-#include "python/bindings/bindings.h"
-#include "tessera-c/runtime.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/executable.h"
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 using namespace tessera;
+using python::Executable;
 namespace nb = nanobind;
 
 namespace {
-
-/// A plan with its kernels in this process.
-class Executable {
-public:
-  Executable(const std::string &plan, nb::bytes object);
-  ~Executable() {
-    tsr_executable_free(executable);
-    tsr_plan_free(this->plan);
-  }
-  Executable(const Executable &) = delete;
-  Executable &operator=(const Executable &) = delete;
-
-  /// `tensors`: (address, sizes, strides) or None, for each argument and
-  /// result; `allocate(index, dtype, sizes)` returns (array, address).
-  nb::list run(nb::list tensors, nb::list scalars, nb::callable allocate);
-
-  nb::list tensorInfo() const;
-  nb::list scalarInfo() const;
-
-private:
-  std::unique_ptr<jit::LoadedObject> code;
-  tsr_plan *plan = nullptr;
-  tsr_executable *executable = nullptr;
-  std::vector<tsr_tensor_info> tensors;
-};
 
 /// What the allocator callback needs.
 struct Allocation {
@@ -51,32 +21,32 @@ struct Allocation {
 
 } // namespace
 
+void python::raiseError(const char *type, const std::string &text) {
+  nb::object error = nb::module_::import_("tessera.errors").attr(type);
+  PyErr_SetString(error.ptr(), text.c_str());
+  throw nb::python_error();
+}
+
 static void check(tsr_status status) {
   if (!status)
     return;
   std::string text = tsr_status_message(status);
   int32_t code = tsr_status_code(status);
   tsr_status_free(status);
-  python::raise(code == TSR_INVALID_ARGUMENT || code == TSR_CHECK_FAILED
-                    ? "ArgumentError"
-                    : "InternalError",
-                text);
+  python::raiseError(code == TSR_INVALID_ARGUMENT || code == TSR_CHECK_FAILED
+                         ? "ArgumentError"
+                         : "InternalError",
+                     text);
 }
 
-Executable::Executable(const std::string &text, nb::bytes object) {
+Executable::Executable(const std::string &text, nb::object givenCode)
+    : code(std::move(givenCode)) {
   check(tsr_plan_parse(text.data(), text.size(), &plan));
-  auto loaded = jit::LoadedObject::load(
-      llvm::ArrayRef<char>(object.c_str(), object.size()));
-  if (!loaded)
-    python::raise("InternalError", llvm::toString(loaded.takeError()));
-  code = std::move(*loaded);
   std::vector<tsr_symbol> symbols;
   for (int32_t i = 0; i < tsr_plan_num_kernels(plan); ++i) {
     const char *name = tsr_plan_kernel(plan, i);
-    auto address = code->lookup(name);
-    if (!address)
-      python::raise("InternalError", llvm::toString(address.takeError()));
-    symbols.push_back({name, reinterpret_cast<tsr_kernel_fn>(*address)});
+    auto address = nb::cast<uintptr_t>(code.attr("lookup")(name));
+    symbols.push_back({name, reinterpret_cast<tsr_kernel_fn>(address)});
   }
   check(
       tsr_executable_create(plan, symbols.data(), symbols.size(), &executable));
@@ -86,6 +56,17 @@ Executable::Executable(const std::string &text, nb::bytes object) {
     check(tsr_plan_tensor(plan, i, &info));
     tensors.push_back(info);
   }
+  for (int32_t i = 0; i < tsr_plan_num_scalars(plan); ++i) {
+    const char *name;
+    int32_t dtype;
+    check(tsr_plan_scalar(plan, i, &name, &dtype));
+    scalars.push_back(dtype);
+  }
+}
+
+Executable::~Executable() {
+  tsr_executable_free(executable);
+  tsr_plan_free(plan);
 }
 
 nb::list Executable::tensorInfo() const {
@@ -127,7 +108,7 @@ static void *allocateInPython(void *context, int32_t index, int32_t dtype,
   }
 }
 
-nb::list Executable::run(nb::list given, nb::list scalars,
+nb::list Executable::run(nb::list given, nb::list values,
                          nb::callable allocate) {
   struct Shape {
     std::vector<int64_t> sizes, strides;
@@ -139,7 +120,7 @@ nb::list Executable::run(nb::list given, nb::list scalars,
     tensor = {};
     if (given[i].is_none()) {
       tensor.rank = TSR_ABSENT;
-      tensor.dtype = i < tensors.size() ? tensors[i].dtype : 0;
+      tensor.dtype = i < this->tensors.size() ? this->tensors[i].dtype : 0;
       continue;
     }
     auto parts = nb::cast<nb::tuple>(given[i]);
@@ -151,14 +132,14 @@ nb::list Executable::run(nb::list given, nb::list scalars,
     tensor.strides = shapes[i].strides.data();
     tensor.rank = int32_t(shapes[i].sizes.size());
   }
-  std::vector<int64_t> values = nb::cast<std::vector<int64_t>>(scalars);
+  std::vector<int64_t> bits = nb::cast<std::vector<int64_t>>(values);
   Allocation allocation{allocate, nb::list()};
   tsr_call call{};
   call.struct_size = sizeof(call);
   call.tensors = all.data();
   call.num_tensors = int32_t(all.size());
-  call.scalars = values.data();
-  call.num_scalars = int32_t(values.size());
+  call.scalars = bits.data();
+  call.num_scalars = int32_t(bits.size());
   call.allocate = allocateInPython;
   call.allocate_context = &allocation;
   tsr_status status;
@@ -176,7 +157,7 @@ nb::list Executable::run(nb::list given, nb::list scalars,
 
 void python::bindExecute(nb::module_ &module) {
   nb::class_<Executable>(module, "Executable")
-      .def(nb::init<const std::string &, nb::bytes>())
+      .def(nb::init<const std::string &, nb::object>())
       .def("run", &Executable::run)
       .def_prop_ro("tensors", &Executable::tensorInfo)
       .def_prop_ro("scalars", &Executable::scalarInfo);

@@ -7,5 +7,4 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   tessera::python::bindProgram(module);
   tessera::python::bindCompile(module);
-  tessera::python::bindExecute(module);
 }

@@ -7,7 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from . import language as _language
-from ._core import num_threads, set_num_threads
+from ._runtime import num_threads, set_num_threads
 from .annotations import InOut, Out, Region, Tensor, const, dims, read, read_write, reduce_max, reduce_min, reduce_sum, write
 from .decorators import accum, function, kernel, policy, precision
 from .dtypes import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy
 
-from . import _core
+from . import _runtime
 from .dtypes import as_dtype, to_numpy, to_torch
 from .errors import ArgumentError
 
@@ -15,11 +15,11 @@ from .errors import ArgumentError
 class Array:
     """Address, sizes, strides (in elements) and dtype of one array."""
 
-    __slots__ = ("owner", "address", "sizes", "strides", "dtype", "library")
+    __slots__ = ("owner", "address", "sizes", "strides", "dtype", "library", "writable")
 
-    def __init__(self, owner, address, sizes, strides, dtype, library):
+    def __init__(self, owner, address, sizes, strides, dtype, library, writable=True):
         self.owner, self.address, self.sizes, self.strides = owner, address, sizes, strides
-        self.dtype, self.library = dtype, library
+        self.dtype, self.library, self.writable = dtype, library, writable
 
     @property
     def unit_axis(self) -> int:
@@ -45,7 +45,7 @@ class Array:
         )
 
     def for_runtime(self):
-        return (self.address, self.sizes, self.strides, _core.DTYPES[self.dtype.storage])
+        return (self.address, self.sizes, self.strides, _runtime.DTYPES[self.dtype.storage])
 
 
 def describe(value) -> Array | None:
@@ -79,6 +79,7 @@ def _from_numpy(value: numpy.ndarray, owner=None) -> Array:
         tuple(stride // size for stride in strides),
         ours,
         "numpy",
+        value.flags.writeable,
     )
 
 

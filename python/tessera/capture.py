@@ -17,6 +17,8 @@ from .annotations import DimName, _Family, _Privilege, const
 from .dtypes import as_dtype, dtype
 
 _missing = object()
+# Sizes of arrays in guards: any, any but 1 (python/bindings/guards.h).
+ANY, NOT_ONE, LAST_AXIS = -1, -2, -2
 # Builtins of Python that mean something in the language.
 _known_builtins = {"range", "print", "len", "min", "max", "abs", "int", "float", "bool", "round", "sum", "pow", "tuple", "slice"}
 
@@ -41,6 +43,14 @@ class Scope:
         if value is _missing and name not in _known_builtins:
             value = getattr(builtins, name, _missing)
         return value
+
+    def place(self, name: str) -> dict:
+        """Where `find` looks, for python/bindings/guards.h."""
+        fallback = None if name in _known_builtins else vars(builtins)
+        if name in self.cells:
+            return {"place": "cell", "holder": self.cells[name], "builtins": None, "name": name}
+        found = "globals" if name in self.globals else "builtins" if fallback and name in fallback else "nowhere"
+        return {"place": found, "holder": self.globals, "builtins": fallback, "name": name}
 
 
 def _is_tessera_module(value) -> bool:
@@ -91,25 +101,66 @@ def _classify(value, name: str, hidden: dict):
     return ("other", type(value).__name__)
 
 
+def _follow(dotted: str, scope: Scope, hidden: dict):
+    """A dotted name is followed until it has a value that the language knows: its entry, and the objects on the way."""
+    first, *rest = dotted.split(".")
+    value = scope.find(first)
+    if value is _missing:
+        return None
+    path, values = first, [value]
+    entry = _classify(value, path, hidden)
+    while rest and entry[0] == "other":
+        part = rest.pop(0)
+        value = getattr(value, part, _missing)
+        if value is _missing:
+            values = []  # what is missing now may be there later: not for the guards
+            break
+        path += "." + part
+        values.append(value)
+        entry = _classify(value, path, hidden)
+    return path, entry, values
+
+
 def capture(names: list[str], scope: Scope, hidden: dict) -> dict:
-    """Resolves dotted names. A chain is followed until it has a value that the language knows."""
+    """Resolves dotted names."""
     captured = {}
     for dotted in names:
-        first, *rest = dotted.split(".")
-        value = scope.find(first)
-        if value is _missing:
-            continue
-        path = first
-        entry = _classify(value, path, hidden)
-        while rest and entry[0] == "other":
-            part = rest.pop(0)
-            value = getattr(value, part, _missing)
-            if value is _missing:
-                break
-            path += "." + part
-            entry = _classify(value, path, hidden)
-        captured[path] = entry
+        found = _follow(dotted, scope, hidden)
+        if found is not None:
+            captured[found[0]] = found[1]
     return captured
+
+
+def guards(names: list[str], scope: Scope, slots: dict) -> tuple[dict, list[dict]] | None:
+    """`capture`, with a note on each name for python/bindings/guards.cpp; None if some name can't be guarded.
+
+    `slots`: the place of a captured array among the tensors of the plan, by its hidden name.
+    """
+    captured, notes = {}, {}
+    for dotted in names:
+        hidden: dict = {}
+        found = _follow(dotted, scope, hidden)
+        first = dotted.partition(".")[0]
+        note = scope.place(first) | {"attributes": (), "values": (), "constant": False, "tensor": None}
+        if found is None:
+            notes[first] = note
+            continue
+        path, entry, values = found
+        if not values:
+            return None
+        captured[path] = entry
+        note["attributes"], note["values"] = tuple(path.split(".")[1:]), tuple(values)
+        note["constant"] = entry[0] == "const"
+        if entry[0] == "array":
+            sizes = tuple(size if size == 1 else NOT_ONE for size in arrays.describe(values[-1]).sizes)
+            note["tensor"] = (sizes, entry[4], slots.get(path, -1), False)
+        notes[path] = note
+        if entry[0] == "function":
+            inner = entry[1].guards({})
+            if inner is None:
+                return None
+            notes.update({(path, key): value for key, value in inner[1].items()})
+    return captured, notes
 
 
 def for_compiler(captured: dict) -> dict:

@@ -12,11 +12,12 @@ import threading
 import types
 import warnings
 
-from . import _core, arrays, capture, explain, options, source
+from . import _core, _runtime, arrays, capture, direct, explain, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError, CompileError, ScheduleWarning, TesseraError
+from .errors import ArgumentError, CompileError, InternalError, ScheduleWarning, TesseraError
 from .knobs import colour, knobs
 
+_ARGUMENT_ERRORS = (3, 6)  # TSR_INVALID_ARGUMENT, TSR_CHECK_FAILED
 TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
 
 
@@ -55,7 +56,7 @@ class Version:
         self.artifact = compilation.finish()
         for remark in compilation.remarks:
             remind(remark)
-        self.executable = _core.Executable(self.artifact.plan, self.artifact.object)
+        self.executable = _runtime.Executable(self.artifact.plan, _core.LoadedObject.load(self.artifact.object))
         self.tensors = self.executable.tensors
         self.scalars = self.executable.scalars
 
@@ -112,6 +113,8 @@ class Version:
                     continue
             if array.dtype.storage != storage:
                 raise ArgumentError(f"{self.name}: {name} is {array.dtype}, this version takes {storage}")
+            if mode != "in" and not array.writable:
+                raise ArgumentError(f"{name if mode != 'result' else 'out='} is read-only, but {self.name} writes it; pass a copy")
             tensors.append(array.for_runtime())
         values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
         order = []
@@ -185,8 +188,12 @@ class Spec:
         self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())))
 
 
-class Function:
-    """A `@tsr.function` or `@tsr.kernel`."""
+class Function(_runtime.Callable):
+    """A `@tsr.function` or `@tsr.kernel`.
+
+    A call is made by `Callable` (python/bindings/call.cpp): directly if it is like an earlier one,
+    by `_call_slowly` if not.
+    """
 
     def __init__(self, fn, kind: str, opts: options.Options | None = None, text: source.Source | None = None, names=None):
         self.kind = kind
@@ -389,23 +396,39 @@ class Function:
         self._last = spec
         return version
 
-    def __call__(self, *args, out=None, stream=None, target=None, **kwargs):
+    def _call_slowly(self, *args, **kwargs):
         try:
-            return self._call(args, kwargs, out, target)
+            return self._call(args, kwargs)
         except TesseraError as error:
             if knobs.debug:
                 raise
             short = error.with_traceback(None)  # the user's frames are enough
         raise short from None
 
-    def _call(self, args: tuple, kwargs: dict, out, target):
+    def _run_failed(self, code: int, text: str):
+        """A direct call ended with this status of the runtime."""
+        try:
+            if code in _ARGUMENT_ERRORS:
+                self._fail(text.strip())
+            raise InternalError(text)
+        except TesseraError as error:
+            if knobs.debug:
+                raise
+            short = error.with_traceback(None)
+        raise short from None
+
+    def _call(self, args: tuple, given_kwargs: dict):
+        kwargs = dict(given_kwargs)
+        given_out, target = kwargs.pop("out", None), kwargs.pop("target", None)
+        kwargs.pop("stream", None)
+        directly = target is None and "stream" not in given_kwargs  # may the next call be direct?
         target = check_target(target or "cpu")
         bound = self._bind(args, kwargs)
         specs, given, scalars = self._argument_specs(bound, target)
         captured, hidden = self.capture()
         for name, value in hidden.items():
             given[name] = arrays.describe(value)
-        out = () if out is None else out if isinstance(out, (tuple, list)) else (out,)
+        out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
         if self.options.tuning is not None:
             from . import tuner
 
@@ -414,7 +437,14 @@ class Function:
         if spec.key not in self._versions:
             self._check_shapes(given)  # the call is wrong, whatever the body says
         version = self._version(spec)
-        return self._run(version, given, scalars, out)
+        result = self._run(version, given, scalars, out)
+        if directly and (given_out is None or given_out is not out):
+            direct.remember(self, spec, version, args, given_kwargs, given)
+        return result
+
+    def guards(self, slots: dict):
+        self.program
+        return capture.guards(self._free, self._scope, slots)
 
     def _run(self, version: Version, given: dict, scalars: dict, out: tuple):
         try:
@@ -526,6 +556,10 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<tessera {self.kind} {self.__name__}>"
+
+
+# On 3.10 and 3.11 a class written in Python does not inherit the quick way to be called.
+_runtime.inherit_vectorcall(Function)
 
 
 def _lower(compilation, stage: str) -> str:

@@ -1,0 +1,194 @@
+//===- arrays.cpp - NumPy arrays and torch tensors in C++ -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "python/bindings/arrays.h"
+
+#include "python/bindings/dlpack.h"
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#include <cstring>
+#include <numpy/ndarrayobject.h>
+
+using namespace tessera;
+using namespace tessera::python;
+
+static_assert(sizeof(npy_intp) == sizeof(int64_t));
+
+namespace {
+
+/// A class of torch whose objects can be read through its exchange API.
+struct TorchType {
+  PyTypeObject *type = nullptr; // owned: classes of torch never die
+  const dlpack::ExchangeApi *api = nullptr;
+  PyObject *isNegated = nullptr; // the method `is_neg`
+};
+
+} // namespace
+
+/// torch.Tensor and torch.nn.Parameter. Read and written under the GIL.
+static TorchType torchTypes[2];
+
+bool python::importNumPy() { return PyArray_ImportNumPyAPI() == 0; }
+
+static const dlpack::ExchangeApi *exchangeApiOf(PyTypeObject *type) {
+  PyObject *capsule = PyObject_GetAttrString(reinterpret_cast<PyObject *>(type),
+                                             "__dlpack_c_exchange_api__");
+  if (!capsule) {
+    PyErr_Clear(); // an older torch
+    return nullptr;
+  }
+  auto *header = static_cast<const dlpack::ExchangeHeader *>(
+      PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+  Py_DECREF(capsule);
+  PyErr_Clear();
+  while (header && header->version.major != 1)
+    header = header->previous;
+  auto *api = reinterpret_cast<const dlpack::ExchangeApi *>(header);
+  return api && api->view ? api : nullptr;
+}
+
+void python::learnArrayType(PyTypeObject *type) {
+  const char *name = type->tp_name;
+  if (std::strcmp(name, "Tensor") != 0 && std::strcmp(name, "Parameter") != 0)
+    return;
+  for (TorchType &known : torchTypes)
+    if (known.type == type)
+      return;
+  PyObject *module =
+      PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__module__");
+  bool isTorch =
+      module && PyUnicode_Check(module) &&
+      (PyUnicode_CompareWithASCIIString(module, "torch") == 0 ||
+       PyUnicode_CompareWithASCIIString(module, "torch.nn.parameter") == 0);
+  Py_XDECREF(module);
+  PyErr_Clear();
+  const dlpack::ExchangeApi *api = isTorch ? exchangeApiOf(type) : nullptr;
+  if (!api)
+    return;
+  PyObject *isNegated =
+      PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "is_neg");
+  PyErr_Clear();
+  for (TorchType &free : torchTypes) {
+    if (free.type || !isNegated)
+      continue;
+    Py_INCREF(type);
+    free = {type, api, isNegated};
+    return;
+  }
+  Py_XDECREF(isNegated);
+}
+
+static bool viewNumPy(PyObject *object, ArrayView &view) {
+  auto *array = reinterpret_cast<PyArrayObject *>(object);
+  PyArray_Descr *dtype = PyArray_DESCR(array);
+  view.rank = PyArray_NDIM(array);
+  if (view.rank > maxRank || dtype->byteorder == '>')
+    return false;
+  view.data = PyArray_DATA(array);
+  view.sizes = reinterpret_cast<const int64_t *>(PyArray_DIMS(array));
+  view.element = dtype->type_num;
+  view.library = Library::NumPy;
+  view.isWritable = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
+  const npy_intp *strides = PyArray_STRIDES(array);
+  npy_intp size = PyArray_ITEMSIZE(array);
+  if (size <= 0 || (size & (size - 1)) != 0)
+    return false; // no dtype of ours
+  int shift = __builtin_ctzll(static_cast<unsigned long long>(size));
+  npy_intp rest = 0;
+  for (int axis = 0; axis < view.rank; ++axis) {
+    rest |= strides[axis];
+    view.buffer[axis] = strides[axis] >> shift;
+  }
+  view.strides = view.buffer;
+  return (rest & (size - 1)) == 0;
+}
+
+/// Real tensors whose negation is pending (`z.conj().imag`) hold other numbers
+/// than they stand for. They are views of complex memory, so no axis of theirs
+/// has an odd stride; only tensors like that are asked.
+static bool mayBeNegated(const dlpack::Tensor &tensor) {
+  for (int axis = 0; axis < tensor.rank; ++axis)
+    if (tensor.sizes[axis] > 1 && (tensor.strides[axis] & 1))
+      return false;
+  return true;
+}
+
+static bool viewTorch(const TorchType &known, PyObject *object,
+                      ArrayView &view) {
+  dlpack::Tensor tensor;
+  if (known.api->view(object, &tensor) != 0) {
+    PyErr_Clear(); // sparse, quantised, ...: arrays.py says what is wrong
+    return false;
+  }
+  if (tensor.device.type != dlpack::cpu || tensor.rank > maxRank ||
+      tensor.dtype.lanes != 1 || (tensor.rank && !tensor.strides))
+    return false;
+  if (mayBeNegated(tensor)) {
+    PyObject *negated =
+        PyObject_Vectorcall(known.isNegated, &object, 1, nullptr);
+    if (!negated)
+      PyErr_Clear();
+    Py_XDECREF(negated);
+    if (negated != Py_False)
+      return false;
+  }
+  view.data = static_cast<char *>(tensor.data) + tensor.byteOffset;
+  view.sizes = tensor.sizes;
+  view.strides = tensor.strides;
+  view.rank = tensor.rank;
+  view.element = tensor.dtype.code << 8 | tensor.dtype.bits;
+  view.library = Library::Torch;
+  view.isWritable = true;
+  return true;
+}
+
+bool python::viewArray(PyObject *object, ArrayView &view) {
+  if (PyArray_CheckExact(object))
+    return viewNumPy(object, view);
+  PyTypeObject *type = Py_TYPE(object);
+  for (const TorchType &known : torchTypes)
+    if (known.type == type)
+      return viewTorch(known, object, view);
+  return false;
+}
+
+static void raiseFromTorch(void *, const char *kind, const char *text) {
+  PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError
+                                                        : PyExc_RuntimeError,
+                  text);
+}
+
+static PyObject *makeTorch(int32_t element, int rank, const int64_t *sizes,
+                           void *&data) {
+  dlpack::Tensor prototype{};
+  prototype.device = {dlpack::cpu, 0};
+  prototype.rank = rank;
+  prototype.dtype = {static_cast<uint8_t>(element >> 8),
+                     static_cast<uint8_t>(element), 1};
+  prototype.sizes = const_cast<int64_t *>(sizes);
+  const dlpack::ExchangeApi *api = torchTypes[0].api;
+  dlpack::ManagedTensor *managed = nullptr;
+  if (api->allocate(&prototype, &managed, nullptr, raiseFromTorch) != 0) {
+    if (!PyErr_Occurred())
+      PyErr_SetNone(PyExc_MemoryError);
+    return nullptr;
+  }
+  data = static_cast<char *>(managed->tensor.data) + managed->tensor.byteOffset;
+  void *object = nullptr;
+  if (api->import(managed, &object) != 0)
+    return nullptr;
+  return static_cast<PyObject *>(object);
+}
+
+PyObject *python::makeArray(const ResultType &type, int rank,
+                            const int64_t *sizes, void *&data) {
+  if (type.library == Library::Torch)
+    return makeTorch(type.element, rank, sizes, data);
+  Py_INCREF(type.dtype); // stolen
+  PyObject *array = PyArray_NewFromDescr(
+      &PyArray_Type, reinterpret_cast<PyArray_Descr *>(type.dtype), rank,
+      reinterpret_cast<const npy_intp *>(sizes), nullptr, nullptr, 0, nullptr);
+  if (array)
+    data = PyArray_DATA(reinterpret_cast<PyArrayObject *>(array));
+  return array;
+}

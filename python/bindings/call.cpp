@@ -1,0 +1,367 @@
+//===- call.cpp - The class that functions and kernels are calls of -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tessera.function.Function derives from `Callable`. Calling it looks through
+// the remembered ways (guards.h), newest first, and runs the first that fits;
+// otherwise it calls `_call_slowly`, which binds, compiles, runs and, if it
+// can, notes the way by `_remember`.
+
+#include "python/bindings/guards.h"
+#include <chrono>
+#include <cstddef>
+#include <structmember.h>
+
+using namespace tessera;
+using namespace tessera::python;
+namespace nb = nanobind;
+
+namespace {
+
+constexpr int maxEntries = 8;
+
+struct Callable {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Entry *entries[maxEntries]; // the last one that fitted stands first
+  int numEntries;
+};
+
+/// Runs an entry; knows how to make the results.
+class Execution {
+public:
+  Execution(Entry &entry, CallFrame &frame) : entry(entry), frame(frame) {
+    ++entry.references;
+  }
+  ~Execution() {
+    for (int i = 0; i < numMade; ++i)
+      Py_XDECREF(made[i].array);
+    if (--entry.references == 0)
+      delete &entry;
+  }
+
+  PyObject *run(PyObject *function);
+
+private:
+  static void *allocate(void *self, int32_t index, int32_t dtype, int32_t rank,
+                        const int64_t *sizes, size_t bytes);
+  bool isWorthReleasing() const;
+  tsr_status runTimed(const tsr_call &call);
+  PyObject *takeResults();
+
+  struct Made {
+    int32_t index;
+    PyObject *array;
+  };
+  Entry &entry;
+  CallFrame &frame;
+  Made made[maxTensors];
+  int numMade = 0;
+  PyThreadState *released = nullptr;
+};
+
+} // namespace
+
+void *Execution::allocate(void *context, int32_t index, int32_t, int32_t rank,
+                          const int64_t *sizes, size_t) {
+  auto &self = *static_cast<Execution *>(context);
+  if (self.released)
+    PyEval_RestoreThread(self.released);
+  void *data = nullptr;
+  PyObject *array =
+      makeArray(self.entry.results[size_t(index)], rank, sizes, data);
+  if (array)
+    self.made[self.numMade++] = {index, array};
+  if (self.released)
+    self.released = PyEval_SaveThread();
+  // Of an array without elements no kernel reads the address.
+  static char nothing;
+  return array && !data ? &nothing : data;
+}
+
+/// Letting other threads run costs some 100 ns; a kernel that is done in a few
+/// microseconds is better run at once.
+static constexpr int64_t elementsWorthReleasing = 16384;
+static constexpr int64_t nanosecondsWorthReleasing = 10000;
+
+bool Execution::isWorthReleasing() const {
+  if (entry.releasesGil)
+    return true;
+  int64_t elements = 0;
+  for (size_t i = 0; i < entry.results.size(); ++i) {
+    const tsr_tensor &tensor = frame.tensors[i];
+    int64_t count = tensor.rank < 0 ? 0 : 1;
+    for (int32_t axis = 0; axis < tensor.rank; ++axis)
+      count *= tensor.sizes[axis];
+    elements += count;
+  }
+  return elements > elementsWorthReleasing;
+}
+
+/// Small calls may still compute for long: now and then one is timed.
+tsr_status Execution::runTimed(const tsr_call &call) {
+  constexpr uint32_t period = 32;
+  tsr_executable *executable = entry.executable->executable;
+  if (entry.calls++ % period)
+    return tsr_executable_run(executable, &call);
+  auto start = std::chrono::steady_clock::now();
+  tsr_status status = tsr_executable_run(executable, &call);
+  entry.releasesGil = std::chrono::steady_clock::now() - start >
+                      std::chrono::nanoseconds(nanosecondsWorthReleasing);
+  return status;
+}
+
+PyObject *Execution::takeResults() {
+  PyObject *values[maxTensors];
+  Py_ssize_t count = 0;
+  int next = 0;
+  for (size_t i = 0; i < entry.results.size(); ++i) {
+    if (int(i) == entry.outSlot) {
+      Py_INCREF(frame.given[i]);
+      values[count++] = frame.given[i];
+      continue;
+    }
+    if (entry.results[i].library == Library::None)
+      continue;
+    // Results sized in the body are made after the others.
+    for (int k = next; k < numMade; ++k) {
+      if (made[k].index != int32_t(i))
+        continue;
+      std::swap(made[k], made[next]);
+      values[count++] = made[next].array;
+      made[next++].array = nullptr;
+      break;
+    }
+  }
+  if (count == 0)
+    Py_RETURN_NONE;
+  if (count == 1)
+    return values[0];
+  PyObject *tuple = PyTuple_New(count);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (tuple)
+      PyTuple_SET_ITEM(tuple, i, values[i]);
+    else
+      Py_DECREF(values[i]);
+  return tuple;
+}
+
+PyObject *Execution::run(PyObject *function) {
+  const Executable &executable = *entry.executable;
+  for (size_t i = 0; i < entry.results.size(); ++i)
+    if (entry.results[i].library != Library::None)
+      frame.tensors[i] = {nullptr, nullptr, nullptr,
+                          executable.tensors[i].dtype, TSR_ABSENT};
+  tsr_call call{};
+  call.struct_size = sizeof call;
+  call.tensors = frame.tensors;
+  call.num_tensors = int32_t(entry.results.size());
+  call.scalars = frame.scalars;
+  call.num_scalars = int32_t(executable.scalars.size());
+  call.allocate = allocate;
+  call.allocate_context = this;
+  tsr_status status;
+  if (isWorthReleasing()) {
+    // Entries change under the GIL only; another thread may time this one.
+    auto start = std::chrono::steady_clock::now();
+    released = PyEval_SaveThread();
+    status = tsr_executable_run(executable.executable, &call);
+    PyEval_RestoreThread(released);
+    released = nullptr;
+    entry.releasesGil = std::chrono::steady_clock::now() - start >
+                        std::chrono::nanoseconds(nanosecondsWorthReleasing);
+  } else {
+    status = runTimed(call);
+  }
+  if (!status)
+    return takeResults();
+  if (PyErr_Occurred()) { // by the allocation
+    tsr_status_free(status);
+    return nullptr;
+  }
+  PyObject *ignored = PyObject_CallMethod(function, "_run_failed", "is",
+                                          int(tsr_status_code(status)),
+                                          tsr_status_message(status));
+  tsr_status_free(status);
+  Py_XDECREF(ignored);
+  if (!PyErr_Occurred())
+    PyErr_SetString(PyExc_SystemError, "a failed run was not reported");
+  return nullptr;
+}
+
+static PyObject *callSlowly(PyObject *self, PyObject *const *args,
+                            Py_ssize_t count, PyObject *keywords) {
+  static PyObject *name = PyUnicode_InternFromString("_call_slowly");
+  size_t total = size_t(count) + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+  std::vector<PyObject *> all(total + 1);
+  all[0] = self;
+  std::copy(args, args + total, all.begin() + 1);
+  return PyObject_VectorcallMethod(name, all.data(), size_t(count) + 1,
+                                   keywords);
+}
+
+static PyObject *call(PyObject *object, PyObject *const *args, size_t flags,
+                      PyObject *keywords) {
+  auto *self = reinterpret_cast<Callable *>(object);
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (keywords && PyTuple_GET_SIZE(keywords) == 0)
+    keywords = nullptr;
+  for (int i = 0; i < self->numEntries; ++i) {
+    CallFrame frame;
+    Entry *entry = self->entries[i];
+    // A property that is read for a guard may run Python, and that may change
+    // the list.
+    ++entry->references;
+    bool fits = entry->matches(args, count, keywords, frame);
+    bool isStale = --entry->references == 0;
+    if (isStale)
+      delete entry;
+    if (isStale || !fits)
+      continue;
+    if (i > 0 && self->entries[i] == entry)
+      std::swap(self->entries[i], self->entries[0]);
+    return Execution(*entry, frame).run(object);
+  }
+  return callSlowly(object, args, count, keywords);
+}
+
+static void forget(Callable *self) {
+  while (self->numEntries) {
+    Entry *entry = self->entries[--self->numEntries];
+    if (--entry->references == 0)
+      delete entry;
+  }
+}
+
+static PyObject *remember(PyObject *object, PyObject *const *args,
+                          Py_ssize_t count) {
+  auto *self = reinterpret_cast<Callable *>(object);
+  if (count != 2 || !PyTuple_Check(args[0]) || !PyDict_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "_remember(arguments, note)");
+    return nullptr;
+  }
+  Entry *entry;
+  try {
+    entry = makeEntry(nb::borrow<nb::tuple>(args[0]),
+                      nb::borrow<nb::dict>(args[1]));
+  } catch (nb::python_error &error) {
+    error.restore();
+    return nullptr;
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+    return nullptr;
+  }
+  if (!entry)
+    Py_RETURN_FALSE;
+  if (self->numEntries == maxEntries) {
+    Entry *oldest = self->entries[--self->numEntries];
+    if (--oldest->references == 0)
+      delete oldest;
+  }
+  for (int i = self->numEntries++; i > 0; --i)
+    self->entries[i] = self->entries[i - 1];
+  self->entries[0] = entry;
+  Py_RETURN_TRUE;
+}
+
+static PyObject *forgetAll(PyObject *self, PyObject *) {
+  forget(reinterpret_cast<Callable *>(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *numRemembered(PyObject *self, void *) {
+  return PyLong_FromLong(reinterpret_cast<Callable *>(self)->numEntries);
+}
+
+static PyObject *newCallable(PyTypeObject *type, PyObject *, PyObject *) {
+  PyObject *object = type->tp_alloc(type, 0);
+  if (object)
+    reinterpret_cast<Callable *>(object)->vectorcall = call;
+  return object;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  auto *self = reinterpret_cast<Callable *>(object);
+  for (int i = 0; i < self->numEntries; ++i)
+    // What a running call shares is not ours alone to account for.
+    if (self->entries[i]->references == 1)
+      if (int result = self->entries[i]->visitObjects(visit, arg))
+        return result;
+  Py_VISIT(Py_TYPE(object));
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  forget(reinterpret_cast<Callable *>(object));
+  return 0;
+}
+
+static void deallocate(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/// CPython 3.10 and 3.11 don't hand the calling convention down to classes
+/// that are written in Python.
+static PyObject *inheritVectorcall(PyObject *, PyObject *type) {
+  auto *derived = reinterpret_cast<PyTypeObject *>(type);
+  if (!PyType_Check(type) ||
+      derived->tp_vectorcall_offset != offsetof(Callable, vectorcall) ||
+      derived->tp_call != PyVectorcall_Call) {
+    PyErr_SetString(PyExc_TypeError, "not a class of callables");
+    return nullptr;
+  }
+  derived->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(derived);
+  Py_INCREF(type);
+  return type;
+}
+
+static PyMethodDef methods[] = {
+    {"_remember",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(remember)),
+     METH_FASTCALL,
+     "_remember(arguments, note): the next call like this one is direct."},
+    {"_forget", forgetAll, METH_NOARGS, "Every next call goes the long way."},
+    {}};
+
+static PyGetSetDef attributes[] = {{"_remembered", numRemembered, nullptr,
+                                    "How many ways are remembered.", nullptr},
+                                   {}};
+
+static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
+                                 offsetof(Callable, vectorcall), READONLY,
+                                 nullptr},
+                                {}};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char *>("What functions and kernels are calls of.")},
+    {Py_tp_new, reinterpret_cast<void *>(newCallable)},
+    {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_getset, attributes},
+    {0, nullptr}};
+
+static PyType_Spec spec = {"tessera._runtime.Callable", sizeof(Callable), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                               Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+                           slots};
+
+static PyMethodDef inheritMethod = {"inherit_vectorcall", inheritVectorcall,
+                                    METH_O, nullptr};
+
+void python::bindCallable(nb::module_ &module) {
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type)
+    throw nb::python_error();
+  module.attr("Callable") = nb::steal(type);
+  PyObject *inherit = PyCFunction_New(&inheritMethod, nullptr);
+  if (!inherit)
+    throw nb::python_error();
+  module.attr("inherit_vectorcall") = nb::steal(inherit);
+}

@@ -1,0 +1,47 @@
+//===- executable.h - A plan with its kernels, for Python -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TESSERA_PYTHON_BINDINGS_EXECUTABLE_H
+#define TESSERA_PYTHON_BINDINGS_EXECUTABLE_H
+
+#include "tessera-c/runtime.h"
+#include <nanobind/nanobind.h>
+#include <string>
+#include <vector>
+
+namespace tessera::python {
+
+/// A plan with its kernels in this process.
+class Executable {
+public:
+  /// `code.lookup(name)` gives the address of a kernel; `code` is kept alive.
+  Executable(const std::string &plan, nanobind::object code);
+  ~Executable();
+  Executable(const Executable &) = delete;
+  Executable &operator=(const Executable &) = delete;
+
+  /// `tensors`: (address, sizes, strides, dtype) or None, for each argument and
+  /// result; `allocate(index, dtype, sizes)` returns (array, address).
+  nanobind::list run(nanobind::list tensors, nanobind::list scalars,
+                     nanobind::callable allocate);
+
+  nanobind::list tensorInfo() const;
+  nanobind::list scalarInfo() const;
+
+  nanobind::object code;
+  tsr_plan *plan = nullptr;
+  tsr_executable *executable = nullptr;
+  std::vector<tsr_tensor_info> tensors;
+  std::vector<int32_t> scalars; // their dtypes
+};
+
+/// Raises tessera.errors.<type>(text).
+[[noreturn]] void raiseError(const char *type, const std::string &text);
+
+/// Adds the class `Callable` to the module; see call.cpp.
+void bindCallable(nanobind::module_ &module);
+void bindExecute(nanobind::module_ &module);
+
+} // namespace tessera::python
+
+#endif // TESSERA_PYTHON_BINDINGS_EXECUTABLE_H
