@@ -134,10 +134,12 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
     options.threads = o->threads;
     options.seed = o->seed;
     options.maxInstructions = o->max_instructions;
+    options.registers = o->registers;
+    options.ring = o->ring;
     options.tensorMode = o->ieee ? TensorMode::Ieee : TensorMode::Hardware;
     result = launchKernel(*module->device, *module->linked, kernel, options,
                           params, paramsSize);
-    program = &module->linked->program(kernel);
+    program = &module->linked->program(kernel, options.ring);
   } catch (const std::exception &e) {
     error = e.what();
   }

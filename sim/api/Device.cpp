@@ -12,7 +12,7 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
                           const std::string &kernel,
                           const LaunchOptions &options, const void *params,
                           size_t paramsSize) {
-  Program &program = module.program(kernel);
+  Program &program = module.program(kernel, options.ring);
   uint64_t threads =
       uint64_t(options.block[0]) * options.block[1] * options.block[2];
   if (threads == 0 || threads > 1024)
@@ -52,6 +52,11 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
   std::fegetenv(&environment);
   std::fesetenv(FE_DFL_ENV);
   LaunchResult result = launch.run();
+  unsigned registers =
+      options.registers ? options.registers : program.entry->maxRegisters;
+  result.occupancy = report::occupancy(
+      options.arch, unsigned(threads),
+      program.staticShared + options.dynamicShared, registers);
   std::fesetenv(&environment);
   return result;
 }

@@ -27,6 +27,8 @@ typedef struct {
   uint32_t ieee;    /* tensor cores add in f64 and round once */
   uint64_t seed;
   uint64_t max_instructions; /* per block, 0: no limit */
+  uint32_t registers;        /* per thread, for the occupancy; 0: not known */
+  uint32_t ring;             /* floats are elements of an integer ring */
 } tessera_sim_launch_options;
 
 TESSERA_SIM_API tessera_sim_device *tessera_sim_create(void);

@@ -65,6 +65,20 @@ BlockChecker::BlockChecker(Checker &owner, Block &block)
     t.known = nothing;
   // The reserved bytes belong to the system and start as zero.
   std::fill(sharedWritten.begin() + block.userShared, sharedWritten.end(), 1);
+  // Between the variables nothing belongs to anybody.
+  const Program &program = *owner.launch.program;
+  uint32_t end = 0;
+  auto gap = [&](uint32_t to) {
+    if (to > end)
+      std::fill(sharedWritten.begin() + end, sharedWritten.begin() + to,
+                sharedNobody);
+  };
+  for (const auto &v : program.sharedVariables) {
+    gap(v.offset);
+    end = v.offset + v.bytes;
+  }
+  if (owner.launch.options.dynamicShared)
+    gap(dynamicSharedOffset(program));
 }
 
 void BlockChecker::note(Warp &w, const Inst &i, const char *kind,
@@ -249,6 +263,45 @@ void BlockChecker::synchronise(Warp &w, const Inst &i, unsigned lane,
   }
 }
 
+void BlockChecker::outsideVariables(Warp &w, const Inst &i, unsigned lane,
+                                    uint64_t address, unsigned bytes) {
+  const auto &variables = owner.launch.program->sharedVariables;
+  Report r;
+  r.kind = "out-of-bounds";
+  r.ptxLine = i.line;
+  r.source = sourcePlace(i, owner.launch);
+  r.thread = threadName(w, lane);
+  r.address = address;
+  std::string where = "outside of every variable";
+  for (const auto &v : variables)
+    if (address >= v.offset + v.bytes)
+      where = std::to_string(address - v.offset - v.bytes) +
+              " bytes past the end of '" + v.name + "' of " +
+              std::to_string(v.bytes) + " bytes";
+  r.message = r.thread + " accesses " + std::to_string(bytes) +
+              " bytes of shared memory, " + where + ", at " +
+              describePlace(i, owner.launch);
+  owner.launch.addReport(std::move(r));
+}
+
+/// Who wrote the bytes next to one that nobody wrote: often the store that
+/// missed it.
+void BlockChecker::nearestWriter(uint64_t address, Report &r) const {
+  for (uint64_t d = 1; d <= 256; ++d)
+    for (uint64_t a : {address - d, address + d}) {
+      if (a >= shared.size() || !shared[a].write.inst)
+        continue;
+      const Inst &other = *shared[a].write.inst;
+      r.otherPtxLine = other.line;
+      r.otherSource = sourcePlace(other, owner.launch);
+      r.message += "; " + std::to_string(d) + " bytes " +
+                   (a < address ? "below" : "above") +
+                   " something was written at " +
+                   describePlace(other, owner.launch);
+      return;
+    }
+}
+
 void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
                           const Access &at, unsigned bytes, AccessKind kind,
                           const uint8_t *values) {
@@ -286,6 +339,10 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
       uint8_t *known = isShared  ? &sharedWritten[a]
                        : written ? &written->written[a - allocation->base]
                                  : nullptr;
+      if (isShared && *known == sharedNobody) {
+        outsideVariables(w, i, l, a, bytes);
+        break;
+      }
       if (known && !*known) {
         if (kind == AccessKind::Write) {
           *known = 1;
@@ -302,6 +359,8 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
                       (isShared ? "shared address " : "global address ") +
                       where + " at " + describePlace(i, owner.launch) +
                       ", which nobody has written";
+          if (isShared)
+            nearestWriter(a, r);
           owner.launch.addReport(std::move(r));
           *known = 1; // once is enough
         }
@@ -449,6 +508,10 @@ void BlockChecker::mbarrierWait(Warp &w, const Inst &, unsigned lane,
 void BlockChecker::copyIssued(Warp &w, const PendingCopy &copy) {
   for (unsigned b = 0; b < copy.bytes; ++b) {
     ByteState &byte = shared[copy.shared + b];
+    if (sharedWritten[copy.shared + b] == sharedNobody) {
+      outsideVariables(w, *copy.inst, copy.lane, copy.shared + b, copy.bytes);
+      break;
+    }
     // The write may happen from now on: what is unordered now races.
     uint8_t before = sharedWritten[copy.shared + b];
     checkByte(byte, w, *copy.inst, copy.lane, copy.shared + b, true,
@@ -463,6 +526,8 @@ void BlockChecker::copyDone(Warp &w, const PendingCopy &copy) {
   unsigned t = w.index * 32 + copy.lane;
   for (unsigned b = 0; b < copy.bytes; ++b) {
     ByteState &byte = shared[copy.shared + b];
+    if (sharedWritten[copy.shared + b] == sharedNobody)
+      break;
     byte.pendingCopy = nullptr;
     byte.write = {t, uint32_t(block.linear), threads[t].epoch, copy.inst};
     sharedWritten[copy.shared + b] = 1;

@@ -81,7 +81,8 @@ struct BlockChecker {
   Block &block;
   std::vector<ThreadState> threads;
   std::vector<ByteState> shared;
-  std::vector<uint8_t> sharedWritten;
+  std::vector<uint8_t> sharedWritten; // 0, 1, or sharedNobody
+  static constexpr uint8_t sharedNobody = 2;
   std::vector<std::vector<std::pair<unsigned, uint32_t>>> arrivals;
   std::unordered_map<uint32_t, SyncVariable> mbarriers; // current phase
   std::unordered_map<uint32_t, SyncVariable> mbarrierDone;
@@ -119,6 +120,9 @@ private:
   void synchronise(Warp &w, const Inst &i, unsigned lane, SyncVariable &v,
                    AccessKind kind);
   bool ordered(const Mark &mark, unsigned thread) const;
+  void outsideVariables(Warp &w, const Inst &i, unsigned lane, uint64_t address,
+                        unsigned bytes);
+  void nearestWriter(uint64_t address, Report &r) const;
   void reportRace(Warp &w, const Inst &i, unsigned lane, const Mark &other,
                   uint64_t address, bool isShared, const char *what);
 };

@@ -258,12 +258,10 @@ CU cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *f,
   int staticShared = 0;
   if (int code = cuFuncGetAttribute(&staticShared, 1, f))
     return code;
-  int perSm = state().arch == 75 ? 1024 : 2048;
-  size_t shared = staticShared + dynamic + 1024;
-  size_t available = sharedPerBlockOptin(state().arch) + 1024;
-  int byThreads = perSm / ((threads + 31) / 32 * 32);
-  int byShared = int(available / shared);
-  *blocks = std::min({32, byThreads, byShared});
+  *blocks =
+      int(tessera::sim::report::occupancy(state().arch, unsigned(threads),
+                                          uint32_t(staticShared + dynamic), 0)
+              .blocks);
   return Success;
 }
 CU cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f,

@@ -166,23 +166,7 @@ int packParams(Function *f, void **kernelParams, void **extra,
 }
 
 uint32_t sharedPerBlockOptin(unsigned arch) {
-  switch (arch) {
-  case 70:
-  case 72:
-    return 96 << 10;
-  case 75:
-    return 64 << 10;
-  case 80:
-  case 87:
-    return 163 << 10;
-  case 86:
-  case 89:
-  case 120:
-  case 121:
-    return 99 << 10;
-  default:
-    return arch >= 90 ? 227 << 10 : 48 << 10;
-  }
+  return report::smLimits(arch).sharedPerBlock;
 }
 
 static int resultOf(int fault) {

@@ -9,6 +9,7 @@
 #include "sim/exec/Access.h"
 #include "sim/exec/Decode.h"
 #include "sim/exec/Mbarrier.h"
+#include "sim/report/Counters.h"
 
 namespace tessera::sim {
 
@@ -38,6 +39,45 @@ void completeCopies(Warp &w, unsigned lane, uint32_t last) {
     }
   }
   copies.resize(kept);
+}
+
+/// Counting: the lanes of `mask` issued `bytes` each.
+void issued(Warp &w, uint32_t mask, unsigned bytes) {
+  report::Counters *counters = w.block->worker->counters;
+  if (!counters)
+    return;
+  if (w.inFlight.empty())
+    w.inFlight.resize(32, {0});
+  for (uint32_t m = mask; m; m &= m - 1)
+    w.inFlight[std::countr_zero(m)].back() += bytes;
+  w.block->asyncBytes += uint64_t(bytes) * std::popcount(mask);
+  counters->async.bytes = std::max(counters->async.bytes, w.block->asyncBytes);
+}
+/// Counting: a lane closes its group, or waits until `left` are not done.
+void committed(Warp &w, unsigned lane) {
+  if (w.inFlight.empty())
+    return;
+  auto &groups = w.inFlight[lane];
+  uint64_t depth = 0;
+  for (uint32_t bytes : groups)
+    depth += bytes != 0;
+  auto &most = w.block->worker->counters->async.groups;
+  most = std::max(most, depth);
+  groups.push_back(0);
+}
+void waited(Warp &w, unsigned lane, uint32_t left, bool all) {
+  if (w.inFlight.empty())
+    return;
+  auto &groups = w.inFlight[lane];
+  size_t closed = groups.size() - 1;
+  size_t done = closed > left ? closed - left : 0;
+  for (size_t k = 0; k < done; ++k)
+    w.block->asyncBytes -= groups[k];
+  groups.erase(groups.begin(), groups.begin() + long(done));
+  if (all) {
+    w.block->asyncBytes -= groups.back();
+    groups.back() = 0;
+  }
 }
 
 // ops[0] shared address, ops[1] global address, ops[2] source size,
@@ -100,15 +140,19 @@ void copy(Warp &w, const Inst &i, uint32_t mask) {
       w.copies.push_back(c);
     }
   }
-  if (checking && w.block->worker->counters == nullptr)
-    return;
+  issued(w, mask, i.width);
 }
 
 void commit(Warp &w, const Inst &, uint32_t mask) {
   forLanes(mask, [&](unsigned l) { ++w.copyGroup[l]; });
+  for (uint32_t m = mask; m; m &= m - 1)
+    committed(w, unsigned(std::countr_zero(m)));
 }
 
 void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1)
+    waited(w, unsigned(std::countr_zero(m)), i.flags ? 0 : uint32_t(i.imm),
+           i.flags);
   if (!w.block->checker)
     return;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -130,6 +174,7 @@ void arrive(Warp &w, const Inst &i, uint32_t mask) {
   computeAddresses(w, i, mask, i.ops[8], address);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
+    waited(w, l, 0, true); // from here on it is the mbarrier's business
     if (w.block->checker)
       completeCopies(w, l, ~0u);
     mbarrierArriveOne(w, i, l, address[l], !i.flags);

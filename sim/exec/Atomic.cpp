@@ -4,6 +4,7 @@
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
 #include "sim/exec/Decode.h"
+#include "sim/exec/Ring.h"
 #include "sim/exec/SmallFloat.h"
 
 namespace tessera::sim {
@@ -127,7 +128,35 @@ uint64_t applyOne(uint8_t *p, Type type, Op op, uint64_t b, uint64_t c,
   }
 }
 
+/// Ring mode: the elements of one word.
+uint64_t applyRing(uint8_t *p, Type type, Op op, uint64_t b) {
+  ring::Ring r(ring::scalarOf(type));
+  auto combine = [&](uint64_t old) {
+    uint64_t out = 0, ones = r.bits == 64 ? ~0ull : (1ull << r.bits) - 1;
+    for (unsigned at = 0; at < ptx::typeBits(type); at += r.bits) {
+      uint64_t x = r.element(old >> at & ones), y = r.element(b >> at & ones);
+      uint64_t z = op == Op::Add   ? r.add(x, y)
+                   : op == Op::Min ? (r.less(y, x) ? y : x)
+                   : op == Op::Max ? (r.less(x, y) ? y : x)
+                                   : y; // exch
+      out |= z << at;
+    }
+    return out;
+  };
+  switch (ptx::typeBits(type)) {
+  case 16:
+    return update<uint16_t>(p,
+                            [&](uint16_t o) { return uint16_t(combine(o)); });
+  case 32:
+    return update<uint32_t>(p,
+                            [&](uint32_t o) { return uint32_t(combine(o)); });
+  default:
+    return update<uint64_t>(p, combine);
+  }
+}
+
 struct Plan {
+  bool ring = false;
   Type type;
   Op op;
   std::vector<Ref> results, values; // per element; results empty for red
@@ -171,8 +200,11 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
     for (size_t e = 0; e < plan.values.size(); ++e)
       value[e] = read(w, plan.values[e], i.width, l);
     for (size_t e = 0; e < plan.values.size(); ++e)
-      old[e] = applyOne(at.pointer[l] + e * i.width, plan.type, plan.op,
-                        value[e], c, at.space[l] == Space::Global);
+      old[e] = plan.ring
+                   ? applyRing(at.pointer[l] + e * i.width, plan.type, plan.op,
+                               value[e])
+                   : applyOne(at.pointer[l] + e * i.width, plan.type, plan.op,
+                              value[e], c, at.space[l] == Space::Global);
     for (size_t e = 0; e < plan.results.size(); ++e) {
       if (i.width == 2)
         w.reg<uint16_t>(plan.results[e])[l] = uint16_t(old[e]);
@@ -212,6 +244,7 @@ void decodeAtomic(Decoder &d, Inst &inst) {
   if (!found)
     d.fail("needs an operation");
   bool floats = ptx::isFloat(plan->type);
+  plan->ring = floats && d.program.ring;
   bool allowed = true;
   if (floats)
     allowed = plan->op == Op::Add || plan->op == Op::Exch ||

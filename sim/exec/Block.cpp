@@ -30,11 +30,9 @@ Block::Block(Launch &launch, LaunchWorker &worker, uint64_t linear)
       index[d] = at[d] * o.cluster[d] + in[d];
   }
   threads = liveThreads = o.block[0] * o.block[1] * o.block[2];
-  uint32_t used = launch.program->staticShared;
-  if (o.dynamicShared) {
-    uint32_t align = launch.program->dynamicAlign;
-    used = (used + align - 1) / align * align + o.dynamicShared;
-  }
+  uint32_t used = launch.program->sharedEnd;
+  if (o.dynamicShared)
+    used = dynamicSharedOffset(*launch.program) + o.dynamicShared;
   userShared = used;
   // Behind them 1024 bytes are the system's (%reserved_smem_offset_*).
   sharedBytes = used;
@@ -82,6 +80,13 @@ Block::State Block::run(uint64_t quantum) {
         progress = true;
       if (!warp.yield)
         spinning = false;
+      if (adversarial && progress &&
+          worker->warpInstructions - start >= quantum) {
+        account(worker->warpInstructions - start);
+        spins = spinning;
+        nextWarp = unsigned(worker->random() % warps.size());
+        return State::Running; // also if it was its last: the next turn sees
+      }
     }
     nextWarp = adversarial ? unsigned(worker->random() % warps.size()) : 0;
     if (allDone) {
@@ -93,16 +98,26 @@ Block::State Block::run(uint64_t quantum) {
       throw Fault{Fault::Deadlock,
                   "no thread of the block can go on: " + whoWaits()};
     uint64_t ran = worker->warpInstructions - start;
-    uint64_t limit = launch->options.maxInstructions;
-    if (limit && executed + ran > limit)
-      throw Fault{Fault::Deadlock, "block ran more than " +
-                                       std::to_string(limit) +
-                                       " warp instructions: " + whoWaits()};
     if (ran >= quantum || spinning) {
-      executed += ran;
+      account(ran);
+      spins = spinning;
       return State::Running;
     }
+    if (launch->options.maxInstructions) {
+      account(ran);
+      start = worker->warpInstructions;
+      quantum -= ran;
+    }
   }
+}
+
+void Block::account(uint64_t instructions) {
+  executed += instructions;
+  uint64_t limit = launch->options.maxInstructions;
+  if (limit && executed > limit)
+    throw Fault{Fault::Deadlock, "block ran more than " +
+                                     std::to_string(limit) +
+                                     " warp instructions: " + whoWaits()};
 }
 
 bool Block::isComplete(const BlockBarrier &b) const {

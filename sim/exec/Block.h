@@ -34,6 +34,8 @@ struct Block {
   unsigned liveThreads = 0;
   unsigned nextWarp = 0;
   uint64_t executed = 0;
+  bool spins = false;      // all its warps waited in the last turn
+  uint64_t asyncBytes = 0; // cp.async in flight, while counting
   std::unique_ptr<check::BlockChecker> checker;
 
   Block(Launch &launch, LaunchWorker &worker, uint64_t linear);
@@ -46,6 +48,8 @@ struct Block {
   void arrive(Warp &warp, unsigned group);
   void completeBarriers();
   void complete(unsigned id);
+  /// Counts what a turn executed; too much is taken for a deadlock.
+  void account(uint64_t instructions);
   bool isComplete(const BlockBarrier &barrier) const;
   std::string whoWaits();
 };

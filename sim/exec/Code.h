@@ -128,14 +128,28 @@ struct Program {
   const ptx::Function *entry = nullptr;
   std::vector<std::unique_ptr<Code>> codes; // codes[0] is the entry
   uint32_t instructionCount = 0;
-  uint32_t staticShared = 0;  // bytes, static variables
+  uint32_t staticShared = 0; // bytes, static variables
+  /// Where the static variables end as we place them: with gaps, so that an
+  /// access that runs out of one does not fall into the next.
+  uint32_t sharedEnd = 0;
+  struct SharedVariable {
+    std::string name;
+    uint32_t offset, bytes;
+  };
+  std::vector<SharedVariable> sharedVariables; // by offset
+  /// A gap is a multiple of 128 bytes: it moves no variable to other banks.
+  static constexpr uint32_t sharedGap = 256;
   uint32_t dynamicAlign = 16; // of the extern shared array
   std::vector<uint32_t> paramOffsets, paramBytes;
   uint32_t paramSize = 0;
   bool usesLocal = false;
+  bool ring = false; // decoded for ring mode
   bool usesReservedShared = false;
   /// Code number of each entry of the module's function table, or ~0.
   std::vector<uint32_t> functionCodes;
 };
+
+/// Where the block's dynamic shared memory starts.
+uint32_t dynamicSharedOffset(const Program &program);
 
 } // namespace tessera::sim

@@ -3,6 +3,7 @@
 #include "sim/exec/Decode.h"
 
 #include "sim/check/Semantics.h"
+#include "sim/exec/Ring.h"
 #include "sim/ptx/SpecialRegisters.h"
 #include <algorithm>
 #include <bit>
@@ -74,14 +75,22 @@ thread_local std::unordered_map<const ptx::Function *, unsigned> *numbers;
 
 } // namespace
 
+uint32_t dynamicSharedOffset(const Program &program) {
+  uint32_t end = program.sharedEnd, align = program.dynamicAlign;
+  if (end)
+    end = (end + 127) / 128 * 128 + Program::sharedGap;
+  return (end + align - 1) / align * align;
+}
+
 std::unique_ptr<Program> decodeKernel(LinkedModule &module,
-                                      const std::string &kernel) {
+                                      const std::string &kernel, bool ring) {
   const ptx::Function *entry = module.findFunction(kernel);
   if (!entry || !entry->isEntry)
     throw std::runtime_error("kernel '" + kernel + "' is not in the module");
   auto program = std::make_unique<Program>();
   program->module = &module;
   program->entry = entry;
+  program->ring = ring;
   uint32_t offset = 0;
   for (const ptx::Variable *p : entry->params) {
     offset = (offset + p->align - 1) / p->align * p->align;
@@ -103,13 +112,22 @@ std::unique_ptr<Program> decodeKernel(LinkedModule &module,
         dynamic.push_back(v);
         program->dynamicAlign = std::max(program->dynamicAlign, v->align);
       } else if (!shared.offsets.count(v)) {
-        uint32_t &at = program->staticShared;
-        at = (at + v->align - 1) / v->align * v->align;
+        auto place = [&](uint32_t &at) {
+          at = (at + v->align - 1) / v->align * v->align;
+          uint32_t offset = at;
+          at += v->bytes;
+          return offset;
+        };
         if (v->bytes > (16u << 20))
           throw ptx::Error(v->line, 1,
                            "shared variable '" + v->name + "' is too large");
-        shared.offsets[v] = at;
-        at += v->bytes;
+        place(program->staticShared);
+        uint32_t &end = program->sharedEnd;
+        if (end)
+          end = (end + 127) / 128 * 128 + Program::sharedGap;
+        shared.offsets[v] = place(end);
+        program->sharedVariables.push_back(
+            {v->name, shared.offsets[v], uint32_t(v->bytes)});
       }
     }
     if (o.function) {
@@ -138,9 +156,8 @@ std::unique_ptr<Program> decodeKernel(LinkedModule &module,
           order.push_back(f);
         }
   }
-  uint32_t align = program->dynamicAlign;
   for (const ptx::Variable *v : dynamic)
-    shared.offsets[v] = (program->staticShared + align - 1) / align * align;
+    shared.offsets[v] = dynamicSharedOffset(*program);
 
   layout = &shared;
   numbers = &number;
@@ -224,7 +241,8 @@ void Decoder::instruction(const ptx::Instruction &inst) {
     out.guard = registerRef(inst.guard);
     out.guardNegated = inst.guardNegated;
   }
-  decode(*this, out);
+  if (!program.ring || !decodeRing(*this, out))
+    decode(*this, out);
   if (!out.fn && out.flow == Flow::Next)
     fail("this combination of modifiers and types is not supported");
   out.id = program.instructionCount++;
@@ -285,6 +303,11 @@ Ref Decoder::constant(uint64_t value, unsigned bits) {
     pool.insert(pool.end(), p, p + width);
   }
   return it->second;
+}
+
+Ref Decoder::ringConstant(double value, unsigned bits) {
+  return constant(ring::constant(bits == 64 ? Type::F64 : Type::F32, value),
+                  bits);
 }
 
 Ref Decoder::constantPair(uint64_t low, uint64_t high) {
@@ -465,12 +488,16 @@ Ref Decoder::src(const Operand &o, Type type) {
       return constantPair(o.bits, int64_t(o.bits) < 0 ? ~0ull : 0);
     return constant(o.bits, wanted);
   case Operand::F32:
+    if (program.ring)
+      return ringConstant(std::bit_cast<float>(uint32_t(o.bits)), bits);
     if (bits == 64 && type == Type::F64)
       return constant(std::bit_cast<uint64_t>(
                           double(std::bit_cast<float>(uint32_t(o.bits)))),
                       64);
     return constant(o.bits, wanted);
   case Operand::F64:
+    if (program.ring)
+      return ringConstant(std::bit_cast<double>(o.bits), bits);
     if (bits == 32)
       return constant(
           std::bit_cast<uint32_t>(float(std::bit_cast<double>(o.bits))), 32);

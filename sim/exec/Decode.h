@@ -8,7 +8,7 @@
 namespace tessera::sim {
 
 std::unique_ptr<Program> decodeKernel(LinkedModule &module,
-                                      const std::string &kernel);
+                                      const std::string &kernel, bool ring);
 
 /// What the families' decode functions work with.
 class Decoder {
@@ -45,6 +45,7 @@ public:
   Ref anyReg(const Operand &o, uint8_t &bytes);
   Ref scratch(unsigned bits);
   Ref constant(uint64_t value, unsigned bits);
+  Ref ringConstant(double value, unsigned bits);
   Ref constantPair(uint64_t low, uint64_t high);
   unsigned regBits(const Operand &o) const;
   /// Fills space, ops[slot], addressWidth and imm of a memory instruction.

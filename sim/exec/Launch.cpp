@@ -110,11 +110,19 @@ void Launch::work(unsigned number) {
       }
       if (active.empty())
         break;
-      current = std::move(active.front());
-      active.pop_front();
-      if (current->run(quantum) == Block::State::Running) {
+      // Adversarial: any block, for a short or a long turn.
+      size_t chosen = 0;
+      uint64_t turn = quantum;
+      if (options.adversarial) {
+        chosen = worker.random() % active.size();
+        turn = 1 + worker.random() % (worker.random() % 4 ? 100 : quantum);
+      }
+      current = std::move(active[chosen]);
+      active.erase(active.begin() + long(chosen));
+      if (current->run(turn) == Block::State::Running) {
+        if (!options.adversarial || current->spins)
+          ++wanted; // somebody waits: more blocks may be needed
         active.push_back(std::move(current));
-        ++wanted; // somebody waits: more blocks may be needed
       } else if (wanted > 1 && !options.cooperative && !options.adversarial) {
         --wanted;
       }

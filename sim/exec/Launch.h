@@ -4,6 +4,7 @@
 
 #include "sim/exec/Code.h"
 #include "sim/exec/Memory.h"
+#include "sim/report/Occupancy.h"
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -34,9 +35,11 @@ struct LaunchOptions {
   bool cooperative = false;
   uint64_t seed = 0;
   unsigned threads = 0; // 0: as many as the machine has, at most 8
+  bool ring = false;    // floats are elements of an integer ring, see Ring.h
   TensorMode tensorMode = TensorMode::Hardware;
   uint64_t maxInstructions = 0; // per block; 0: no limit
   unsigned maxReports = 64;
+  unsigned registers = 0; // per thread, from the assembler; 0: not known
 };
 
 struct Report {
@@ -58,6 +61,7 @@ struct LaunchResult {
   uint64_t warpInstructions = 0, threadInstructions = 0;
   double seconds = 0;
   std::shared_ptr<report::Counters> counters;
+  report::Occupancy occupancy;
 };
 
 /// What a worker thread owns.

@@ -121,11 +121,11 @@ LinkedModule::filesOf(const ptx::Function *f) const {
   return none;
 }
 
-Program &LinkedModule::program(const std::string &kernel) {
+Program &LinkedModule::program(const std::string &kernel, bool ring) {
   std::lock_guard lock(mutex);
-  auto &slot = programs[kernel];
+  auto &slot = programs[{kernel, ring}];
   if (!slot)
-    slot = decodeKernel(*this, kernel);
+    slot = decodeKernel(*this, kernel, ring);
   return *slot;
 }
 

@@ -14,7 +14,7 @@ struct LinkedModule {
   Memory *memory = nullptr;
   std::vector<std::unique_ptr<ptx::Module>> modules;
   std::unordered_map<const ptx::Variable *, uint64_t> addresses;
-  std::map<std::string, std::unique_ptr<Program>> programs;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<Program>> programs;
   std::mutex mutex;
 
   ~LinkedModule();
@@ -32,7 +32,7 @@ struct LinkedModule {
   uint64_t addressOf(const ptx::Function *f);
   const std::map<unsigned, std::string> &filesOf(const ptx::Function *f) const;
   /// The decoded kernel; throws ptx::Error. Kept for the next launch.
-  Program &program(const std::string &kernel);
+  Program &program(const std::string &kernel, bool ring = false);
   std::vector<std::string> kernels() const;
 };
 

@@ -9,6 +9,7 @@
 
 #include "sim/exec/Block.h"
 #include "sim/exec/Decode.h"
+#include "sim/exec/Ring.h"
 
 namespace tessera::sim {
 
@@ -352,6 +353,50 @@ void mmaDouble(Warp &w, const Inst &i, uint32_t) {
   }
 }
 
+/// Ring mode: inputs are converted to the accumulator's ring first.
+void mmaRing(Warp &w, const Inst &i, uint32_t) {
+  const auto &p = *static_cast<const MmaPlan *>(i.extra.get());
+  Type sum = p.halfD ? Type::F16 : Type::F32;
+  ring::Ring r(sum);
+  auto factor = [&](Type type, uint32_t raw) {
+    if (type == Type::TF32) // the register holds an f32
+      return r.element(raw);
+    return type == sum ? r.element(raw) : ring::convert(sum, type, raw);
+  };
+  thread_local uint32_t a[16][256];
+  thread_local uint32_t b[256][8];
+  readA(w, p, a, p.k);
+  readB(w, p, b);
+  uint64_t x[16][64], y[64][8];
+  for (unsigned k = 0; k < p.k; ++k) {
+    for (unsigned row = 0; row < p.m; ++row)
+      x[row][k] = factor(p.aType, a[row][k]);
+    for (unsigned col = 0; col < 8; ++col)
+      y[k][col] = factor(p.bType, b[k][col]);
+  }
+  for (unsigned l = 0; l < 32; ++l) {
+    unsigned g = l >> 2, t = l & 3;
+    uint32_t out[4];
+    for (unsigned n = 0; n < p.m / 4; ++n) {
+      unsigned row = g + 8 * (n >> 1), col = 2 * t + (n & 1);
+      uint64_t total =
+          p.halfC ? w.reg<uint32_t>(p.c[n / 2])[l] >> 16 * (n & 1) & 0xffff
+                  : w.reg<uint32_t>(p.c[n])[l];
+      total = p.halfC == p.halfD
+                  ? r.element(total)
+                  : ring::convert(sum, p.halfC ? Type::F16 : Type::F32, total);
+      for (unsigned k = 0; k < p.k; ++k)
+        total = r.add(total, r.mul(x[row][k], y[k][col]));
+      out[n] = uint32_t(total);
+    }
+    for (unsigned n = 0; n < p.m / 4; ++n)
+      if (!p.halfD)
+        w.reg<uint32_t>(p.d[n])[l] = out[n];
+      else if (n % 2 == 0)
+        w.reg<uint32_t>(p.d[n / 2])[l] = out[n] | out[n + 1] << 16;
+  }
+}
+
 /// m8n8k4 of f16: four products on lanes {4q..4q+3, 16+4q..16+4q+3}.
 void mmaVolta(Warp &w, const Inst &i, uint32_t) {
   const auto &p = *static_cast<const MmaPlan *>(i.extra.get());
@@ -520,6 +565,13 @@ void decodeMma(Decoder &d, Inst &inst) {
   p.fullK =
       fa && ((p.aType == Type::TF32 && p.k == 8) ||
              (fa->bits() == 16 && p.k == 16) || (fa->bits() == 8 && p.k == 32));
+  if (d.program.ring && !p.integer) {
+    if (sparse || scaled || isDouble || volta || fa->bits() < 16 ||
+        tensorFormat(p.bType)->bits() < 16)
+      d.fail("is excluded from ring mode");
+    inst.fn = mmaRing;
+    return;
+  }
   if (sparse) {
     if (scaled)
       d.fail("sparse block-scaled mma is not supported");

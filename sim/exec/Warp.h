@@ -75,6 +75,9 @@ struct Warp {
   std::vector<uint32_t> stackTop; // of alloca, per lane
   std::vector<PendingCopy> copies;
   uint32_t copyGroup[32] = {};
+  /// While counting: bytes per commit group that a lane has not waited for;
+  /// the last one is still open.
+  std::vector<std::vector<uint32_t>> inFlight;
   uint64_t cachedLow = 1, cachedHigh = 0, cachedGeneration = 0;
   bool cachedWritable = false;
 

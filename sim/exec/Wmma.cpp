@@ -8,6 +8,7 @@
 #include "sim/exec/Access.h"
 #include "sim/exec/Decode.h"
 #include "sim/exec/Mma.h"
+#include "sim/exec/Ring.h"
 
 namespace tessera::sim {
 
@@ -56,6 +57,29 @@ void put(Warp &w, const Fragment &f, unsigned e, uint64_t value) {
   unsigned shift = f.bits * (slot % per);
   uint32_t mask = ((1u << f.bits) - 1) << shift;
   word = (word & ~mask) | (uint32_t(value) << shift & mask);
+}
+
+/// Ring mode: inputs are converted to the accumulator's ring first.
+void multiplyRing(Warp &w, const Inst &i, uint32_t) {
+  const auto &p = *static_cast<const Plan *>(i.extra.get());
+  unsigned m = p.a.rows, k = p.a.columns, n = p.b.columns;
+  ring::Ring r(p.dType);
+  auto factor = [&](Type type, uint64_t raw) {
+    return type == Type::TF32 || type == p.dType
+               ? r.element(raw)
+               : ring::convert(p.dType, type, raw);
+  };
+  std::vector<uint64_t> out(m * n);
+  for (unsigned row = 0; row < m; ++row)
+    for (unsigned c = 0; c < n; ++c) {
+      uint64_t sum = factor(p.cType, get(w, p.c, row * n + c));
+      for (unsigned x = 0; x < k; ++x)
+        sum = r.add(sum, r.mul(factor(p.aType, get(w, p.a, row * k + x)),
+                               factor(p.bType, get(w, p.b, x * n + c))));
+      out[row * n + c] = sum;
+    }
+  for (unsigned e = 0; e < m * n; ++e)
+    put(w, p.d, e, out[e]);
 }
 
 /// Addresses of slot `slot` for all lanes, in bytes.
@@ -268,7 +292,7 @@ void decodeWmma(Decoder &d, Inst &inst) {
   fragment(d.operand(1), p.a, m, k, p.aType, false);
   fragment(d.operand(2), p.b, k, n, p.bType, false);
   fragment(d.operand(3), p.c, m, n, p.cType, false);
-  inst.fn = multiply;
+  inst.fn = d.program.ring && p.dType != Type::S32 ? multiplyRing : multiply;
 }
 
 } // namespace tessera::sim

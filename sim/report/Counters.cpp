@@ -62,6 +62,15 @@ unsigned sharedWavefronts(uint32_t mask, const uint64_t *address,
   return total;
 }
 
+static void span(InstructionCount &c, uint32_t mask, const uint64_t *address,
+                 unsigned bytes) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t a = address[std::countr_zero(m)];
+    c.lowest = std::min(c.lowest, a);
+    c.highest = std::max(c.highest, a + bytes - 1);
+  }
+}
+
 void Counters::access(const Inst &inst, uint32_t mask, const Access &at,
                       unsigned bytes, AccessKind kind) {
   if (inst.id == ~0u)
@@ -77,10 +86,12 @@ void Counters::access(const Inst &inst, uint32_t mask, const Access &at,
       global |= m & -m;
   }
   if (global) {
+    span(c, global, at.address, bytes);
     c.sectors += globalSectors(global, at.address, bytes);
     c.idealSectors += (uint64_t(bytes) * std::popcount(global) + 31) / 32;
   }
   if (shared) {
+    span(c, shared, at.address, bytes);
     unsigned ideal;
     unsigned passes = sharedWavefronts(shared, at.address, bytes, &ideal);
     c.wavefronts += passes;
@@ -89,6 +100,8 @@ void Counters::access(const Inst &inst, uint32_t mask, const Access &at,
 }
 
 void Counters::add(const Counters &other) {
+  async.groups = std::max(async.groups, other.async.groups);
+  async.bytes = std::max(async.bytes, other.async.bytes);
   for (size_t k = 0; k < perInstruction.size(); ++k) {
     InstructionCount &a = perInstruction[k];
     const InstructionCount &b = other.perInstruction[k];
@@ -101,7 +114,47 @@ void Counters::add(const Counters &other) {
     a.idealSectors += b.idealSectors;
     a.wavefronts += b.wavefronts;
     a.conflicts += b.conflicts;
+    a.lowest = std::min(a.lowest, b.lowest);
+    a.highest = std::max(a.highest, b.highest);
   }
+}
+
+std::string toText(const Counters &counters) {
+  uint64_t perClass[int(OpClass::Count)] = {};
+  InstructionCount t;
+  for (size_t k = 0; k < counters.perInstruction.size(); ++k) {
+    const InstructionCount &c = counters.perInstruction[k];
+    if (!c.warps || !counters.instructions[k])
+      continue;
+    perClass[int(counters.instructions[k]->opClass)] += c.warps;
+    t.warps += c.warps;
+    t.lanes += c.lanes;
+    t.divergent += c.divergent;
+    t.sectors += c.sectors;
+    t.idealSectors += c.idealSectors;
+    t.wavefronts += c.wavefronts;
+    t.conflicts += c.conflicts;
+  }
+  std::string text = "instructions by class:";
+  for (int c = 0; c < int(OpClass::Count); ++c)
+    if (perClass[c])
+      text += std::string(" ") + opClassName(OpClass(c)) + " " +
+              std::to_string(perClass[c]);
+  char line[400];
+  std::snprintf(
+      line, sizeof line,
+      "\nwarp execution efficiency: %.1f %%, divergent branches: %llu\n"
+      "global sectors: %llu (least possible %llu), shared wavefronts: %llu, "
+      "bank conflicts: %llu\n"
+      "cp.async in flight at most: %llu groups of a thread, %llu bytes of a "
+      "block\n",
+      t.warps ? 100.0 * double(t.lanes) / double(t.warps * 32) : 0.0,
+      (unsigned long long)t.divergent, (unsigned long long)t.sectors,
+      (unsigned long long)t.idealSectors, (unsigned long long)t.wavefronts,
+      (unsigned long long)t.conflicts,
+      (unsigned long long)counters.async.groups,
+      (unsigned long long)counters.async.bytes);
+  return text + line;
 }
 
 } // namespace tessera::sim::report

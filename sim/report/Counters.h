@@ -16,9 +16,18 @@ struct InstructionCount {
   uint64_t idealSectors = 0; // if the same bytes were packed
   uint64_t wavefronts = 0;   // passes over the shared-memory banks
   uint64_t conflicts = 0;    // wavefronts beyond the least possible
+  /// Lowest and highest byte touched, in global or in shared memory.
+  uint64_t lowest = ~0ull, highest = 0;
+};
+
+/// cp.async that was issued and not yet waited for.
+struct AsyncDepth {
+  uint64_t groups = 0; // most non-empty commit groups of one thread
+  uint64_t bytes = 0;  // most bytes of one block
 };
 
 struct Counters {
+  AsyncDepth async;
   std::vector<InstructionCount> perInstruction; // by Inst::id
   std::vector<const Inst *> instructions;
 
@@ -36,6 +45,9 @@ struct Counters {
               AccessKind kind);
   void add(const Counters &other);
 };
+
+/// Totals for people, one fact per line.
+std::string toText(const Counters &counters);
 
 /// Wavefronts a shared-memory access of a warp needs: accesses of 8 bytes go
 /// by half warps, of 16 bytes by quarter warps; each takes as many passes as

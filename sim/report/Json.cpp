@@ -77,7 +77,11 @@ static std::string countsJson(const Counters &counters,
         ", " + field("sectors", c.sectors) + ", " +
         field("ideal_sectors", c.idealSectors) + ", " +
         field("wavefronts", c.wavefronts) + ", " +
-        field("bank_conflicts", c.conflicts) + "}";
+        field("bank_conflicts", c.conflicts);
+    if (c.lowest <= c.highest)
+      lines += ", " + field("lowest_address", c.lowest) + ", " +
+               field("highest_address", c.highest);
+    lines += "}";
   }
   std::string classes;
   for (int c = 0; c < int(OpClass::Count); ++c)
@@ -91,7 +95,9 @@ static std::string countsJson(const Counters &counters,
          field("bytes", total.bytes) + ", " + field("sectors", total.sectors) +
          ", " + field("ideal_sectors", total.idealSectors) + ", " +
          field("wavefronts", total.wavefronts) + ", " +
-         field("bank_conflicts", total.conflicts) +
+         field("bank_conflicts", total.conflicts) + ",\n \"async_depth\": {" +
+         field("groups", counters.async.groups) + ", " +
+         field("bytes_per_block", counters.async.bytes) + "}" +
          ",\n \"time\": \"not measured\",\n \"classes\": {" + classes +
          "},\n \"lines\": [" + lines + "]}";
 }
@@ -119,8 +125,16 @@ std::string toJson(const LaunchResult &result, const Program *program,
            field("address", r.address) + ", " + field("count", r.count) + "}";
   }
   out += "]";
-  if (program)
+  if (program) {
     out += ",\n\"static_shared\": " + std::to_string(program->staticShared);
+    out += ",\n\"shared_variables\": [";
+    for (const auto &v : program->sharedVariables)
+      out += (&v == program->sharedVariables.data() ? "{\"name\": "
+                                                    : ", {\"name\": ") +
+             quote(v.name) + ", " + field("offset", v.offset) + ", " +
+             field("bytes", v.bytes) + "}";
+    out += "],\n\"occupancy\": " + toJson(result.occupancy);
+  }
   if (result.counters && program)
     out += ",\n\"counts\": " + countsJson(*result.counters, *program);
   return out + "}";

@@ -82,6 +82,10 @@ int run(int argc, char **argv) {
       o.check = false;
     else if (name == "--count")
       o.count = true;
+    else if (name == "--ring")
+      o.ring = true;
+    else if (name == "--registers")
+      o.registers = unsigned(std::stoul(value()));
     else if (name == "--ieee")
       o.tensorMode = TensorMode::Ieee;
     else if (name == "--json")
@@ -101,7 +105,7 @@ int run(int argc, char **argv) {
     }
     kernel = names[0];
   }
-  Program &program = module->program(kernel);
+  Program &program = module->program(kernel, o.ring);
   std::vector<uint8_t> params = packArguments(program, arguments, device);
   LaunchResult r =
       launchKernel(device, *module, kernel, o, params.data(), params.size());
@@ -114,6 +118,9 @@ int run(int argc, char **argv) {
                 "a GPU: not measured\n",
                 r.ok ? "ok" : "FAILED", (unsigned long long)r.warpInstructions,
                 r.seconds);
+    std::printf("occupancy: %s\n", report::describe(r.occupancy).c_str());
+    if (r.counters)
+      std::fputs(report::toText(*r.counters).c_str(), stdout);
   }
   for (const Argument &a : arguments)
     if (!json)
@@ -151,9 +158,16 @@ int exec(int argc, char **argv) {
         std::string(argv[first]) +
         " carries NVIDIA's runtime in itself; build it with nvcc -cudart "
         "shared");
-  auto here =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cuda";
-  std::string path = here.string();
+  // The libraries lie beside the tool, or in sim/ of the project's build.
+  auto tool = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::string path;
+  for (auto folder : {tool / "cuda", tool.parent_path() / "sim" / "cuda",
+                      tool.parent_path() / "lib" / "tessera-sim"})
+    if (path.empty() && std::filesystem::exists(folder / "libcudart.so.13"))
+      path = folder.string();
+  if (path.empty())
+    throw std::runtime_error("libcudart.so.13 was not built beside " +
+                             tool.string());
   if (const char *old = std::getenv("LD_LIBRARY_PATH"))
     path += std::string(":") + old;
   setenv("LD_LIBRARY_PATH", path.c_str(), 1);
@@ -177,7 +191,8 @@ int usage() {
       "usage: tessera-sim run FILE.ptx [--kernel K] [--grid X,Y,Z] "
       "[--block X,Y,Z]\n"
       "           [--shared BYTES] [--arch sm_80] [--arg VALUE]... [--seed N]\n"
-      "           [--no-check] [--count] [--ieee] [--json]\n"
+      "           [--no-check] [--count] [--ieee] [--ring] [--registers N] "
+      "[--json]\n"
       "         VALUE: i32:7  f32:1.5  u64:0  zeros:f32:1024  range:i32:100\n"
       "                random:f32:1024  file:data.bin\n"
       "       tessera-sim exec [--arch sm_80] [--check] [--seed N] "

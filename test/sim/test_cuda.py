@@ -10,9 +10,11 @@ import subprocess
 
 import pytest
 
+from conftest import CUDA_LIBRARY
+
 HERE = pathlib.Path(__file__).resolve().parent / "cuda"
 BUILD = pathlib.Path(os.environ.get("TESSERA_SIM_CUDA_BUILD", "/tmp/tessera-sim-cuda"))
-LIBRARY = pathlib.Path(os.environ.get("TESSERA_SIM_CUDA_LIBRARY", "/tmp/build-sim/cuda"))
+LIBRARY = CUDA_LIBRARY
 PROGRAMS = sorted(p.stem for p in HERE.glob("*.cu")
                   if p.stem not in ("rdc_a", "rdc_b", "cub_algorithms"))
 ARCHS = ["75", "80", "90"]

@@ -1,13 +1,14 @@
 # The driver API through libcuda.so.1, as a program without the runtime uses it.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import ctypes
-import os
 import pathlib
 
 import numpy as np
 import pytest
 
-LIBRARY = pathlib.Path(os.environ.get("TESSERA_SIM_CUDA_LIBRARY", "/tmp/build-sim/cuda")) / "libcuda.so.1"
+from conftest import CUDA_LIBRARY
+
+LIBRARY = CUDA_LIBRARY / "libcuda.so.1"
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason=f"{LIBRARY} is not built")
 
 PTX = b"""

@@ -1,7 +1,8 @@
 # Loads libtessera_sim.so and declares its C interface.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The shared library is looked for in $TESSERA_SIM_LIBRARY, beside this file,
-and in the build directories of a source tree."""
+beside the tools in $TESSERA_BIN, and in the build directories of a source
+tree, the newest one first."""
 
 import ctypes
 import os
@@ -23,6 +24,8 @@ class LaunchOptions(ctypes.Structure):
         ("ieee", ctypes.c_uint32),
         ("seed", ctypes.c_uint64),
         ("max_instructions", ctypes.c_uint64),
+        ("registers", ctypes.c_uint32),
+        ("ring", ctypes.c_uint32),
     ]
 
 
@@ -36,11 +39,14 @@ def _candidates():
         yield pathlib.Path(given)
     here = pathlib.Path(__file__).resolve().parent
     yield here / "libtessera_sim.so"
+    tools = os.environ.get("TESSERA_BIN")
+    if tools:
+        yield pathlib.Path(tools).parent / "sim" / "libtessera_sim.so"
     root = here.parents[2]
-    for build in ("build", "build-sim", "build/sim"):
-        yield root / build / "libtessera_sim.so"
-        yield root / build / "sim" / "libtessera_sim.so"
-    yield pathlib.Path("/tmp/build-sim/libtessera_sim.so")
+    built = [path for pattern in ("build*/", "build/*/", "build/*/sim/", "build*/sim/")
+             for path in root.glob(pattern + "libtessera_sim.so")]
+    yield from sorted(set(built), key=lambda p: -p.stat().st_mtime)
+    yield root / "build-sim" / "libtessera_sim.so"
 
 
 def _load():

@@ -20,6 +20,7 @@ class Report:
         self.ok = data["ok"]
         self.errors = data["reports"]
         self.counts = data.get("counts")
+        self.occupancy = data.get("occupancy")
         self.seconds = data["simulation_seconds"]
         self.output = output
 
@@ -35,6 +36,14 @@ class Report:
         for e in self.errors:
             again = f" ({e['count']} times)" if e["count"] > 1 else ""
             lines.append(f"{e['kind']}: {e['message']}{again}")
+        if self.occupancy:
+            o = self.occupancy
+            known = o["registers"] != "not measured"
+            lines.append(
+                f"occupancy: {'' if known else 'at most '}{o['blocks_per_sm']} "
+                f"blocks, {o['warps_per_sm']} of {o['max_warps_per_sm']} warps "
+                f"per multiprocessor, limited by {o['limited_by']}; registers: "
+                f"{o['registers']}")
         if self.counts:
             c = self.counts
             lines.append("instructions by class: " + ", ".join(
@@ -48,6 +57,10 @@ class Report:
                          f"{c['ideal_sectors']}), shared wavefronts: "
                          f"{c['wavefronts']}, bank conflicts: "
                          f"{c['bank_conflicts']}")
+            a = c["async_depth"]
+            lines.append(f"cp.async in flight at most: {a['groups']} groups "
+                         f"of a thread, {a['bytes_per_block']} bytes of a "
+                         "block")
             lines.append("time: not measured")
         return "\n".join(lines)
 
@@ -133,8 +146,13 @@ class Module:
     def launch(self, kernel, grid, block, params, *, arch=80, shared=0,
                cluster=(1, 1, 1), check=True, count=False, adversarial=False,
                cooperative=False, seed=0, threads=0, tensor="hw",
-               max_instructions=0):
-        """Runs a kernel with packed parameters and returns a Report."""
+               max_instructions=0, registers=0, ring=False):
+        """Runs a kernel with packed parameters and returns a Report.
+
+        `registers` per thread, as the assembler reports them, make the
+        occupancy exact; `ring` computes with elements of a ring instead of
+        floats (see tessera.sim.ring).
+        """
         if tensor not in ("hw", "ieee"):
             raise SimError(f"tensor mode {tensor!r}; expected 'hw' or 'ieee'")
         o = LaunchOptions()
@@ -148,6 +166,7 @@ class Module:
         o.adversarial, o.cooperative = int(adversarial), int(cooperative)
         o.seed, o.threads, o.ieee = seed, threads, int(tensor == "ieee")
         o.max_instructions = max_instructions
+        o.registers, o.ring = registers, int(ring)
         self.device._output.clear()
         data = json.loads(take_text(library.tessera_sim_launch(
             self.handle, kernel.encode(), ctypes.byref(o), params,

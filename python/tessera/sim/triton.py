@@ -172,10 +172,12 @@ class SimDriver(DriverBase):
     """A `triton.runtime.driver` on top of one simulated device."""
 
     def __init__(self, arch="sm_80", check=False, count=False,
-                 adversarial=False, seed=0, tensor="hw", threads=0):
+                 adversarial=False, seed=0, tensor="hw", threads=0,
+                 ring=False):
         self.arch = parse_arch(arch)
         self.options = dict(check=check, count=count, adversarial=adversarial,
-                            seed=seed, tensor=tensor, threads=threads)
+                            seed=seed, tensor=tensor, threads=threads,
+                            ring=ring)
         self.device = Device()
         self.device.set_resolver(self._resolve)
         self.utils = _Utils(self)
@@ -313,7 +315,7 @@ def activate(arch="sm_80", **options):
     """Makes the simulator Triton's active driver.
 
     Options: check (races, uninitialised reads ...), count, adversarial, seed,
-    tensor ("hw" or "ieee"), threads. Returns the driver; its `last_report`
+    tensor ("hw" or "ieee"), threads, ring. Returns the driver; its `last_report`
     is the Report of the newest launch.
     """
     knobs.runtime.add_stages_inspection_hook = _ptx_is_the_binary

@@ -1,0 +1,17 @@
+# A seeded choice of mutants; `mutants.py` runs them all.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not on PATH")
+def test_mutants():
+    script = pathlib.Path(__file__).with_name("mutants.py")
+    result = subprocess.run([sys.executable, str(script), "--seed", "3", "--count", "300"],
+                            capture_output=True, text=True)
+    print(result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
