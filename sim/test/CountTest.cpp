@@ -118,4 +118,55 @@ TEST(Count, InstructionsAndDivergence) {
   EXPECT_EQ(count(trip, "not").warps, 1u);
 }
 
+TEST(Count, AsyncDepth) {
+  // Three groups in flight, then one; 16 bytes of 32 lanes each. The second
+  // group is empty and does not count.
+  std::string copy = "cp.async.cg.shared.global [%r1], [%x], 16;\n",
+              commit = "cp.async.commit_group;\n";
+  std::string start = "mul.wide.u32 %x, %t, 16; add.s64 %x, %x, %g; "
+                      "mul.lo.u32 %r1, %t, 16; mov.u32 %r2, s; "
+                      "add.u32 %r1, %r1, %r2;\n";
+  auto depth = [&](const std::string &body) {
+    Harness h;
+    std::string text = ".version 8.5\n.target sm_80\n.address_size 64\n"
+                       ".visible .entry k(.param .u64 p) {\n"
+                       ".reg .b32 %t, %r<9>; .reg .b64 %g, %x;\n"
+                       ".shared .align 128 .b8 s[4096];\n"
+                       "mov.u32 %t, %tid.x; ld.param.u64 %g, [p];\n" +
+                       start + body + "cp.async.wait_all;\nret;\n}\n";
+    uint64_t g = h.device.memory.allocate(4096, Allocation::Managed, "g");
+    LaunchOptions o;
+    o.block[0] = 32;
+    o.count = true;
+    LaunchResult r = h.launch(text, "k", o, {g});
+    EXPECT_TRUE(r.ok);
+    return r.counters->async;
+  };
+  auto three = depth(copy + commit + commit + copy + copy + commit + copy +
+                     commit + "cp.async.wait_group 1;\n" + copy + commit);
+  EXPECT_EQ(three.groups, 3u);
+  EXPECT_EQ(three.bytes, 4u * 16 * 32);
+  auto one = depth(copy + commit + "cp.async.wait_group 0;\n" + copy + commit +
+                   "cp.async.wait_group 0;\n" + copy);
+  EXPECT_EQ(one.groups, 1u);
+  EXPECT_EQ(one.bytes, 16u * 32);
+}
+
+TEST(Count, Occupancy) {
+  using report::occupancy;
+  // 256 threads and nothing else: 2048 / 256.
+  EXPECT_EQ(occupancy(80, 256, 0, 0).blocks, 8u);
+  EXPECT_STREQ(occupancy(80, 256, 0, 0).limit, "threads");
+  EXPECT_EQ(occupancy(75, 256, 0, 0).blocks, 4u);
+  EXPECT_EQ(occupancy(89, 32, 0, 0).blocks, 24u); // blocks run out first
+  // 48 KB and the system's 1 KB: three times 49 in 164 KB.
+  EXPECT_EQ(occupancy(80, 128, 48 << 10, 0).blocks, 3u);
+  EXPECT_STREQ(occupancy(80, 128, 48 << 10, 0).limit, "shared memory");
+  EXPECT_EQ(occupancy(86, 128, 100 << 10, 0).blocks, 0u); // more than a block's
+  // 128 registers: 4096 per warp, 16 warps in 65536: two blocks of eight.
+  EXPECT_EQ(occupancy(90, 256, 0, 128).blocks, 2u);
+  EXPECT_EQ(occupancy(90, 256, 0, 128).warps, 16u);
+  EXPECT_STREQ(occupancy(90, 256, 0, 128).limit, "registers");
+}
+
 } // namespace

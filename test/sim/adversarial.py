@@ -1,48 +1,124 @@
-# Runs the CUDA programs under adversarial schedules with the checker on.
+# Runs foreign code under adversarial schedules with the checker on.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""usage: adversarial.py [--runs 100] [--first-seed 0] [--arch sm_80]
+"""usage: adversarial.py [--runs 100] [--first-seed 1] [--only cuda,triton,cub,tilelang] [--time SECONDS]
 
-Every program of test_cuda.py must have been built (run that test first). A
-run fails if a program's own check fails or the simulator reports anything."""
+One run is one program or kernel test under one seed: CUDA programs of
+test_cuda.py on sm_80 (built if need be), CUB, the Triton tests of
+test_triton.py (every kernel and architecture there) and the TileLang kernels,
+where their packages are installed. A run fails if its own check fails or the
+simulator reports anything. Seeds are taken in turn until there are enough
+runs or the time is over."""
 
 import argparse
 import os
+import pathlib
+import re
+import shutil
 import subprocess
 import sys
+import time
 
-import conftest  # noqa: F401
-from test_cuda import BUILD, LIBRARY, PROGRAMS
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import conftest  # noqa: E402
+import test_cuda  # noqa: E402
+
+
+def have(package):
+    return subprocess.run([sys.executable, "-c", f"import {package}"], capture_output=True).returncode == 0
+
+
+def cuda_run(name, seed):
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(conftest.CUDA_LIBRARY), "TESSERA_SIM_ARCH": "sm_80",
+                   "TESSERA_SIM_CHECK": "1", "TESSERA_SIM_SEED": str(seed)}
+    try:
+        r = subprocess.run([str(test_cuda.BUILD / name)], capture_output=True, text=True, timeout=600,
+                           env=environment)
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    bad = r.returncode != 0 or "tessera-sim:" in r.stderr
+    return (r.stdout + r.stderr)[:600] if bad else None
+
+
+def cuda(seed):
+    for name in test_cuda.PROGRAMS:
+        if name == "illegal_address":
+            continue
+        if seed == options.first_seed:
+            test_cuda.build(name, [f"{name}.cu"], test_cuda.PTX)
+        yield f"cuda {name}", cuda_run(name, seed)
+
+
+def cub(seed):
+    if seed == options.first_seed:
+        test_cuda.build("cub_algorithms", ["cub_algorithms.cu"], test_cuda.PTX)
+    yield "cub_algorithms", cuda_run("cub_algorithms", seed)
+
+
+def triton(seed):
+    r = subprocess.run([sys.executable, "-m", "pytest", str(HERE / "test_triton.py"), "-p", "no:cacheprovider",
+                        "--tb=short", "-q", "-rA", "--no-header", *(["-k", options.select] if options.select else [])],
+                       capture_output=True, text=True,
+                       env={**os.environ, "TESSERA_SIM_CHECK": "1", "TESSERA_SIM_SEED": str(seed)})
+    found = re.findall(r"^(PASSED|FAILED|ERROR) \S*::(\S+)(.*)", r.stdout, re.M)
+    if not found:
+        raise SystemExit(r.stdout + r.stderr)
+    for outcome, name, text in found:
+        yield f"triton {name}", None if outcome == "PASSED" else text
+    if any(outcome != "PASSED" for outcome, _, _ in found):
+        print(r.stdout[:options.verbose * 6000], flush=True)
+
+
+def tilelang(seed):
+    r = subprocess.run([options.tilelang_python, str(HERE / "tilelang_kernels.py"), "--seed", str(seed)],
+                       capture_output=True, text=True)
+    found = re.findall(r"^(ok|FAILED) (.*)", r.stdout, re.M)
+    if not found:
+        raise SystemExit(r.stdout + r.stderr)
+    for outcome, text in found:
+        yield "tilelang " + text.split(":")[0], None if outcome == "ok" else text
 
 
 def main():
+    global options
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--arch", default="sm_80")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--only", default="cuda,triton,cub,tilelang")
+    parser.add_argument("--select", default="", help="of the Triton tests, as pytest -k")
+    parser.add_argument("--time", type=float, default=float("inf"))
+    parser.add_argument("--tilelang-python", default=sys.executable)
+    parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    names = [n for n in PROGRAMS if n != "illegal_address"]
-    failures = done = 0
-    seed = options.first_seed
-    while done < options.runs:
-        for name in names:
-            if done >= options.runs:
+    groups = []
+    for group in (cuda, triton, cub, tilelang):
+        name = group.__name__
+        if name not in options.only.split(","):
+            continue
+        missing = (name in ("cuda", "cub", "tilelang") and not shutil.which("nvcc") and "nvcc"
+                   or name == "triton" and not have("triton") and "triton")
+        if missing:
+            print(f"no {name} runs: {missing} is missing")
+        else:
+            groups.append(group)
+    if not groups:
+        return 1
+    counts, failures, seed, start = {}, 0, options.first_seed, time.time()
+    while sum(counts.values()) < options.runs and time.time() - start < options.time:
+        for group in groups:
+            for name, problem in group(seed):
+                counts[group.__name__] = counts.get(group.__name__, 0) + 1
+                if problem:
+                    failures += 1
+                    print(f"seed {seed}: {name}: {problem}", flush=True)
+                if sum(counts.values()) >= options.runs:
+                    break
+            if sum(counts.values()) >= options.runs:
                 break
-            environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY),
-                           "TESSERA_SIM_ARCH": options.arch, "TESSERA_SIM_CHECK": "1",
-                           "TESSERA_SIM_SEED": str(seed)}
-            try:
-                r = subprocess.run([str(BUILD / name)], capture_output=True, text=True,
-                                   timeout=120, env=environment)
-                bad = r.returncode != 0 or "tessera-sim:" in r.stderr
-                text = r.stdout + r.stderr
-            except subprocess.TimeoutExpired:
-                bad, text = True, "timeout"
-            done += 1
-            if bad:
-                failures += 1
-                print(f"{name} seed {seed}: {text[:500]}", flush=True)
+        print(f"seed {seed} done: {sum(counts.values())} runs, {failures} failed, {time.time() - start:.0f} s", flush=True)
         seed += 1
-    print(f"{done} runs, seeds {options.first_seed} to {seed - 1}, {failures} failed")
+    print(f"{sum(counts.values())} runs ({', '.join(f'{n} {k}' for k, n in counts.items())}), "
+          f"seeds {options.first_seed} to {seed - 1}, {failures} failed")
     return failures != 0
 
 

@@ -133,7 +133,7 @@ def run(name, function, arguments, grid, want, bound):
     head = re.search(r"main_kernel\((.*?)\)", source, re.S)[1]
     names = re.findall(r"(\w+)\s*(?:,|$)", head)
     report = sim.launch(ptx, kernel, grid, 128, [arguments[n] for n in names], shared=shared,
-                        check=True)
+                        check=True, adversarial=SEED is not None, seed=SEED or 0)
     got = arguments[list(arguments)[-1]].astype(np.float64)
     error = np.abs(got - want).max()
     ok = report.ok and error <= bound
