@@ -70,7 +70,8 @@ def triton(seed):
 
 
 def tilelang(seed):
-    r = subprocess.run([options.tilelang_python, str(HERE / "tilelang_kernels.py"), "--seed", str(seed)],
+    r = subprocess.run([options.tilelang_python, str(HERE / "tilelang_kernels.py"), "--seed", str(seed), "--keep",
+                        str(test_cuda.BUILD / "tilelang")],
                        capture_output=True, text=True)
     found = re.findall(r"^(ok|FAILED) (.*)", r.stdout, re.M)
     if not found:

@@ -1,8 +1,12 @@
 # Ten TileLang kernels for sm_80: lowered by TileLang, compiled by nvcc, run on
 # the simulator, compared with NumPy in float64.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""usage: tilelang_kernels.py   (needs the package tilelang 0.1.15 and nvcc)"""
+"""usage: tilelang_kernels.py [--seed N] [--keep FOLDER]
 
+Needs the package tilelang 0.1.15 and nvcc. With --seed the schedules are
+adversarial; --keep keeps the compiled kernels there for the next time."""
+
+import argparse
 import pathlib
 import re
 import subprocess
@@ -20,6 +24,11 @@ import tessera.sim as sim  # noqa: E402
 
 PACKAGE = pathlib.Path(tilelang.__file__).parent
 TARGET = {"kind": "cuda", "arch": "sm_80"}
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int)
+parser.add_argument("--keep", type=pathlib.Path)
+OPTIONS = parser.parse_args()
+SEED = OPTIONS.seed
 
 
 def gemm(M, N, K, BM, BN, BK, stages, dtype="float16", transpose=False):
@@ -111,7 +120,10 @@ def transpose(M, N):
     return main
 
 
-def compile_ptx(function):
+def compile_ptx(function, name):
+    kept = OPTIONS.keep and OPTIONS.keep / re.sub(r"\W+", "_", name)
+    if kept and kept.with_suffix(".ptx").exists():
+        return kept.with_suffix(".ptx").read_text(), kept.with_suffix(".cu").read_text()
     with tvm.target.Target(TARGET):
         source = tilelang.lower(function, target=TARGET).kernel_source
     with tempfile.TemporaryDirectory() as d:
@@ -120,11 +132,16 @@ def compile_ptx(function):
         subprocess.run(["nvcc", "-std=c++17", "-ptx", "-arch=sm_80", "-I", str(PACKAGE / "src"),
                         "-I", str(PACKAGE / "3rdparty/cutlass/include"), str(cu), "-o", str(out)],
                        check=True, capture_output=True)
-        return out.read_text(), source
+        text = out.read_text()
+    if kept:
+        OPTIONS.keep.mkdir(parents=True, exist_ok=True)
+        kept.with_suffix(".ptx").write_text(text)
+        kept.with_suffix(".cu").write_text(source)
+    return text, source
 
 
 def run(name, function, arguments, grid, want, bound):
-    ptx, source = compile_ptx(function)
+    ptx, source = compile_ptx(function, name)
     kernel = re.search(r"\.entry (\w+)", ptx)[1]
     shared = 0
     if re.search(r"extern __shared__", source):
