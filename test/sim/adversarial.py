@@ -1,9 +1,9 @@
 # Runs foreign code under adversarial schedules with the checker on.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""usage: adversarial.py [--runs 100] [--first-seed 1] [--only cuda,triton,cub,tilelang] [--time SECONDS]
+"""usage: adversarial.py [--runs 100] [--first-seed 1] [--only cuda,triton,cub,cutlass,tilelang] [--time SECONDS]
 
 One run is one program or kernel test under one seed: CUDA programs of
-test_cuda.py on sm_80 (built if need be), CUB, the Triton tests of
+test_cuda.py on sm_80 (built if need be), CUB, CUTLASS gemms, the Triton tests of
 test_triton.py (every kernel and architecture there) and the TileLang kernels,
 where their packages are installed. A run fails if its own check fails or the
 simulator reports anything. Seeds are taken in turn until there are enough
@@ -55,6 +55,10 @@ def cub(seed):
     yield "cub_algorithms", cuda_run("cub_algorithms", seed)
 
 
+def cutlass(seed):
+    yield "cutlass_gemm", cuda_run("cutlass_gemm", seed)
+
+
 def triton(seed):
     r = subprocess.run([sys.executable, "-m", "pytest", str(HERE / "test_triton.py"), "-p", "no:cacheprovider",
                         "--tb=short", "-q", "-rA", "--no-header", *(["-k", options.select] if options.select else [])],
@@ -85,18 +89,20 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--only", default="cuda,triton,cub,tilelang")
+    parser.add_argument("--only", default="cuda,triton,cub,cutlass,tilelang")
     parser.add_argument("--select", default="", help="of the Triton tests, as pytest -k")
     parser.add_argument("--time", type=float, default=float("inf"))
     parser.add_argument("--tilelang-python", default=sys.executable)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     groups = []
-    for group in (cuda, triton, cub, tilelang):
+    for group in (cuda, triton, cub, cutlass, tilelang):
         name = group.__name__
         if name not in options.only.split(","):
             continue
         missing = (name in ("cuda", "cub", "tilelang") and not shutil.which("nvcc") and "nvcc"
+                   or name == "cutlass" and not (test_cuda.BUILD / "cutlass_gemm").exists() and
+                   "its build by test_foreign.py"
                    or name == "triton" and not have("triton") and "triton")
         if missing:
             print(f"no {name} runs: {missing} is missing")
