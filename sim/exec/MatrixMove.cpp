@@ -1,5 +1,6 @@
 // ldmatrix, stmatrix, movmatrix.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
 #include "sim/exec/Access.h"
 #include "sim/exec/Decode.h"
 
@@ -60,19 +61,27 @@ void stmatrix(Warp &w, const Inst &i, uint32_t) {
   unsigned rows = 8 * i.elements;
   uint32_t mask = rows == 32 ? ~0u : (1u << rows) - 1;
   computeAddresses(w, i, mask, i.ops[8], at.address);
-  translate(w, i, mask, i.space, 16, 16, AccessKind::Write, at);
+  translate(w, i, mask, i.space, 16, 16, AccessKind::Write, at, false);
+  uint8_t data[32][16];
   for (unsigned n = 0; n < i.elements; ++n) {
     const auto *a = w.reg<uint32_t>(i.ops[n]);
     for (unsigned l = 0; l < 32; ++l) {
       unsigned g = l >> 2, t = l & 3;
       if (i.flags & 1) {
         uint16_t low = uint16_t(a[l]), high = uint16_t(a[l] >> 16);
-        std::memcpy(at.pointer[8 * n + 2 * t] + 2 * g, &low, 2);
-        std::memcpy(at.pointer[8 * n + 2 * t + 1] + 2 * g, &high, 2);
+        std::memcpy(data[8 * n + 2 * t] + 2 * g, &low, 2);
+        std::memcpy(data[8 * n + 2 * t + 1] + 2 * g, &high, 2);
       } else {
-        std::memcpy(at.pointer[8 * n + g] + 4 * t, &a[l], 4);
+        std::memcpy(data[8 * n + g] + 4 * t, &a[l], 4);
       }
     }
+  }
+  // Row by row, as stores do: copies of one value may go to one place.
+  for (unsigned row = 0; row < rows; ++row) {
+    if (w.block->checker)
+      w.block->checker->access(w, i, 1u << row, at, 16, AccessKind::Write,
+                               data[row]);
+    std::memcpy(at.pointer[row], data[row], 16);
   }
 }
 

@@ -24,6 +24,11 @@ import conftest  # noqa: E402
 import test_cuda  # noqa: E402
 
 
+# Reports that docs/simulator.md explains ("Real defects found in foreign code").
+DOCUMENTED = {"cutlass_gemm": r"uninitialised: .* reads shared address .*/arch/memory_sm75\.h:"}
+documented = 0
+
+
 def have(package):
     return subprocess.run([sys.executable, "-c", f"import {package}"], capture_output=True).returncode == 0
 
@@ -36,7 +41,11 @@ def cuda_run(name, seed):
                            env=environment)
     except subprocess.TimeoutExpired:
         return "timeout"
-    bad = r.returncode != 0 or "tessera-sim:" in r.stderr
+    reports = [line for line in r.stderr.splitlines() if line.startswith("tessera-sim:")]
+    known = [line for line in reports if name in DOCUMENTED and re.search(DOCUMENTED[name], line)]
+    global documented
+    documented += bool(known)
+    bad = r.returncode != 0 or len(known) < len(reports)
     return (r.stdout + r.stderr)[:600] if bad else None
 
 
@@ -125,7 +134,8 @@ def main():
         print(f"seed {seed} done: {sum(counts.values())} runs, {failures} failed, {time.time() - start:.0f} s", flush=True)
         seed += 1
     print(f"{sum(counts.values())} runs ({', '.join(f'{n} {k}' for k, n in counts.items())}), "
-          f"seeds {options.first_seed} to {seed - 1}, {failures} failed")
+          f"seeds {options.first_seed} to {seed - 1}, {failures} failed, "
+          f"{documented} with reports that are documented")
     return failures != 0
 
 

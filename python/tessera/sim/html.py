@@ -14,13 +14,29 @@ h1{font-size:20px;margin:0 0 4px}h2{font-size:15px;margin:22px 0 6px}
 .tile{border:1px solid #d5dbe3;border-radius:6px;padding:8px 12px;min-width:120px}
 .tile b{display:block;font-size:17px}.tile span{color:#5a6675;font-size:12px}
 .find{border-left:4px solid #c0392b;background:#fdf1ef;padding:6px 10px;margin:4px 0}
+.chips span{display:inline-block;margin:0 14px 4px 0}.chips b{font-weight:600}
 .sides{display:flex;gap:16px;align-items:flex-start}
-.side{flex:1 1 0;min-width:0;overflow-x:auto}
+.side{flex:1 1 0;min-width:0;overflow:auto;max-height:88vh;border:1px solid #d5dbe3;border-radius:6px}
 table{border-collapse:collapse;font:12px/1.4 ui-monospace,monospace;width:100%}
 td,th{padding:0 6px;white-space:pre;text-align:left;vertical-align:top}
 th{position:sticky;top:0;background:#eef1f5;font-weight:600}
 td.n{text-align:right;color:#5a6675}td.hot{background:#fff3d6}
-tr.bad td{background:#fbdedb}
+tr.bad td{background:#fbdedb}tr.link td{background:#dcebff}
+tr.fold td{color:#8a94a1;background:#f7f8fa;padding-left:60px}
+tr[data-at]{cursor:pointer}.kind{color:#a5281b;font-weight:600}
+"""
+
+# A click on a source line shows its PTX, and the other way round.
+_SCRIPT = """
+document.addEventListener("click", e => {
+  const row = e.target.closest("tr[data-at]");
+  if (!row) return;
+  document.querySelectorAll("tr.link").forEach(r => r.classList.remove("link"));
+  const same = [...document.querySelectorAll("tr[data-at]")].filter(r => r.dataset.at === row.dataset.at);
+  same.forEach(r => r.classList.add("link"));
+  const other = same.find(r => r.closest(".side") !== row.closest(".side"));
+  if (other) other.scrollIntoView({block: "center"});
+});
 """
 
 
@@ -36,13 +52,15 @@ def _source_line(place):
 def render(report, ptx=""):
     counts = report.counts or {}
     lines = counts.get("lines", [])
-    by_ptx, by_source, bad_ptx, bad_source = {}, {}, set(), set()
+    by_ptx, by_source, bad_ptx, bad_source = {}, {}, {}, {}
     for c in lines:
         by_ptx.setdefault(c["ptx_line"], []).append(c)
         by_source.setdefault(_source_line(c["source"]), []).append(c)
     for e in report.errors:
-        bad_ptx |= {e["ptx_line"], e["other_ptx_line"]}
-        bad_source |= {_source_line(e["source"]), _source_line(e["other_source"])}
+        for line in (e["ptx_line"], e["other_ptx_line"]):
+            bad_ptx.setdefault(line, set()).add(e["kind"])
+        for place in (e["source"], e["other_source"]):
+            bad_source.setdefault(_source_line(place), set()).add(e["kind"])
 
     def total(items, key):
         return sum(i[key] for i in items)
@@ -61,21 +79,40 @@ def render(report, ptx=""):
     head = ("<tr><th></th><th>warps</th><th>threads</th><th>sectors</th>"
             "<th>conflicts</th><th>{}</th></tr>")
 
-    def table(title, text, counted, bad):
-        rows = [head.format(escape.escape(title))]
-        for number, line in enumerate(text.splitlines(), 1):
-            mark = ' class=bad' if number in bad else ""
-            rows.append(f"<tr{mark}><td class=n>{number}</td>{cells(counted.get(number))}"
-                        f"<td>{escape.escape(line.expandtabs(4))}</td></tr>")
+    def table(title, text, counted, bad, place):
+        """Lines that count and their neighbours; the rest is folded."""
+        text = text.splitlines()
+        shown = {n + d for n in [*counted, *bad] if n for d in range(-4, 5)}
+        rows, folded = [head.format(escape.escape(title))], 0
+        for number, line in enumerate([*text, None], 1):
+            if line is not None and number not in shown and (counted or bad):
+                folded += 1
+                continue
+            if folded:
+                rows.append(f"<tr class=fold><td colspan=6>{folded} lines</td></tr>")
+                folded = 0
+            if line is None:
+                break
+            mark = " class=bad" if number in bad else ""
+            at = place(number)
+            link = f' data-at="{escape.escape(at)}"' if at else ""
+            kinds = f" <span class=kind>\u25c0 {', '.join(sorted(bad[number]))}</span>" if number in bad else ""
+            rows.append(f"<tr{mark}{link}><td class=n>{number}</td>{cells(counted.get(number))}"
+                        f"<td>{escape.escape(line.expandtabs(4))}{kinds}</td></tr>")
         return "<table>" + "".join(rows) + "</table>"
 
+    files = {}  # warps per file: the busiest one first
+    for (name, _), items in by_source.items():
+        if name and os.path.exists(name):
+            files[name] = files.get(name, 0) + total(items, "warps")
     sources = []
-    for name in sorted({f for f, _ in by_source if f and os.path.exists(f)}):
+    for name in sorted(files, key=lambda f: -files[f]):
         with open(name, errors="replace") as f:
             text = f.read()
         counted = {n: items for (file, n), items in by_source.items() if file == name}
-        sources.append(table(os.path.basename(name), text, counted,
-                             {n for f, n in bad_source if f == name}))
+        bad = {n: kinds for (file, n), kinds in bad_source.items() if file == name}
+        sources.append(table(os.path.basename(name), text, counted, bad,
+                             lambda n: f"{name}:{n}" if n in counted else ""))
     tiles = [("result", "ok" if report.ok else f"{len(report.errors)} findings"),
              ("warp instructions", _number(report.data["warp_instructions"]))]
     if counts:
@@ -85,15 +122,27 @@ def render(report, ptx=""):
                   ("divergent branches", _number(counts["divergent_branches"])),
                   ("global sectors", f"{_number(counts['sectors'])} of "
                                      f"{_number(counts['ideal_sectors'])} ideal"),
-                  ("bank conflicts", _number(counts["bank_conflicts"]))]
+                  ("bank conflicts", _number(counts["bank_conflicts"])),
+                  ("cp.async in flight, at most",
+                   f"{counts['async_depth']['groups']} groups, "
+                   f"{_number(counts['async_depth']['bytes_per_block'])} bytes")]
     else:
         tiles.append(("counts", "not measured"))
+    if report.occupancy:
+        o = report.occupancy
+        known = o["registers"] != "not measured"
+        tiles.append((f"occupancy, limited by {o['limited_by']}; registers {o['registers']}",
+                      ("" if known else "\u2264 ") + f"{100 * o['warps_per_sm'] / o['max_warps_per_sm']:.0f} %: "
+                      f"{o['warps_per_sm']} of {o['max_warps_per_sm']} warps"))
     tiles.append(("time", "not measured"))
-    classes = "".join(f"<tr><td>{k}</td><td class=n>{_number(v)}</td></tr>"
+    classes = "".join(f"<span>{k} <b>{_number(v)}</b></span>"
                       for k, v in counts.get("classes", {}).items())
     findings = "".join(f"<div class=find><b>{e['kind']}</b>: {escape.escape(e['message'])}"
                        + (f" ({e['count']} times)" if e["count"] > 1 else "") + "</div>"
                        for e in report.errors)
+    places = {n: ":".join(map(str, _source_line(items[0]["source"]))) for n, items in by_ptx.items()
+              if items[0]["source"]}
+    ptx_side = table("PTX", ptx, by_ptx, bad_ptx, lambda n: places.get(n, ""))
     name = escape.escape(getattr(report, "kernel", "kernel"))
     return (f"<!doctype html><meta charset=utf-8><title>{name}</title><style>{_STYLE}</style>"
             f"<h1>{name}</h1>"
@@ -101,9 +150,9 @@ def render(report, ptx=""):
                 f"<div class=tile><b>{escape.escape(str(v))}</b><span>{k}</span></div>"
                 for k, v in tiles) + "</div>"
             + (f"<h2>Findings</h2>{findings}" if findings else "")
-            + (f"<h2>Instructions by class</h2><table style='width:auto'>{classes}</table>"
+            + (f"<h2>Warp instructions by class</h2><div class=chips>{classes}</div>"
                if classes else "")
             + "<h2>Source and PTX</h2><div class=sides>"
             + (f"<div class=side>{''.join(sources)}</div>" if sources else "")
-            + (f"<div class=side>{table('PTX', ptx, by_ptx, bad_ptx)}</div>" if ptx else "")
-            + "</div>")
+            + (f"<div class=side>{ptx_side}</div>" if ptx else "")
+            + f"</div><script>{_SCRIPT}</script>")
