@@ -7,6 +7,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 try:
+    import tessera._core  # noqa: F401
+
     from ._runtime import num_threads, set_num_threads
 except ImportError as _error:  # nothing is built here: tessera.sim works without it
     _unavailable: ImportError | None = _error
