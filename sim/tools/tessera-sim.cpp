@@ -175,7 +175,25 @@ int exec(int argc, char **argv) {
   throw std::runtime_error(std::string(argv[first]) + ": cannot be started");
 }
 
+/// Python finds our package in the source tree, and the package the library
+/// beside this tool; what the user has set comes first.
+void showPackage() {
+  namespace fs = std::filesystem;
+  auto tool = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path &folder : {tool, tool.parent_path() / "sim"})
+    if (fs::exists(folder / "libtessera_sim.so"))
+      setenv("TESSERA_SIM_LIBRARY", (folder / "libtessera_sim.so").c_str(), 0);
+#ifdef TESSERA_SIM_PYTHON_PATH
+  if (fs::exists(TESSERA_SIM_PYTHON_PATH "/tessera/sim/run.py")) {
+    const char *old = std::getenv("PYTHONPATH");
+    std::string path = old && *old ? std::string(old) + ":" : "";
+    setenv("PYTHONPATH", (path + TESSERA_SIM_PYTHON_PATH).c_str(), 1);
+  }
+#endif
+}
+
 int triton(int argc, char **argv) {
+  showPackage();
   std::vector<char *> arguments = {const_cast<char *>("python3"),
                                    const_cast<char *>("-m"),
                                    const_cast<char *>("tessera.sim.run")};

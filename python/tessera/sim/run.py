@@ -1,44 +1,52 @@
 # `python -m tessera.sim.run`: runs a Triton script on the simulator.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""usage: tessera-sim triton SCRIPT.py [--arch sm_80] [--check] [--count]
-[--seed N] [--html FILE] [arguments of the script ...]
+"""Runs a Triton script on the simulator, without a GPU. What is not an option
+of ours goes to the script. A file called test_*.py is given to pytest."""
 
-If SCRIPT.py is a pytest file (test_*.py), pytest runs it with the plug-in."""
-
+import argparse
+import os
 import runpy
 import sys
 
 
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="tessera-sim triton", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("script")
+    parser.add_argument("--arch", default="sm_80")
+    parser.add_argument("--check", action="store_true", help="report races, uninitialised reads and misuse")
+    parser.add_argument("--count", action="store_true", help="count, and print the last kernel's report")
+    parser.add_argument("--seed", type=int, help="adversarial schedules with this seed")
+    parser.add_argument("--html", help="write the last kernel's report here")
+    return parser.parse_known_args(arguments)
+
+
 def main(arguments):
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(__doc__)
-        return 2
-    script, rest, options, arch, html = arguments[0], [], {}, "sm_80", None
-    values = iter(arguments[1:])
-    for word in values:
-        if word == "--arch":
-            arch = next(values)
-        elif word == "--seed":
-            options.update(seed=int(next(values)), adversarial=True)
-        elif word == "--html":
-            html = next(values)
-            options["count"] = True
-        elif word in ("--check", "--count"):
-            options[word[2:]] = True
-        else:
-            rest.append(word)
+    options, rest = parse(arguments)
     from . import triton as sim_triton
-    driver = sim_triton.activate(arch, **options)
-    sys.argv = [script, *rest]
-    name = script.rsplit("/", 1)[-1]
-    if name.startswith("test_"):
-        import pytest
-        return pytest.main([script, *rest])
-    runpy.run_path(script, run_name="__main__")
-    if html and driver.last_report is not None:
-        with open(html, "w") as out:
-            out.write(driver.last_report.html(driver.last_report.ptx))
-    return 0
+    driver = sim_triton.activate(
+        options.arch, check=options.check, count=options.count or bool(options.html),
+        seed=options.seed or 0, adversarial=options.seed is not None)
+    sys.argv = [options.script, *rest]
+    code = 0
+    try:
+        if os.path.basename(options.script).startswith("test_"):
+            import pytest
+            code = int(pytest.main([options.script, *rest]))
+        else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+            runpy.run_path(options.script, run_name="__main__")
+    except sim_triton.SimulationError as error:
+        # The user's lines are in the report; our own frames help nobody.
+        print(f"tessera-sim: {error}", file=sys.stderr)
+        code = 1
+    report = driver.last_report
+    if report is not None and options.count:
+        print(f"{report.kernel}: {report.text()}")
+    if report is not None and options.html:
+        with open(options.html, "w") as out:
+            out.write(report.html(report.ptx))
+    return code
 
 
 if __name__ == "__main__":
