@@ -207,7 +207,19 @@ std::string tessera::frontend::renderDiagnostic(const SourceManager &sources,
   if (file && diagnostic.where.begin.isValid() &&
       file->hasLine(diagnostic.where.begin.line))
     result += renderSource(*file, diagnostic.where, colour);
-  for (const Note &note : diagnostic.notes)
+  std::vector<Note> notes = diagnostic.notes;
+  for (const Note &origin : diagnostic.origins) {
+    auto isThere = [&](const SourceRange &where) {
+      return where.file == origin.where.file &&
+             where.begin.line == origin.where.begin.line;
+    };
+    bool told = isThere(diagnostic.where);
+    for (const Note &note : notes)
+      told |= isThere(note.where);
+    if (!told)
+      notes.push_back(origin);
+  }
+  for (const Note &note : notes)
     result += ' ' + paint(cyan, "note: ") +
               formatLocation(sources, note.where) +
               indentLines(displayText(note.text), 7) + '\n';

@@ -39,6 +39,9 @@ struct Diagnostic {
   /// Starts in lower case, no full stop.
   std::string message;
   std::vector<Note> notes;
+  /// Where the names under the caret come from. Shown behind the notes unless
+  /// the error or a note stands on that line already.
+  std::vector<Note> origins;
   /// Code to paste or a phrase that says what to write; may be empty, may have
   /// several lines.
   std::string fix;

@@ -117,7 +117,9 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
     return callFunction(callee, *arguments, site);
   case ValueKind::Constant:
     if (callee.constant.isDType()) {
-      Diagnostic &diagnostic = error(call.range, "a dtype cannot be called");
+      Diagnostic &diagnostic = error(
+          call.range, getDTypeName(callee.constant.asDType()) +
+                          std::string(" is a dtype, which cannot be called"));
       if (arguments->arguments.size() == 1)
         diagnostic.setFix(parenthesize(arguments->arguments[0].expr) + ".to(" +
                           getDTypeName(callee.constant.asDType()) + ")");

@@ -24,6 +24,36 @@ std::string Analyzer::findRange(const Dim &dim) const {
   return found;
 }
 
+std::vector<Note> Analyzer::findOrigins(const SourceRange &where) const {
+  std::vector<Note> notes;
+  if (scopes.empty() || !where.isValid())
+    return notes;
+  std::string text = quote(where);
+  auto isWord = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    while (i < text.size() && isWord(text[i]))
+      ++i;
+    if (i == begin) {
+      ++i;
+      continue;
+    }
+    bool attribute = begin > 0 && text[begin - 1] == '.';
+    auto found = scopes.back()->variables.find(text.substr(begin, i - begin));
+    if (attribute || found == scopes.back()->variables.end() ||
+        !found->second.origin.isValid())
+      continue;
+    const SemaValue &value = found->second;
+    bool declared = value.kind == ValueKind::View ||
+                    (value.parameter >= 0 && !value.isTensor());
+    if (declared)
+      notes.push_back({value.origin, quote(value.origin)});
+    else if (value.kind != ValueKind::Range)
+      notes.push_back({value.origin, found->first + " is " + describe(value)});
+  }
+  return notes;
+}
+
 std::string Analyzer::describeStatement(const Stmt &stmt) {
   const Expr *target = nullptr;
   if (auto *assign = dynCast<Assign>(&stmt))

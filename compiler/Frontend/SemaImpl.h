@@ -73,6 +73,7 @@ public:
   const std::string &getSymbol() const { return symbol; }
 
   std::string findRange(const Dim &dim) const override;
+  std::vector<Note> findOrigins(const SourceRange &where) const override;
   ValueResult evaluateDimExpression(const Expr *expr) override;
   mlir::FailureOr<std::string>
   analyzeKernel(const CapturedFunction &callee,

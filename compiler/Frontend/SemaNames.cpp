@@ -665,6 +665,16 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// "idx" of "index": the letters in order, from the same first one.
+static bool isAbbreviation(std::string_view name, std::string_view whole) {
+  if (name.size() < 3 || whole.size() <= name.size() || name[0] != whole[0])
+    return false;
+  size_t next = 0;
+  for (char c : whole)
+    next += next < name.size() && c == name[next];
+  return next == name.size();
+}
+
 std::vector<std::string> nearestNames(std::string_view name,
                                       const std::vector<std::string> &known) {
   auto lower = [](std::string_view text) {
@@ -677,12 +687,15 @@ std::vector<std::string> nearestNames(std::string_view name,
   for (const std::string &candidate : known) {
     if (candidate == name)
       continue;
-    // A difference in case only is the nearest of all.
-    size_t distance =
-        lower(candidate) == lower(name) ? 0 : editDistance(name, candidate);
+    // A difference in case only is the nearest of all, then an abbreviation.
+    size_t distance = 2 * editDistance(name, candidate);
     size_t limit =
-        std::max<size_t>(1, std::max(name.size(), candidate.size()) / 3);
-    if (distance <= limit && distance < name.size())
+        2 * std::max<size_t>(1, std::max(name.size(), candidate.size()) / 3);
+    if (lower(candidate) == lower(name))
+      distance = 0;
+    else if (isAbbreviation(name, candidate))
+      distance = 1;
+    if (distance <= limit && distance < 2 * name.size())
       near.emplace_back(distance, candidate);
   }
   std::sort(near.begin(), near.end());

@@ -199,6 +199,7 @@ Diagnostic &SemaContext::error(SourceRange where, std::string message) {
   Diagnostic &diagnostic = diags.error(where, std::move(message));
   for (const InlineFrame &frame : llvm::reverse(inlineFrames))
     diagnostic.addNote(frame.call, "in " + frame.callee + ", called here");
+  diagnostic.origins = findOrigins(where);
   return diagnostic;
 }
 
@@ -397,9 +398,12 @@ FailureOr<int64_t> getConstantInt(SemaContext &context,
                                   llvm::StringRef what) {
   if (std::optional<int64_t> value = argument.value.getConstantInt())
     return *value;
-  context.error(argument.where, what.str() + " must be a constant int, but " +
-                                    context.quote(argument.where) + " is " +
-                                    describe(argument.value));
+  std::string name = context.quote(argument.where);
+  Diagnostic &diagnostic = context.error(
+      argument.where, what.str() + " must be a constant int, but " + name +
+                          " is " + describe(argument.value));
+  if (argument.value.isScalar() && argument.value.parameter >= 0)
+    diagnostic.setFix(name + ": const");
   return failure();
 }
 

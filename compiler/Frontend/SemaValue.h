@@ -300,6 +300,9 @@ public:
   /// The name of the range in scope that covers this dim, for a fix; empty if
   /// there is none or more than one.
   virtual std::string findRange(const Dim &dim) const = 0;
+  /// Where the variables under `where` were last assigned, and what they are;
+  /// ranges are left out: errors about them name their loop.
+  virtual std::vector<Note> findOrigins(const SourceRange &where) const = 0;
   /// Evaluates a dim expression ("H*D") among the dims.
   virtual ValueResult evaluateDimExpression(const Expr *expr) = 0;
   /// Analyses a kernel for these arguments into the module being built, once

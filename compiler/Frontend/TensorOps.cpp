@@ -354,14 +354,19 @@ FailureOr<int64_t> TensorOps::axis(const CallArgument &argument,
     return fail(argument.where, "an axis is a constant int or a dim, but " +
                                     context.quote(argument.where) + " is " +
                                     describe(argument.value));
-  if (*index < -rank || *index >= rank)
-    return fail(argument.where,
-                "there is no axis " + std::to_string(*index) + " in " +
-                    describeShape(tensor) + ", which has " +
-                    std::to_string(rankOf(tensor)) +
-                    (rankOf(tensor) == 1 ? " axis" : " axes"),
-                rank > 0 ? "dim=" + std::to_string(*index < 0 ? -rank : -1)
-                         : "");
+  if (*index < -rank || *index >= rank) {
+    std::string axes = std::to_string(rankOf(tensor)) +
+                       (rankOf(tensor) == 1 ? " axis" : " axes");
+    Diagnostic &diagnostic = context.error(
+        argument.where, "there is no axis " + std::to_string(*index) + " in " +
+                            (tensor.name.empty() ? "" : tensor.name + ": ") +
+                            describeShape(tensor) + ", which has " + axes);
+    if (tensor.origin.isValid() && !tensor.name.empty())
+      noteOrigin(diagnostic, tensor, tensor.name);
+    if (rank > 0)
+      diagnostic.setFix("dim=" + std::to_string(*index < 0 ? -rank : -1));
+    return failure();
+  }
   return *index < 0 ? *index + rank : *index;
 }
 

@@ -360,8 +360,10 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
                 ".start for the first");
   else if (value.kind == ValueKind::View) {
     std::string indices;
-    for (auto [i, dim] : llvm::enumerate(value.dims))
-      indices += i ? ", :" : ":";
+    for (auto [i, dim] : llvm::enumerate(value.dims)) {
+      std::string range = context.findRange(*dim);
+      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
+    }
     diagnostic.setFix(name + "[" + indices + "]");
   }
   return failure();

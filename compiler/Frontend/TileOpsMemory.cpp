@@ -185,15 +185,22 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     std::string text;
     for (auto [i, dim] : llvm::enumerate(view.dims))
       text += (i ? ", " : "") + dim->name;
-    context
-        .error(site.range,
-               name + " has " + std::to_string(view.dims.size()) +
-                   (view.dims.size() == 1 ? " axis" : " axes") + " [" + text +
-                   "], but " + std::to_string(indices.size()) +
-                   (indices.size() == 1 ? " index is" : " indices are") +
-                   " given")
-        .addNote(parameterRanges[view.parameter],
-                 parameterTexts[view.parameter]);
+    Diagnostic &diagnostic = context.error(
+        site.range, name + " has " + std::to_string(view.dims.size()) +
+                        (view.dims.size() == 1 ? " axis" : " axes") + " [" +
+                        text + "], but " + std::to_string(indices.size()) +
+                        (indices.size() == 1 ? " index is" : " indices are") +
+                        " given");
+    diagnostic.addNote(parameterRanges[view.parameter],
+                       parameterTexts[view.parameter]);
+    // Axes left out at the end are whole, as NumPy has it.
+    std::string fix;
+    for (size_t i = 0; i < view.dims.size(); ++i)
+      fix += (i ? ", " : "") + (i < site.operands.size() && site.operands[i]
+                                    ? context.quote(site.operands[i]->range)
+                                    : std::string(":"));
+    if (indices.size() < view.dims.size())
+      diagnostic.setFix(name + "[" + fix + "]");
     return failure();
   }
   Access access;
@@ -397,9 +404,10 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
       continue;
     Diagnostic &diagnostic = context.error(
         valueExpr ? valueExpr->range : site.range,
-        "the value is " + describeAxes(value.axes) + ", but " +
-            context.quote(site.range) + " has no axis " + axis->name +
-            "; it is " + describeAxes(access->alignment.axes));
+        (value.name.empty() ? std::string("the value") : value.name) + " is " +
+            describeAxes(value.axes) + ", but " + context.quote(site.range) +
+            " has no axis " + axis->name + "; it is " +
+            describeAxes(access->alignment.axes));
     diagnostic.addNote(axis->where, "the axis " + axis->name);
     if (valueExpr)
       diagnostic.setFix("tsr.sum(" + context.quote(valueExpr->range) + ", " +

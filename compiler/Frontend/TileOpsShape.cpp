@@ -54,7 +54,9 @@ ValueResult TileOps::rangeAttribute(const SemaValue &range,
     return dim;
   }
   Diagnostic &diagnostic = context.error(
-      site.nameRange, "a range has no attribute '" + name.str() + "'");
+      site.nameRange, axis->name + " is a range, which has no attribute '" +
+                          name.str() +
+                          "'; it has index, start, stop, size, id, dim, copy");
   std::vector<std::string> near = nearestNames(
       name, {"index", "start", "stop", "size", "id", "dim", "copy"});
   if (!near.empty())

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import re
 import struct
 import sys
 import threading
@@ -287,7 +288,10 @@ class Function(_runtime.Callable):
 
                 near = difflib.get_close_matches(name, names, 1)
                 listed = ", ".join(p.name for p in parameters)
-                self._fail(f"{self.__name__} has no parameter {name}; there are {listed}", fix=f"{near[0]}=..." if near else "")
+                fix = f"{near[0]}=..." if near else ""
+                if name in options.SCHEDULE_KEYS:
+                    fix = f"@tsr.{self.kind}.schedule({name}={value!r}) above the {self.kind}"
+                self._fail(f"{self.__name__} has no parameter {name}; there are {listed}", fix=fix)
             if name in bound:
                 self._fail(f"{self.__name__} got {name} twice", name)
             bound[name] = value
@@ -360,6 +364,17 @@ class Function(_runtime.Callable):
                 if origin == p.name:
                     self._fail(f"{shown(p.name)} disagrees with itself on {dim}: {expected} and {size}", p.name)
                 self._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}")
+        for p in self.parameters:
+            array = given.get(p.name)
+            for axis, dim in enumerate(p.dims or ()) if array is not None else ():
+                used = [name for name in first if re.search(rf"\b{name}\b", dim)]
+                if not used or dim.isidentifier():
+                    continue
+                # The front end has parsed it: names, integers and arithmetic.
+                expected = eval(dim, {"__builtins__": {}}, {name: first[name][1] for name in used})
+                if array.sizes[axis] != expected:
+                    sizes = ", ".join(f"{name} = {first[name][1]} from {shown(first[name][0])}" for name in used)
+                    self._fail(f"{shown(p.name)}: axis {axis} must be {dim} = {expected}, but is {array.sizes[axis]}; {sizes}", p.name)
 
     # ---- compiling --------------------------------------------------------------------------
 

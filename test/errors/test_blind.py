@@ -1,4 +1,4 @@
-# Scores the error messages of blind_cases.py: line, caret, both sides, fix.
+# Scores the error messages of blind_cases*.py: line, caret, both sides, fix.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import ast
 import importlib.util
@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from blind_cases import CASES  # noqa: E402
+import blind_cases  # noqa: E402
+import blind_cases_2  # noqa: E402
+
+CASES = blind_cases.CASES
+SETS = {"first": CASES, "second": blind_cases_2.CASES}
 
 GOOD_ENOUGH = 23
 
@@ -138,30 +143,32 @@ def run_case(case, number, folder, error_type):
     return "", ["any error: it was accepted"]
 
 
-def test_blind_mistakes_get_good_errors(tmp_path):
+@pytest.mark.parametrize("cases", SETS.values(), ids=SETS.keys())
+def test_blind_mistakes_get_good_errors(cases, tmp_path):
     from tessera.errors import TesseraError
 
     good, table, poor = 0, [], []
-    for number, case in enumerate(CASES, 1):
+    for number, case in enumerate(cases, 1):
         message, missing = run_case(case, number, tmp_path, TesseraError)
         good += not missing
         table.append(f"{number:3} {'poor' if missing else 'good'}  "
                      f"{case.name:52} {'; '.join(missing)}".rstrip())
         if missing:
             poor.append(f"--- {number} {case.name}\n{message}")
-    print(*table, f"{good} of {len(CASES)} good", *poor, sep="\n")
-    assert good >= GOOD_ENOUGH, f"only {good} of {len(CASES)} are good"
+    print(*table, f"{good} of {len(cases)} good", *poor, sep="\n")
+    assert good >= GOOD_ENOUGH, f"only {good} of {len(cases)} are good"
 
 
-def test_cases_are_well_formed():
-    assert len(CASES) == 25
-    assert len({case.name for case in CASES}) == 25
-    for case in CASES:
+@pytest.mark.parametrize("cases", SETS.values(), ids=SETS.keys())
+def test_cases_are_well_formed(cases):
+    assert len(cases) == 25
+    assert len({case.name for case in cases}) == 25
+    for case in cases:
         tree = ast.parse(case.program)
         ast.parse(case.call)
         assert any(isinstance(n, ast.FunctionDef) for n in tree.body), case.name
         lines = case.program.splitlines()
-        if case.line is not None:
+        if case.line is not None and case.caret is not None:
             for caret in choices(case.caret):
                 assert caret in lines[case.line - 1], (case.name, caret)
         assert case.mentions, case.name
