@@ -11,9 +11,11 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -151,7 +153,9 @@ Compilation::Compilation(CompileOptions options)
     : impl(std::make_unique<Impl>(std::move(options))) {}
 Compilation::~Compilation() = default;
 
-const std::string &Compilation::error() const { return impl->error; }
+const std::string &Compilation::error() const {
+  return impl ? impl->error : shrunkError;
+}
 const std::vector<std::string> &Compilation::remarks() const {
   return impl->remarks;
 }
@@ -243,6 +247,49 @@ static std::string requirements(ModuleOp module,
 }
 
 bool Compilation::finish(Artifact &artifact) {
+  return finishPlan(artifact) && emitObject("", artifact.object);
+}
+
+void Compilation::shrink() {
+  if (!shrunk.empty())
+    return;
+  llvm::raw_string_ostream stream(shrunk);
+  // A module that was just checked can be written; if not, nothing is gained.
+  if (failed(writeBytecodeToFile(*impl->module, stream))) {
+    shrunk.clear();
+    return;
+  }
+  CompileOptions options = impl->options;
+  impl.reset();
+  shrunkOptions = std::move(options);
+}
+
+bool Compilation::emitObject(const std::string &name,
+                             std::vector<char> &object) {
+  if (!impl) {
+    // Back to a full compilation for as long as it takes.
+    Compilation whole(shrunkOptions);
+    bool good = whole.impl->guarded([&]() -> LogicalResult {
+      whole.impl->module = parseSourceString<ModuleOp>(
+          StringRef(shrunk.data(), shrunk.size()),
+          ParserConfig(&whole.impl->context, /*verifyAfterParse=*/false));
+      return success(bool(whole.impl->module));
+    });
+    good = good && whole.emitObject(name, object);
+    shrunkError = whole.impl->error;
+    return good;
+  }
+  return impl->guarded([&]() -> LogicalResult {
+    auto bytes =
+        target::emitCpuObject(*impl->module, cpuOptions(impl->options), name);
+    if (failed(bytes))
+      return failure();
+    object.assign(bytes->begin(), bytes->end());
+    return success();
+  });
+}
+
+bool Compilation::finishPlan(Artifact &artifact) {
   if (!lower("target"))
     return false;
   return impl->guarded([&]() -> LogicalResult {
@@ -261,11 +308,6 @@ bool Compilation::finish(Artifact &artifact) {
     if (plans != 1)
       return impl->module->emitError()
              << "a program has one tile.plan, this module has " << plans;
-    auto object =
-        target::emitCpuObject(*impl->module, cpuOptions(impl->options));
-    if (failed(object))
-      return failure();
-    artifact.object.assign(object->begin(), object->end());
     artifact.times = impl->times;
     return success();
   });

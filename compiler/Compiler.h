@@ -53,8 +53,16 @@ public:
   /// The decisions in the module, which must be at stage sched.
   std::vector<Decision> decisions() const;
 
-  /// Goes down to the end. Afterwards the module is gone.
+  /// Goes down to the end.
   bool finish(Artifact &artifact);
+  /// Goes down to Target IR and writes the plan; the object stays empty.
+  bool finishPlan(Artifact &artifact);
+  /// The object of one kernel of the plan, or of all of them if `name` is
+  /// empty, after finishPlan. From one thread at a time.
+  bool emitObject(const std::string &name, std::vector<char> &object);
+  /// Keeps, after finishPlan, only what emitObject needs: some kilobytes in the
+  /// place of a context with its module.
+  void shrink();
   /// LLVM IR after optimisation.
   bool emitLLVM(std::string &text);
 
@@ -64,7 +72,9 @@ public:
 
 private:
   struct Impl;
-  std::unique_ptr<Impl> impl;
+  std::unique_ptr<Impl> impl; // null once shrunk
+  std::string shrunk, shrunkError;
+  CompileOptions shrunkOptions;
 };
 
 } // namespace tessera

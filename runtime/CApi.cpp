@@ -95,14 +95,31 @@ const char *tsr_plan_kernel(const tsr_plan *plan, int32_t index) {
   return plan->plan->kernels[static_cast<size_t>(index)].c_str();
 }
 
+static tsr_status checkFeatures(const Plan &plan) {
+  for (const std::string &feature : plan.features)
+    if (std::string missing = missingCpuFeature(feature); !missing.empty())
+      return makeError(TSR_UNSUPPORTED,
+                       plan.function + " can't run here: " + missing);
+  return nullptr;
+}
+
+tsr_status tsr_executable_create_lazy(const tsr_plan *plan,
+                                      tsr_resolve_fn resolve, void *context,
+                                      tsr_executable **executable) {
+  *executable = nullptr;
+  if (tsr_status status = checkFeatures(*plan->plan))
+    return status;
+  *executable =
+      new (std::nothrow) tsr_executable{{plan->plan, resolve, context}};
+  return *executable ? nullptr : outOfMemory();
+}
+
 tsr_status tsr_executable_create(const tsr_plan *plan,
                                  const tsr_symbol *symbols, size_t num_symbols,
                                  tsr_executable **executable) {
   *executable = nullptr;
-  for (const std::string &feature : plan->plan->features)
-    if (std::string missing = missingCpuFeature(feature); !missing.empty())
-      return makeError(TSR_UNSUPPORTED,
-                       plan->plan->function + " can't run here: " + missing);
+  if (tsr_status status = checkFeatures(*plan->plan))
+    return status;
   std::unordered_map<std::string_view, tsr_kernel_fn> table;
   for (size_t i = 0; i < num_symbols; ++i)
     table.emplace(symbols[i].name, symbols[i].function);
@@ -115,8 +132,7 @@ tsr_status tsr_executable_create(const tsr_plan *plan,
                                                ", which was not provided");
     kernels.push_back(it->second);
   }
-  *executable =
-      new (std::nothrow) tsr_executable{{plan->plan, std::move(kernels)}};
+  *executable = new (std::nothrow) tsr_executable{{plan->plan, kernels}};
   return *executable ? nullptr : outOfMemory();
 }
 

@@ -10,6 +10,32 @@
 
 namespace tessera::runtime {
 
+Executable::Executable(std::shared_ptr<const Plan> givenPlan,
+                       const std::vector<tsr_kernel_fn> &given)
+    : plan(std::move(givenPlan)), kernels(given.size()) {
+  for (size_t i = 0; i < given.size(); ++i)
+    kernels[i].store(given[i], std::memory_order_relaxed);
+}
+
+Executable::Executable(std::shared_ptr<const Plan> givenPlan,
+                       tsr_resolve_fn resolve, void *context)
+    : plan(std::move(givenPlan)), kernels(plan->kernels.size()),
+      resolve(resolve), resolveContext(context) {}
+
+/// No lock is held meanwhile: what `resolve` waits for is its own business, and
+/// the answer is the same for all who ask.
+tsr_status Executable::resolveKernel(int32_t index,
+                                     tsr_kernel_fn &kernel) const {
+  const std::string &name = plan->kernels[static_cast<size_t>(index)];
+  if (tsr_status status = resolve(resolveContext, name.c_str(), &kernel))
+    return status;
+  if (!kernel)
+    return makeError(TSR_MISSING_SYMBOL, plan->function + " needs the kernel " +
+                                             name + ", which was not provided");
+  kernels[static_cast<size_t>(index)].store(kernel, std::memory_order_release);
+  return nullptr;
+}
+
 /// One block of memory: the frame, then its arrays (all of 8-byte items).
 Frame *Executable::makeFrame() const {
   size_t numTensors = plan->tensors.size();

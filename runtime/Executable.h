@@ -25,9 +25,12 @@ struct Frame {
 
 class Executable {
 public:
+  /// `kernels` as the plan lists them.
   Executable(std::shared_ptr<const Plan> plan,
-             std::vector<tsr_kernel_fn> kernels)
-      : plan(std::move(plan)), kernels(std::move(kernels)) {}
+             const std::vector<tsr_kernel_fn> &kernels);
+  /// Asks `resolve` for each kernel when it is first launched.
+  Executable(std::shared_ptr<const Plan> plan, tsr_resolve_fn resolve,
+             void *context);
   ~Executable();
   Executable(const Executable &) = delete;
   Executable &operator=(const Executable &) = delete;
@@ -44,8 +47,19 @@ private:
   void releaseFrame(Frame *frame) const;
   Frame *makeFrame() const;
 
+  /// The kernel with this number in the plan.
+  tsr_status kernelAt(int32_t index, tsr_kernel_fn &kernel) const {
+    kernel =
+        kernels[static_cast<size_t>(index)].load(std::memory_order_acquire);
+    return kernel ? nullptr : resolveKernel(index, kernel);
+  }
+  tsr_status resolveKernel(int32_t index, tsr_kernel_fn &kernel) const;
+
   std::shared_ptr<const Plan> plan;
-  std::vector<tsr_kernel_fn> kernels;
+  /// Null: not asked for yet.
+  mutable std::vector<std::atomic<tsr_kernel_fn>> kernels;
+  tsr_resolve_fn resolve = nullptr;
+  void *resolveContext = nullptr;
   /// Frames nobody uses. As many runs at the same time are free of allocation.
   mutable std::atomic<Frame *> freeFrames[8] = {};
 };

@@ -280,7 +280,9 @@ tsr_status Run::launch(const Step &step) {
   if (grid == 0)
     return nullptr;
 
-  tsr_kernel_fn kernel = executable.kernels[static_cast<size_t>(launch.kernel)];
+  tsr_kernel_fn kernel;
+  if (tsr_status status = executable.kernelAt(launch.kernel, kernel))
+    return status;
   auto limit = static_cast<int32_t>(
       std::clamp<int64_t>(threads, 1, std::numeric_limits<int32_t>::max()));
   int32_t team = threadsFor(grid, limit, work);

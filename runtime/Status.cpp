@@ -31,6 +31,10 @@ const char *tsr_status_message(tsr_status status) {
   return status ? status->message.c_str() : "";
 }
 
+tsr_status tsr_status_create(int32_t code, const char *message) {
+  return tessera::runtime::makeError(code, message);
+}
+
 void tsr_status_free(tsr_status status) {
   if (status != &sharedOutOfMemory())
     delete status;

@@ -45,6 +45,8 @@ TSR_API int32_t tsr_status_code(tsr_status status);
 /* Lives as long as the status; "" for success. */
 TSR_API const char *tsr_status_message(tsr_status status);
 TSR_API void tsr_status_free(tsr_status status);
+/* For callbacks that can fail; copies the message. */
+TSR_API tsr_status tsr_status_create(int32_t code, const char *message);
 
 /* ---- Tensors ------------------------------------------------------------ */
 
@@ -139,6 +141,15 @@ TSR_API tsr_status tsr_executable_create(const tsr_plan *plan,
                                          const tsr_symbol *symbols,
                                          size_t num_symbols,
                                          tsr_executable **executable);
+/* Finds the kernel `name`; may be called by several threads at once. */
+typedef tsr_status (*tsr_resolve_fn)(void *context, const char *name,
+                                     tsr_kernel_fn *function);
+/* The same, but each kernel is asked for when it is first launched: plans with
+ * a kernel per head size or feature need only some of them. */
+TSR_API tsr_status tsr_executable_create_lazy(const tsr_plan *plan,
+                                              tsr_resolve_fn resolve,
+                                              void *context,
+                                              tsr_executable **executable);
 /* No run may be under way. */
 TSR_API void tsr_executable_free(tsr_executable *executable);
 

@@ -173,7 +173,7 @@ PyObject *Execution::run(PyObject *function) {
   }
   if (!status)
     return takeResults();
-  if (PyErr_Occurred()) { // by the allocation
+  if (PyErr_Occurred()) { // an allocation, or a kernel
     tsr_status_free(status);
     return nullptr;
   }

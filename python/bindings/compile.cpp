@@ -7,6 +7,9 @@
 #include "llvm/Support/Error.h"
 
 #include "python/bindings/bindings.h"
+#include <chrono>
+#include <map>
+#include <mutex>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -57,34 +60,115 @@ static void check(const Compilation &compilation, bool good) {
     python::raise("CompileError", compilation.error());
 }
 
-void python::bindCompile(nb::module_ &module) {
-  nb::class_<jit::LoadedObject>(module, "LoadedObject",
-                                "Object code, linked into this process.")
-      .def_static("load",
-                  [](nb::bytes object) {
-                    auto loaded = jit::LoadedObject::load(
-                        llvm::ArrayRef<char>(object.c_str(), object.size()));
-                    if (!loaded)
-                      python::raise("InternalError",
-                                    llvm::toString(loaded.takeError()));
-                    return std::move(*loaded);
-                  })
-      .def("lookup", [](jit::LoadedObject &object, const std::string &name) {
-        auto address = object.lookup(name);
-        if (!address)
-          python::raise("InternalError", llvm::toString(address.takeError()));
-        return reinterpret_cast<uintptr_t>(*address);
-      });
+namespace {
 
-  nb::class_<Artifact>(module, "Artifact", "Machine code and its plan.")
-      .def_ro("plan", &Artifact::plan)
-      .def_prop_ro("object",
-                   [](const Artifact &a) {
-                     return nb::bytes(a.object.data(), a.object.size());
-                   })
-      .def_prop_ro("times", [](const Artifact &a) {
+/// What `finish` returns. A plan may have kernels that no call ever launches,
+/// one per head size for instance, so each is compiled when it is asked for.
+class Kernels {
+public:
+  explicit Kernels(nb::object owner)
+      : owner(std::move(owner)),
+        compilation(nb::cast<Compilation &>(this->owner)) {}
+
+  uintptr_t lookup(const std::string &name);
+  nb::bytes object();
+  void shrink();
+  std::vector<std::string> names();
+
+  Artifact artifact;
+
+private:
+  /// The GIL is not held by who waits for this, since who has it may want the
+  /// GIL next.
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<jit::LoadedObject>> loaded;
+  nb::object owner;
+  Compilation &compilation;
+};
+
+} // namespace
+
+uintptr_t Kernels::lookup(const std::string &name) {
+  std::string error;
+  bool isOurs = true;
+  void *found = nullptr;
+  {
+    nb::gil_scoped_release release;
+    std::lock_guard lock(mutex);
+    std::unique_ptr<jit::LoadedObject> &place = loaded[name];
+    std::vector<char> object;
+    auto start = std::chrono::steady_clock::now();
+    if (!place && !compilation.emitObject(name, object)) {
+      error = compilation.error();
+    } else {
+      isOurs = false;
+      if (!place) {
+        auto made = jit::LoadedObject::load(object);
+        if (made)
+          place = std::move(*made);
+        else
+          error = llvm::toString(made.takeError());
+        std::chrono::duration<double, std::milli> elapsed =
+            std::chrono::steady_clock::now() - start;
+        artifact.times.push_back({"llvm @" + name, elapsed.count()});
+      }
+      if (place) {
+        auto address = place->lookup(name);
+        if (address)
+          found = *address;
+        else
+          error = llvm::toString(address.takeError());
+      }
+    }
+    if (!place)
+      loaded.erase(name);
+  }
+  if (!found)
+    python::raise(isOurs ? "CompileError" : "InternalError", error);
+  return reinterpret_cast<uintptr_t>(found);
+}
+
+nb::bytes Kernels::object() {
+  bool good = true;
+  {
+    nb::gil_scoped_release release;
+    std::lock_guard lock(mutex);
+    if (artifact.object.empty())
+      good = compilation.emitObject("", artifact.object);
+  }
+  check(compilation, good);
+  return nb::bytes(artifact.object.data(), artifact.object.size());
+}
+
+void Kernels::shrink() {
+  nb::gil_scoped_release release;
+  std::lock_guard lock(mutex);
+  compilation.shrink();
+}
+
+std::vector<std::string> Kernels::names() {
+  nb::gil_scoped_release release;
+  std::lock_guard lock(mutex);
+  std::vector<std::string> names;
+  for (auto &[name, object] : loaded)
+    names.push_back(name);
+  return names;
+}
+
+void python::bindCompile(nb::module_ &module) {
+  nb::class_<Kernels>(module, "Artifact",
+                      "A plan, and kernels that become machine code when they "
+                      "are first asked for.")
+      .def_prop_ro("plan", [](const Kernels &k) { return k.artifact.plan; })
+      .def("lookup", &Kernels::lookup, "The address of a kernel.")
+      .def("shrink", &Kernels::shrink,
+           "Frees the compiler's memory; kernels can still be asked for.")
+      .def_prop_ro("loaded", &Kernels::names, "The kernels asked for so far.")
+      .def_prop_ro("object", &Kernels::object,
+                   "All kernels, as one object file.")
+      .def_prop_ro("times", [](const Kernels &k) {
         nb::list times;
-        for (const PassTime &time : a.times)
+        for (const PassTime &time : k.artifact.times)
           times.append(nb::make_tuple(time.pass, time.milliseconds));
         return times;
       });
@@ -105,15 +189,16 @@ void python::bindCompile(nb::module_ &module) {
              return rows;
            })
       .def("finish",
-           [](Compilation &c) {
-             auto artifact = std::make_unique<Artifact>();
+           [](nb::object self) {
+             auto &compilation = nb::cast<Compilation &>(self);
+             auto kernels = std::make_unique<Kernels>(std::move(self));
              bool good;
              {
                nb::gil_scoped_release release;
-               good = c.finish(*artifact);
+               good = compilation.finishPlan(kernels->artifact);
              }
-             check(c, good);
-             return artifact;
+             check(compilation, good);
+             return kernels;
            })
       .def("llvm", [](Compilation &c) {
         std::string text;

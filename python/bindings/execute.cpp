@@ -16,7 +16,6 @@ namespace {
 struct Allocation {
   nb::callable callback;
   nb::list made;
-  bool failed = false;
 };
 
 } // namespace
@@ -39,17 +38,29 @@ static void check(tsr_status status) {
                      text);
 }
 
+/// Asks Python for a kernel. What Python raises stays raised, for who called
+/// the runtime.
+static tsr_status resolveInPython(void *code, const char *name,
+                                  tsr_kernel_fn *function) {
+  nb::gil_scoped_acquire acquire;
+  try {
+    auto address = nb::cast<uintptr_t>(
+        nb::handle(static_cast<PyObject *>(code)).attr("lookup")(name));
+    *function = reinterpret_cast<tsr_kernel_fn>(address);
+    return nullptr;
+  } catch (nb::python_error &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return tsr_status_create(TSR_INTERNAL, "a kernel can't be compiled");
+}
+
 Executable::Executable(const std::string &text, nb::object givenCode)
     : code(std::move(givenCode)) {
   check(tsr_plan_parse(text.data(), text.size(), &plan));
-  std::vector<tsr_symbol> symbols;
-  for (int32_t i = 0; i < tsr_plan_num_kernels(plan); ++i) {
-    const char *name = tsr_plan_kernel(plan, i);
-    auto address = nb::cast<uintptr_t>(code.attr("lookup")(name));
-    symbols.push_back({name, reinterpret_cast<tsr_kernel_fn>(address)});
-  }
-  check(
-      tsr_executable_create(plan, symbols.data(), symbols.size(), &executable));
+  check(tsr_executable_create_lazy(plan, resolveInPython, code.ptr(),
+                                   &executable));
   for (int32_t i = 0; i < tsr_plan_num_tensors(plan); ++i) {
     tsr_tensor_info info{};
     info.struct_size = sizeof(info);
@@ -103,7 +114,6 @@ static void *allocateInPython(void *context, int32_t index, int32_t dtype,
     return reinterpret_cast<void *>(nb::cast<uintptr_t>(made[1]));
   } catch (nb::python_error &error) {
     error.restore();
-    allocation.failed = true;
     return nullptr;
   }
 }
@@ -147,7 +157,7 @@ nb::list Executable::run(nb::list given, nb::list values,
     nb::gil_scoped_release release;
     status = tsr_executable_run(executable, &call);
   }
-  if (allocation.failed) {
+  if (status && PyErr_Occurred()) { // an allocation, or a kernel
     tsr_status_free(status);
     throw nb::python_error();
   }

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import re
 import struct
@@ -29,6 +30,11 @@ def check_target(target: str) -> str:
     if target.startswith(later):
         raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
+
+
+# Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
+_live: collections.deque = collections.deque()
+_MAX_LIVE = 4
 
 
 class Parameter:
@@ -57,7 +63,10 @@ class Version:
         self.artifact = compilation.finish()
         for remark in compilation.remarks:
             remind(remark)
-        self.executable = _runtime.Executable(self.artifact.plan, _core.LoadedObject.load(self.artifact.object))
+        self.executable = _runtime.Executable(self.artifact.plan, self.artifact)
+        _live.append(self.artifact)
+        if len(_live) > _MAX_LIVE:
+            _live.popleft().shrink()
         self.tensors = self.executable.tensors
         self.scalars = self.executable.scalars
 
@@ -77,7 +86,7 @@ class Version:
         return {"object_bytes": len(self.artifact.object), "kernels": self.artifact.plan.count("launch @")}
 
     def __repr__(self) -> str:
-        return f"<{self.name} compiled for {self.target}: {self.resources}>"
+        return f"<{self.name} compiled for {self.target}, {self.plan.count('launch @')} kernels>"
 
     def __call__(self, *args, **kwargs):
         """Runs this version; arguments as for the function, consts left out."""

@@ -44,9 +44,11 @@ void buildCpuMappedPipeline(mlir::OpPassManager &manager,
 void buildCpuTargetPipeline(mlir::OpPassManager &manager,
                             const CpuOptions &options = {});
 
-/// `module` is at stage "target"; it is not changed.
+/// `module` is at stage "target"; it is not changed. The object has all kernels
+/// of the module, or only the one called `kernel`.
 llvm::FailureOr<llvm::SmallVector<char>>
-emitCpuObject(mlir::ModuleOp module, const CpuOptions &options = {});
+emitCpuObject(mlir::ModuleOp module, const CpuOptions &options = {},
+              llvm::StringRef kernel = "");
 llvm::FailureOr<std::string> emitLLVMIR(mlir::ModuleOp module,
                                         const CpuOptions &options = {});
 /// The machine's assembly text.

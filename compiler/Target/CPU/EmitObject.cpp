@@ -141,15 +141,26 @@ void tessera::target::registerCpuTranslations(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
 }
 
-static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
-                                            const CpuOptions &options,
-                                            llvm::LLVMContext &context,
-                                            llvm::TargetMachine &machine) {
+/// A copy of the module with only the kernel `name`, or with all.
+static OwningOpRef<ModuleOp> copyOf(ModuleOp given, StringRef name) {
+  if (name.empty())
+    return given.clone();
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(given.getLoc());
+  (*copy)->setAttrs(given->getAttrDictionary());
+  for (Operation &op : given.getOps())
+    if (SymbolTable::getSymbolName(&op) == name && isa<KernelOp>(op))
+      copy->push_back(op.clone());
+  return copy;
+}
+
+static std::unique_ptr<llvm::Module>
+toLLVM(ModuleOp given, const CpuOptions &options, llvm::LLVMContext &context,
+       llvm::TargetMachine &machine, StringRef kernel = "") {
   MLIRContext *mlir = given.getContext();
   DialectRegistry registry;
   registerCpuTranslations(registry);
   mlir->appendDialectRegistry(registry);
-  OwningOpRef<ModuleOp> module = given.clone();
+  OwningOpRef<ModuleOp> module = copyOf(given, kernel);
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
   manager.addPass(createKernelToLLVMPass());
@@ -212,8 +223,10 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   passes.run(module, modules);
 }
 
-static FailureOr<SmallVector<char>>
-emit(ModuleOp module, const CpuOptions &given, llvm::CodeGenFileType kind) {
+static FailureOr<SmallVector<char>> emit(ModuleOp module,
+                                         const CpuOptions &given,
+                                         llvm::CodeGenFileType kind,
+                                         StringRef kernel = "") {
   CpuOptions options = given.resolved();
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
   if (!machine) {
@@ -221,7 +234,7 @@ emit(ModuleOp module, const CpuOptions &given, llvm::CodeGenFileType kind) {
     return failure();
   }
   llvm::LLVMContext context;
-  auto lowered = toLLVM(module, options, context, *machine);
+  auto lowered = toLLVM(module, options, context, *machine, kernel);
   if (!lowered)
     return failure();
   optimise(*lowered, *machine, options.optLevel);
@@ -237,8 +250,9 @@ emit(ModuleOp module, const CpuOptions &given, llvm::CodeGenFileType kind) {
 }
 
 FailureOr<SmallVector<char>>
-tessera::target::emitCpuObject(ModuleOp module, const CpuOptions &options) {
-  return emit(module, options, llvm::CodeGenFileType::ObjectFile);
+tessera::target::emitCpuObject(ModuleOp module, const CpuOptions &options,
+                               StringRef kernel) {
+  return emit(module, options, llvm::CodeGenFileType::ObjectFile, kernel);
 }
 
 FailureOr<std::string>

@@ -356,3 +356,54 @@ TEST(Executable, ManyThreadsRunOneExecutable) {
     thread.join();
   EXPECT_EQ(wrong, 0);
 }
+
+/// Provides "add" once it may, and counts how often it is asked.
+struct LateKernels {
+  std::atomic<int> asked{0};
+  bool isReady = false;
+
+  static tsr_status resolve(void *self, const char *name,
+                            tsr_kernel_fn *function) {
+    auto &kernels = *static_cast<LateKernels *>(self);
+    ++kernels.asked;
+    if (!kernels.isReady)
+      return tsr_status_create(TSR_INTERNAL, "not ready");
+    *function = std::strcmp(name, "add") == 0 ? add : nullptr;
+    return nullptr;
+  }
+};
+
+TEST(Executable, KernelsAreAskedForWhenLaunched) {
+  const std::string text =
+      head + "arg %x in f32 [$N]\nresult %z f32 [$N]\nbody\nif $N == 3\n"
+             "launch @missing(%x, %x, %z) grid 1\nelse\n"
+             "launch @add(%x, %x, %z) grid $N ceildiv 16\nend\nend\n";
+  tsr_plan *plan;
+  ASSERT_FALSE(tsr_plan_parse(text.data(), text.size(), &plan));
+  LateKernels kernels;
+  tsr_executable *executable;
+  ASSERT_FALSE(tsr_executable_create_lazy(plan, LateKernels::resolve, &kernels,
+                                          &executable));
+  tsr_plan_free(plan);
+  EXPECT_EQ(kernels.asked, 0);
+  float x[3] = {1, 2, 3}, z[3] = {};
+  auto run = [&](int64_t n) {
+    tsr_tensor tensors[] = {{x, &n, nullptr, TSR_F32, 1},
+                            {z, &n, nullptr, TSR_F32, 1}};
+    tsr_call call{};
+    call.struct_size = sizeof call;
+    call.tensors = tensors;
+    call.num_tensors = 2;
+    return std::string(Status(tsr_executable_run(executable, &call)).message());
+  };
+  // An error is not remembered.
+  EXPECT_EQ(run(2), "not ready");
+  EXPECT_EQ(kernels.asked, 1);
+  kernels.isReady = true;
+  EXPECT_EQ(run(2), "");
+  EXPECT_EQ(z[1], 4.0f);
+  EXPECT_EQ(run(1), "");
+  EXPECT_EQ(kernels.asked, 2);
+  EXPECT_EQ(run(3), "f needs the kernel missing, which was not provided");
+  tsr_executable_free(executable);
+}

@@ -1,0 +1,125 @@
+"""What the first call of a new function costs, nothing cached: softmax and attention.
+
+    python benchmarks/first_call.py [--check] [rounds]
+
+Interleaved with torch.compile (its caches off) in one process; jax.jit in a process of its own, if it is installed.
+Each round makes the functions anew. `--check` fails above the floors: softmax 100 ms and a fifth of torch.compile, attention
+250 ms and below torch.compile, `import tessera` 150 ms; the best round counts, because the machine is shared.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
+
+import numpy as np
+
+import tessera as tsr
+from interleaved import save
+from tessera import Tensor
+
+
+def softmax(x: Tensor["M", "N"]):
+    return tsr.softmax(x, dim=-1)
+
+
+def attention(q: Tensor["B", "H", "S", "D"], k: Tensor["B", "H", "S", "D"], v: Tensor["B", "H", "S", "D"]):
+    scale = 1.0 / math.sqrt(q.shape[-1])
+    probs = tsr.softmax(tsr.matmul(q, k.transpose(-2, -1)) * scale, dim=-1)
+    return tsr.matmul(probs, v)
+
+
+JAX = """
+import json, math, time
+import jax, jax.numpy as jnp
+def softmax(x): return jax.nn.softmax(x, axis=-1)
+def attention(q, k, v):
+    return jax.nn.softmax(q @ k.swapaxes(-2, -1) * (1 / math.sqrt(q.shape[-1])), axis=-1) @ v
+x, q = jnp.ones((64, 1000)), jnp.ones((1, 2, 64, 64))
+jax.jit(lambda a: a + 1)(x).block_until_ready()
+found = {"softmax": [], "attention": []}
+for i in range(5):
+    for fn, args in ((softmax, (x,)), (attention, (q, q, q))):
+        jax.clear_caches()
+        start = time.perf_counter()
+        jax.jit(lambda *a: fn(*a))(*args).block_until_ready()
+        found[fn.__name__].append(time.perf_counter() - start)
+print(json.dumps(found))
+"""
+
+IMPORT = """
+import time, numpy
+start = time.perf_counter()
+import tessera
+print(time.perf_counter() - start)
+"""
+
+
+def timed(call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def row(name: str, times: list) -> dict:
+    return {"case": name, "best_ms": round(min(times) * 1e3, 1), "median_ms": round(statistics.median(times) * 1e3, 1), "rounds": len(times)}
+
+
+def main() -> None:
+    rounds = next((int(a) for a in sys.argv[1:] if a.isdigit()), 5)
+    x, q = np.random.rand(64, 1000).astype(np.float32), np.random.rand(1, 2, 64, 64).astype(np.float32)
+    cases = {"softmax": (softmax, (x,)), "attention": (attention, (q, q, q))}
+    tsr.function(softmax)(x)  # the process is warm, as torch's is below
+    try:
+        import torch
+    except ImportError:
+        torch = None
+    peers = {}
+    if torch:
+        peers = {
+            "softmax": lambda x: torch.softmax(x, -1),
+            "attention": lambda q, k, v: torch.softmax(q @ k.transpose(-2, -1) * (1 / math.sqrt(q.shape[-1])), -1) @ v,
+        }
+        torch.compile(lambda x: x + 1)(torch.ones(8))
+    ours, theirs = {name: [] for name in cases}, {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, (plain, args) in cases.items():
+            made = tsr.function(plain)
+            ours[name].append(timed(lambda: made(*args)))
+            if torch:
+                torch._dynamo.reset()
+                tensors = [torch.from_numpy(a) for a in args]
+                with torch.no_grad():
+                    compiled = torch.compile(peers[name])
+                    theirs[name].append(timed(lambda: compiled(*tensors)))
+    rows = [row(f"tessera {name}", times) for name, times in ours.items()]
+    rows += [row(f"torch.compile {name}", times) for name, times in theirs.items() if times]
+    run = subprocess.run([sys.executable, "-c", JAX], capture_output=True, text=True)
+    if run.returncode == 0:
+        rows += [row(f"jax.jit {name}", times) for name, times in json.loads(run.stdout).items()]
+    imports = [float(subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout) for _ in range(rounds)]
+    rows.append(row("import tessera, after numpy", imports))
+    for r in rows:
+        print(f"{r['case']:28} best {r['best_ms']:>8} ms  median {r['median_ms']:>8} ms")
+    save("first_call", rows)
+    if "--check" in sys.argv:
+        found = {r["case"]: r["best_ms"] for r in rows}
+        limits = {
+            "tessera softmax": min(100, found.get("torch.compile softmax", 1e9) / 5),
+            "tessera attention": min(250, found.get("torch.compile attention", 1e9)),
+            "import tessera, after numpy": 150,
+        }
+        for name, limit in limits.items():
+            if found[name] > limit:
+                sys.exit(f"{name}: {found[name]} ms is above {limit:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
