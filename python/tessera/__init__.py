@@ -6,9 +6,11 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-try:
-    import tessera._core  # noqa: F401
+from importlib.util import find_spec as _find_spec
 
+try:
+    if _find_spec("tessera._core") is None:  # loaded when it is first used
+        raise ImportError("No module named 'tessera._core'")
     from ._runtime import num_threads, set_num_threads
 except ImportError as _error:  # nothing is built here: tessera.sim works without it
     _unavailable: ImportError | None = _error

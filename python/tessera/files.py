@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 import types
 
-from . import _core, language, source
+from . import compiler, language, source
 from .errors import CompileError
 from .function import Function
 from .knobs import colour
@@ -30,7 +30,7 @@ def _names() -> dict:
 def compile_source(text: str, name: str = "<source>") -> types.SimpleNamespace:
     """The functions and kernels of a program text, as attributes."""
     lines = text.splitlines(keepends=True)
-    found = _core.parse_module(text, name, colour())
+    found = compiler.parse_module(text, name, colour())
     names = _names()
     made = types.SimpleNamespace()
     for function, first, last, decorators in found:

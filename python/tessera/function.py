@@ -14,7 +14,7 @@ import threading
 import types
 import warnings
 
-from . import _core, _runtime, arrays, capture, direct, explain, options, source
+from . import _runtime, arrays, capture, compiler, direct, explain, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
 from .errors import ArgumentError, CompileError, InternalError, ScheduleWarning, TesseraError
 from .knobs import colour, knobs
@@ -238,7 +238,7 @@ class Function(_runtime.Callable):
     def program(self):
         if self._program is None:
             s = self.source
-            self._program = _core.parse_function(s.text, s.file, s.first_line, s.column_offset, self.kind == "kernel", colour())
+            self._program = compiler.parse_function(s.text, s.file, s.first_line, s.column_offset, self.kind == "kernel", colour())
             self._free = self._program.free_names()
             self._scope = capture.Scope(self._fn, self._names)
         return self._program
@@ -397,7 +397,7 @@ class Function(_runtime.Callable):
             if (key, spec.target) not in self._reminded:
                 self._reminded.add((key, spec.target))
                 remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
-        return _core.compile_program(
+        return compiler.compile_program(
             self.program,
             list(spec.arguments),
             capture.for_compiler(spec.captured),
@@ -530,7 +530,7 @@ class Function(_runtime.Callable):
     def lower(self, stage: str, target: str = "cpu", **words):
         """The program at a stage, as an object: `.text`, to be edited and given to `tsr.resume`."""
         target = check_target(target)
-        stages = _core.stages()
+        stages = compiler.stages()
         if stage not in (*stages, "llvm"):
             import difflib
 
@@ -546,7 +546,7 @@ class Function(_runtime.Callable):
 
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
-        compilation = _core.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
+        compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
         return Version(self, target, compilation, None)
 
     def explain(self, target: str = "cpu", **words) -> str:
