@@ -84,7 +84,7 @@ struct DivApprox {
   template <class T> T operator()(T a, T b) const {
     T m = std::fabs(b);
     if (m > T(0x1p126) && m <= T(0x1.fffffep127))
-      return std::isinf(a) ? T(NAN) : std::copysign(T(0), a * b);
+      return std::isfinite(a) ? std::copysign(T(0), a * b) : T(NAN);
     return a / b;
   }
 };

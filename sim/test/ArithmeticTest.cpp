@@ -382,41 +382,4 @@ TEST(Arithmetic, Integers) {
   });
 }
 
-/// `.approx` results against f64 within the error the ISA states.
-TEST(Arithmetic, Approximations) {
-  Harness h;
-  size_t n = samples();
-  auto a = operands<uint32_t>(n, 13);
-  struct {
-    const char *op;
-    double (*exact)(double);
-    double relative, absolute;
-  } cases[] = {{"ex2.approx.f32 %d, %a;", [](double x) { return std::exp2(x); },
-                std::ldexp(1.0, -22), 0},
-               {"lg2.approx.f32 %d, %a;", [](double x) { return std::log2(x); },
-                std::ldexp(1.0, -22), std::ldexp(1.0, -22)},
-               {"rsqrt.approx.f32 %d, %a;",
-                [](double x) { return 1 / std::sqrt(x); }, std::exp2(-22.9), 0},
-               {"tanh.approx.f32 %d, %a;",
-                [](double x) { return std::tanh(x); }, std::ldexp(1.0, -11), 0},
-               {"rcp.approx.f32 %d, %a;", [](double x) { return 1 / x; },
-                std::ldexp(1.0, -23), 0}};
-  for (auto &c : cases) {
-    auto d = h.map<uint32_t, uint32_t>(c.op, 1, a);
-    for (size_t k = 0; k < n; ++k) {
-      double want = c.exact(std::bit_cast<float>(a[k]));
-      float got = std::bit_cast<float>(d[k]);
-      if (want != want) {
-        EXPECT_NE(got, got);
-      } else if (std::isinf(float(want))) {
-        EXPECT_TRUE(std::isinf(got) || std::fabs(got) > 3.4e38);
-      } else {
-        ASSERT_LE(std::fabs(got - want),
-                  std::fabs(want) * c.relative + c.absolute + 1.5e-45)
-            << c.op << " " << std::bit_cast<float>(a[k]);
-      }
-    }
-  }
-}
-
 } // namespace
