@@ -24,7 +24,12 @@ struct Compilation::Impl {
   explicit Impl(CompileOptions options) : options(std::move(options)) {
     DialectRegistry registry;
     registerDialects(registry);
-    target::registerCpuTranslations(registry);
+    if (machineOf(this->options.target) == Machine::Nvidia) {
+      registerGpuDialects(registry);
+      target::registerNvidiaTranslations(registry);
+    } else {
+      target::registerCpuTranslations(registry);
+    }
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     context.printOpOnDiagnostic(false); // The stage's line is shown instead.
@@ -246,6 +251,33 @@ static std::string requirements(ModuleOp module,
   return line + (amx ? " \"amx-tile\" \"amx-bf16\"\n" : "\n");
 }
 
+/// A program that is looked for on the wrong machine.
+static LogicalResult expectMachine(ModuleOp module,
+                                   const CompileOptions &options,
+                                   Machine machine, StringRef what,
+                                   StringRef example) {
+  if (machineOf(options.target) == machine)
+    return success();
+  return module.emitError() << "target " << options.target << " has no " << what
+                            << "; it is made for targets like " << example;
+}
+
+bool Compilation::emitPtx(std::string &text) {
+  if (!impl->guarded([&] {
+        return expectMachine(*impl->module, impl->options, Machine::Nvidia,
+                             "PTX", "sm_80");
+      }) ||
+      !lower("target"))
+    return false;
+  return impl->guarded([&]() -> LogicalResult {
+    auto ptx = target::emitPtx(*impl->module, nvidiaOptions(impl->options));
+    if (failed(ptx))
+      return failure();
+    text = *ptx;
+    return success();
+  });
+}
+
 bool Compilation::finish(Artifact &artifact) {
   return finishPlan(artifact) && emitObject("", artifact.object);
 }
@@ -290,6 +322,11 @@ bool Compilation::emitObject(const std::string &name,
 }
 
 bool Compilation::finishPlan(Artifact &artifact) {
+  if (!impl->guarded([&] {
+        return expectMachine(*impl->module, impl->options, Machine::Cpu,
+                             "object code", "cpu");
+      }))
+    return false;
   if (!lower("target"))
     return false;
   return impl->guarded([&]() -> LogicalResult {
@@ -317,7 +354,11 @@ bool Compilation::emitLLVM(std::string &text) {
   if (!lower("target"))
     return false;
   return impl->guarded([&]() -> LogicalResult {
-    auto ir = target::emitLLVMIR(*impl->module, cpuOptions(impl->options));
+    auto ir =
+        machineOf(impl->options.target) == Machine::Nvidia
+            ? target::emitNvidiaLLVMIR(*impl->module,
+                                       nvidiaOptions(impl->options))
+            : target::emitLLVMIR(*impl->module, cpuOptions(impl->options));
     if (failed(ir))
       return failure();
     text = *ir;

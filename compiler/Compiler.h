@@ -63,6 +63,8 @@ public:
   /// Keeps, after finishPlan, only what emitObject needs: some kilobytes in the
   /// place of a context with its module.
   void shrink();
+  /// For a GPU: goes down to the end and gives the text of its assembler.
+  bool emitPtx(std::string &text);
   /// LLVM IR after optimisation.
   bool emitLLVM(std::string &text);
 

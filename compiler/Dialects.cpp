@@ -11,6 +11,7 @@
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/IR/Target.h"
 #include "compiler/Target/Math/ExpandMath.h"
+#include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Tile/IR/Tile.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -18,7 +19,9 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,6 +40,10 @@ void tessera::registerDialects(DialectRegistry &registry) {
                   tensor::TensorDialect, vector::VectorDialect>();
 }
 
+void tessera::registerGpuDialects(DialectRegistry &registry) {
+  registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
+}
+
 void tessera::registerPasses() {
   graph::registerGraphPasses();
   graph::registerGraphPipeline();
@@ -44,5 +51,6 @@ void tessera::registerPasses() {
   tile::registerScheduleToTilePipeline();
   tile::registerTilePasses();
   target::registerCpuPasses();
+  target::registerNvidiaPasses();
   target::registerExpandMathPass();
 }

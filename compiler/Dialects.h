@@ -10,6 +10,8 @@ namespace tessera {
 
 /// The four dialects of ours and the upstream ones that carry payload.
 void registerDialects(mlir::DialectRegistry &registry);
+/// What only GPU targets need beside them; loading it costs time.
+void registerGpuDialects(mlir::DialectRegistry &registry);
 
 /// All passes of all stages, for command-line drivers.
 void registerPasses();

@@ -14,6 +14,7 @@
 #include "compiler/StageText.h"
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/CPU/Passes.h"
+#include "compiler/Target/NVIDIA/Passes.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -25,6 +26,30 @@
 
 using namespace mlir;
 using namespace tessera;
+
+Machine tessera::machineOf(StringRef target) {
+  if (succeeded(target::parseCpuTarget(target)))
+    return Machine::Cpu;
+  if (succeeded(target::parseNvidiaTarget(target)))
+    return Machine::Nvidia;
+  if (target.consume_front("cudatile:") &&
+      succeeded(target::parseNvidiaTarget(target)))
+    return Machine::CudaTile;
+  return Machine::None;
+}
+
+StringRef tessera::targetNames() {
+  return "cpu, cpu:avx2, cpu:avx512, sm_80 to sm_121 and cudatile:sm_80 to "
+         "cudatile:sm_121";
+}
+
+target::NvidiaOptions tessera::nvidiaOptions(const CompileOptions &options) {
+  auto found = target::parseNvidiaTarget(options.target);
+  target::NvidiaOptions result =
+      succeeded(found) ? *found : target::NvidiaOptions();
+  result.optLevel = options.optLevel;
+  return result;
+}
 
 target::CpuOptions tessera::cpuOptions(const CompileOptions &options) {
   FailureOr<target::CpuOptions> cpu = target::parseCpuTarget(options.target);
@@ -46,11 +71,23 @@ static void buildTileValue(OpPassManager &pm, const CompileOptions &) {
 }
 
 static void buildTileMapped(OpPassManager &pm, const CompileOptions &options) {
-  target::buildCpuMappedPipeline(pm, cpuOptions(options));
+  if (machineOf(options.target) == Machine::Nvidia)
+    target::buildNvidiaMappedPipeline(pm, nvidiaOptions(options));
+  else
+    target::buildCpuMappedPipeline(pm, cpuOptions(options));
 }
 
 static void buildTarget(OpPassManager &pm, const CompileOptions &options) {
-  target::buildCpuTargetPipeline(pm, cpuOptions(options));
+  if (machineOf(options.target) == Machine::Nvidia)
+    target::buildNvidiaTargetPipeline(pm, nvidiaOptions(options));
+  else
+    target::buildCpuTargetPipeline(pm, cpuOptions(options));
+}
+
+/// Each of the two looks at its own machine's kernels.
+static void checkTarget(OpPassManager &pm) {
+  pm.addPass(target::createCheckContractPass());
+  pm.addPass(target::createCheckNvidiaContractPass());
 }
 
 template <std::unique_ptr<Pass> (*create)()>
@@ -64,7 +101,7 @@ llvm::ArrayRef<Stage> tessera::stages() {
       {"sched", buildSchedule, check<schedule::createCheckContractPass>},
       {"tile-value", buildTileValue, check<tile::createCheckValueContractPass>},
       {"tile", buildTileMapped, check<tile::createCheckMappedContractPass>},
-      {"target", buildTarget, check<target::createCheckContractPass>},
+      {"target", buildTarget, checkTarget},
   };
   return all;
 }
@@ -141,10 +178,16 @@ LogicalResult tessera::checkStage(ModuleOp module) {
 LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
                                const CompileOptions &options,
                                std::vector<PassTime> *times) {
-  if (failed(target::parseCpuTarget(options.target)))
+  Machine machine = machineOf(options.target);
+  if (machine == Machine::None)
     return module.emitError() << "no target is called '" << options.target
-                              << "'; there are cpu, cpu:avx2 and cpu:avx512";
+                              << "'; there are " << targetNames();
   const Stage *end = find(last), *now = stages().begin();
+  if (machine == Machine::CudaTile && end > find("tile-value") &&
+      end != stages().end())
+    return module.emitError()
+           << "target " << options.target
+           << " leaves after stage tile-value; layouts are NVIDIA's there";
   if (end == stages().end())
     return module.emitError()
            << "no stage is called '" << last << "'; there are " << stageNames();

@@ -5,6 +5,7 @@
 #define TESSERA_COMPILER_PIPELINE_H
 
 #include "compiler/Target/CPU/CPU.h"
+#include "compiler/Target/NVIDIA/NVIDIA.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -18,7 +19,8 @@ namespace tessera {
 
 /// What every stage may want to know; never read from the environment.
 struct CompileOptions {
-  /// "cpu" (this machine) or "cpu:avx2" (any x86-64-v3).
+  /// "cpu" (this machine), "cpu:avx2" (any x86-64-v3), "sm_80" (NVIDIA, PTX),
+  /// "cudatile:sm_90" (NVIDIA, CUDA Tile IR).
   std::string target = "cpu";
   int optLevel = 3;
   /// Run MLIR's verifier after every pass.
@@ -41,8 +43,15 @@ llvm::ArrayRef<Stage> stages();
 /// "graph, sched, tile-value, tile, target".
 std::string stageNames();
 
+/// Which compiler of Target/ a target's name belongs to.
+enum class Machine { None, Cpu, Nvidia, CudaTile };
+Machine machineOf(llvm::StringRef target);
+/// "cpu, cpu:avx2, cpu:avx512, sm_80 ...", for messages.
+llvm::StringRef targetNames();
+
 /// What the CPU target needs of `options`.
 target::CpuOptions cpuOptions(const CompileOptions &options);
+target::NvidiaOptions nvidiaOptions(const CompileOptions &options);
 
 /// The time one pass took.
 struct PassTime {

@@ -9,6 +9,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tessera::registerDialects(registry);
+  tessera::registerGpuDialects(registry);
   tessera::registerPasses();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(

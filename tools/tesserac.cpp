@@ -3,6 +3,7 @@
 //
 //   tesserac x.tessera --compile-to tile            one stage, as text
 //   tesserac x.tessera --dims D=64 -o x.o           an object file and x.plan
+//   tesserac x.tessera --target sm_80 --compile-to ptx
 //   tesserac tile.mlir --compile-to target          go on from an edited stage
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +30,8 @@ static cl::opt<std::string> input(cl::Positional, cl::Required,
                                   cl::cat(category));
 static cl::opt<std::string>
     compileTo("compile-to", cl::init("object"), cl::cat(category),
-              cl::desc("graph, sched, tile-value, tile, target, llvm, object"));
+              cl::desc("graph, sched, tile-value, tile, target, llvm, ptx, "
+                       "object"));
 static cl::opt<std::string>
     compileFrom("compile-from", cl::cat(category),
                 cl::desc("the stage an .mlir file must be at"));
@@ -230,6 +232,11 @@ int main(int argc, char **argv) {
     return 1;
   }
 
+  if (compileTo == "ptx") {
+    std::string ptx;
+    return compilation.emitPtx(ptx) ? write(output, ptx)
+                                    : fail(compilation.error());
+  }
   if (compileTo == "llvm") {
     std::string ir;
     return compilation.emitLLVM(ir) ? write(output, ir)

@@ -37,6 +37,39 @@ def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Give tiles layouts over the threads of a block, products shared memory";
+  let description = [{
+    A GPU tile belongs to a block of threads, so the question is who holds which
+    element, and how operands of products get there. Layouts (the encoding of a
+    tile's type) spread from the products, whose instruction prescribes them;
+    loads that feed products go through swizzled shared memory. What reductions
+    and products skip is masked here, so that below every element exists.
+
+    Before:
+    ```mlir
+    %a = tile.load %A[%m, %k] : ... -> tensor<64x32xf16>
+    %b = tile.load %B[%k, %n] : ... -> tensor<32x64xf16>
+    %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x64xf16>, tensor<64x64xf32>
+    ```
+    After:
+    ```mlir
+    %s = tile.cp_async %A[%m, %k] -> %x ... -> !tile.buffer<64x32xf16, "#layout<...>", "shared">
+    %t = tile.cp_async %B[%k, %n] -> %y ...
+    tile.wait %s, %t pending = 0
+    tile.barrier
+    %a = tile.local_load %x : ... -> tensor<64x32xf16, "#layout<...>">
+    %b = tile.local_load %y : ... -> tensor<32x64xf16, "#layout<...>">
+    %c = tile.mma %a, %b, %acc : ...
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"",
+           "The machine's name, for the plan">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
 def PlaceBuffersPass : Pass<"tile-place-buffers", "::mlir::ModuleOp"> {
   let summary = "Give each scratch buffer its offset, and the plan its size";
   let description = [{

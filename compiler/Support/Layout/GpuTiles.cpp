@@ -1,0 +1,317 @@
+// Builds the layouts of a GPU block.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Support/Layout/GpuTiles.h"
+
+#include "compiler/Support/Layout/Instances.h"
+#include "compiler/Support/Layout/Queries.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <set>
+
+namespace tessera::layout {
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static std::string dimName(int64_t axis) {
+  return "dim" + std::to_string(axis);
+}
+
+WarpGrid chooseWarpGrid(int64_t m, int64_t n, int64_t warps, bool rowsOnly) {
+  WarpGrid grid;
+  while (grid.count() < warps) {
+    bool moreRows = m > 16 * grid.rows;
+    bool moreColumns = !rowsOnly && n > 8 * grid.columns;
+    if (moreRows && moreColumns)
+      moreRows = m / grid.rows >= n / grid.columns;
+    if (moreRows || !moreColumns)
+      grid.rows *= 2; // Beyond the tile: those warps hold absent elements.
+    else
+      grid.columns *= 2;
+  }
+  return grid;
+}
+
+/// The atom spread over warps: columns are the low bits of the warp's number.
+/// A step of 0 means that all warps of that direction hold the same.
+static Layout overWarps(const Layout &atom, WarpGrid warps, int rowAxis,
+                        int columnAxis) {
+  std::vector<Index> bases;
+  std::array<int, 2> bits = {0, 0};
+  auto spread = [&](int64_t count, int axis) {
+    for (int64_t w = 1; w < count; w *= 2) {
+      Index step = {0, 0};
+      if (axis >= 0)
+        step[axis] = int64_t(1) << bits[axis]++;
+      bases.push_back(step);
+    }
+  };
+  spread(warps.columns, columnAxis);
+  spread(warps.rows, rowAxis);
+  Layout outer({{"warp", int(bases.size())}},
+               {{"dim0", bits[0]}, {"dim1", bits[1]}}, {bases});
+  return atom.product(outer);
+}
+
+/// Repeated in registers along `first`, then along the other dim.
+static Layout cover(Layout layout, int first, int64_t size0, int64_t size1) {
+  int64_t sizes[] = {size0, size1};
+  for (int axis : {first, 1 - first}) {
+    int64_t times = ceilDiv(sizes[axis], layout.outSize(dimName(axis)));
+    if (times > 1)
+      layout = layout.repeated(times, "register", dimName(axis));
+  }
+  return layout;
+}
+
+Layout mmaResult(int64_t m, int64_t n, WarpGrid warps) {
+  return cover(overWarps(mmaM16N8K16C(), warps, 0, 1), 1, m, n);
+}
+
+Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps) {
+  return cover(overWarps(mmaM16N8K16A(), warps, 0, -1), 1, m, k);
+}
+
+Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps) {
+  return cover(overWarps(mmaM16N8K16B(), warps, -1, 1), 0, k, n);
+}
+
+Layout blocked(const std::vector<int64_t> &shape, int64_t warps) {
+  int64_t rank = int64_t(shape.size());
+  std::vector<int> bits(rank, 0);
+  auto take = [&](int64_t axis, int64_t count, std::vector<Index> &bases) {
+    // Lanes or warps double along an axis while it is not covered.
+    while (count > 1 && (int64_t(1) << bits[axis]) < shape[axis]) {
+      Index step(rank, 0);
+      step[axis] = int64_t(1) << bits[axis]++;
+      bases.push_back(step);
+      count /= 2;
+    }
+    return count;
+  };
+  std::vector<Index> lanes, warpBases;
+  int64_t lanesLeft = 32, warpsLeft = warps;
+  for (int64_t axis = rank - 1; axis >= 0; --axis)
+    lanesLeft = take(axis, lanesLeft, lanes);
+  for (; lanesLeft > 1; lanesLeft /= 2)
+    lanes.push_back(Index(rank, 0)); // the same element again
+  for (int64_t axis = 0; axis < rank; ++axis)
+    warpsLeft = take(axis, warpsLeft, warpBases);
+  for (; warpsLeft > 1; warpsLeft /= 2)
+    warpBases.push_back(Index(rank, 0));
+  std::vector<Dim> outs;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    outs.push_back({dimName(axis), bits[axis]});
+  Layout layout({{"register", 0}, {"lane", 5}, {"warp", int(warpBases.size())}},
+                outs, {{}, lanes, warpBases});
+  for (int64_t axis = rank - 1; axis >= 0; --axis)
+    if (int64_t times = ceilDiv(shape[axis], layout.outSize(dimName(axis)));
+        times > 1)
+      layout = layout.repeated(times, "register", dimName(axis));
+  return layout;
+}
+
+Layout sliced(const Layout &layout, int64_t axis) {
+  std::vector<std::string> outs;
+  for (const Dim &dim : layout.outs())
+    if (dim.name != dimName(axis))
+      outs.push_back(dim.name);
+  // Register bits and steps that only moved along `axis` are dropped.
+  std::vector<std::vector<Index>> bases;
+  std::vector<Dim> ins;
+  for (size_t i = 0; i < layout.ins().size(); ++i) {
+    bases.emplace_back();
+    for (int b = 0; b < layout.ins()[i].bits; ++b) {
+      Index image = layout.basis(int(i), b), kept;
+      for (size_t o = 0; o < image.size(); ++o)
+        if (layout.outs()[o].name != dimName(axis))
+          kept.push_back(image[o]);
+      bool zero = std::all_of(kept.begin(), kept.end(),
+                              [](int64_t v) { return v == 0; });
+      if (!zero || layout.ins()[i].name != "register")
+        bases.back().push_back(kept);
+    }
+    ins.push_back({layout.ins()[i].name, int(bases.back().size())});
+  }
+  std::vector<Dim> outDims;
+  for (const Dim &dim : layout.outs())
+    if (dim.name != dimName(axis))
+      outDims.push_back({dimName(int64_t(outDims.size())), dim.bits});
+  Layout result(ins, outDims, bases);
+  for (const Axis &step : layout.axes()) {
+    if (step.out == dimName(axis))
+      continue;
+    size_t to = std::find(outs.begin(), outs.end(), step.out) - outs.begin();
+    result = result.repeated(step.extent, step.in, dimName(int64_t(to)));
+  }
+  return result;
+}
+
+Layout sharedTile(int64_t dim0, int64_t dim1, int contiguousAxis,
+                  int64_t elementBytes) {
+  int64_t columns = contiguousAxis == 1 ? dim1 : dim0;
+  int64_t rows = contiguousAxis == 1 ? dim0 : dim1;
+  assert(columns % 16 == 0 && rows % 8 == 0 && "pad the tile first");
+  int64_t width = columns & -columns; // the largest power of two in it
+  width = std::min(width, 128 / elementBytes);
+  Swizzle swizzle = chooseSwizzle(width, elementBytes, 16);
+  Layout layout =
+      xorSwizzle(8, width, swizzle.vec, swizzle.perPhase, swizzle.maxPhase);
+  if (rows > 8)
+    layout = *layout.withAxis({rows / 8, "dim0", 8, "offset", 8 * width});
+  if (columns > width)
+    layout = *layout.withAxis(
+        {columns / width, "dim1", width, "offset", rows * width});
+  if (contiguousAxis == 1)
+    return layout;
+  return layout.renamedIn("dim0", "$")
+      .renamedIn("dim1", "dim0")
+      .renamedIn("$", "dim1")
+      .withDims({"dim0", "dim1"}, {});
+}
+
+int contiguousAxis(const Layout &memory) {
+  for (size_t i = 0; i < memory.ins().size(); ++i) {
+    if (memory.ins()[i].bits == 0)
+      continue;
+    if (memory.basis(int(i), 0)[0] == 1)
+      return memory.ins()[i].name == "dim0" ? 0 : 1;
+  }
+  for (const Axis &axis : memory.axes())
+    if (axis.outStride == 1)
+      return axis.in == "dim0" ? 0 : 1;
+  return 1;
+}
+
+/// Bits of the atom of input `name`.
+static int atomBits(const Layout &layout, const std::string &name) {
+  std::optional<int> in = layout.findIn(name);
+  return in ? layout.ins()[*in].bits : 0;
+}
+
+Layout copyLanes(const Layout &memory, int contiguousAxis,
+                 int64_t elementBytes) {
+  int64_t vector = 16 / elementBytes;
+  int64_t width = int64_t(1) << atomBits(memory, dimName(contiguousAxis));
+  std::vector<Index> bases;
+  int bits[2] = {0, 0};
+  int64_t row = 1;
+  for (int b = 0; b < 5; ++b) {
+    Index step = {0, 0};
+    int64_t group = vector << b;
+    if (group < width) {
+      step[contiguousAxis] = group;
+      bits[contiguousAxis] = *exactLog2(group) + 1;
+    } else {
+      step[1 - contiguousAxis] = row;
+      bits[1 - contiguousAxis] = *exactLog2(row) + 1;
+      row *= 2;
+    }
+    bases.push_back(step);
+  }
+  return Layout({{"lane", 5}}, {{"dim0", bits[0]}, {"dim1", bits[1]}}, {bases});
+}
+
+std::optional<MatrixLoad> matrixLoad(const Layout &fragment,
+                                     int contiguousAxis) {
+  std::optional<int> reg = fragment.findIn("register"),
+                     lane = fragment.findIn("lane");
+  if (!reg || !lane || fragment.outs().size() != 2 ||
+      fragment.ins()[*reg].bits < 1 || fragment.ins()[*lane].bits != 5)
+    return std::nullopt;
+  // Which axis do pairs run along? Then the matrix is: pairs and lane bits 0, 1
+  // across, lane bits 2, 3, 4 down.
+  Index first = fragment.basis(*reg, 0);
+  int across = first == Index{0, 1} ? 1 : first == Index{1, 0} ? 0 : -1;
+  if (across < 0)
+    return std::nullopt;
+  for (int b = 0; b < 5; ++b) {
+    Index expected = {0, 0};
+    expected[b < 2 ? across : 1 - across] = b < 2 ? 2 << b : 1 << (b - 2);
+    if (fragment.basis(*lane, b) != expected)
+      return std::nullopt;
+  }
+  MatrixLoad load;
+  load.transposed = contiguousAxis != across;
+  // Lanes 8j .. 8j + 7 give the rows of matrix j, which is registers 2j, 2j+1.
+  // They may be joined while every group lies like the first one.
+  int64_t registers = fragment.inSize("register");
+  auto at = [&](int64_t r) {
+    Index place(fragment.ins().size(), 0);
+    place[*reg] = r;
+    return *fragment.apply(place);
+  };
+  auto fits = [&](int64_t matrices) {
+    if (registers % (2 * matrices) != 0)
+      return false;
+    for (int64_t r = 0; r < registers; r += 2 * matrices)
+      for (int64_t j = 1; j < matrices; ++j) {
+        Index linear = {0, 0};
+        for (int64_t b = 1; b <= j; b *= 2)
+          for (int axis : {0, 1})
+            linear[axis] += j & b ? at(2 * b)[axis] : 0;
+        for (int axis : {0, 1})
+          if (at(r + 2 * j)[axis] != at(r)[axis] + linear[axis] ||
+              (at(r)[axis] & linear[axis]))
+            return false;
+      }
+    return true;
+  };
+  load.matrices = fits(4) ? 4 : fits(2) ? 2 : 1;
+  std::vector<Index> bases;
+  for (int b = 0; b < 3; ++b) {
+    Index step = {0, 0};
+    step[1 - contiguousAxis] = 1 << b;
+    bases.push_back(step);
+  }
+  for (int64_t j = 1; j < 4; j *= 2) {
+    Index step = {0, 0};
+    if (j < load.matrices)
+      step = at(2 * j);
+    bases.push_back(step);
+  }
+  int bits[2] = {0, 0};
+  for (const Index &base : bases)
+    for (int axis : {0, 1})
+      if (base[axis])
+        bits[axis] = std::max(bits[axis], *exactLog2(base[axis]) + 1);
+  load.lanes =
+      Layout({{"lane", 5}}, {{"dim0", bits[0]}, {"dim1", bits[1]}}, {bases});
+  return load;
+}
+
+int64_t bankConflicts(const Layout &lanes, const Layout &memory,
+                      int64_t elementBytes, int64_t vectorElements) {
+  SharedMemory banks;
+  if (std::optional<Layout> access = lanes.compose(memory))
+    return wavefronts(*access, elementBytes, vectorElements) -
+           minWavefronts(elementBytes, vectorElements);
+  // The composition need not be a layout (a tile narrower than the warp's
+  // reach); then the lanes are placed one by one.
+  int64_t phases = minWavefronts(elementBytes, vectorElements);
+  int64_t together = banks.lanes / phases, total = 0;
+  for (int64_t first = 0; first < banks.lanes; first += together) {
+    std::map<int64_t, std::set<int64_t>> words;
+    for (int64_t lane = first; lane < first + together; ++lane) {
+      std::optional<Index> at = lanes.apply({lane});
+      std::optional<Index> offset = at ? memory.apply(*at) : std::nullopt;
+      if (!offset)
+        continue; // an inactive lane
+      int64_t start = (*offset)[0] * elementBytes;
+      for (int64_t byte = start; byte < start + elementBytes * vectorElements;
+           byte += banks.bankBytes) {
+        int64_t word = byte / banks.bankBytes;
+        words[word % banks.banks].insert(word);
+      }
+    }
+    size_t most = 0;
+    for (const auto &entry : words)
+      most = std::max(most, entry.second.size());
+    total += std::max<int64_t>(int64_t(most), 1);
+  }
+  return total - phases;
+}
+
+} // namespace tessera::layout

@@ -1,0 +1,68 @@
+//===- CheckContract.cpp - The closed list of NVIDIA's Target IR ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/NVIDIA/Passes.h"
+
+namespace tessera::target {
+#define GEN_PASS_DEF_CHECKNVIDIACONTRACTPASS
+#include "compiler/Target/NVIDIA/Passes.h.inc"
+} // namespace tessera::target
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Of the `llvm` dialect only memory, vectors of operands, inline PTX.
+bool mayStandInKernel(Operation *op) {
+  if (isa<LLVM::BitcastOp, LLVM::ConstantOp, LLVM::ExtractValueOp, LLVM::GEPOp,
+          LLVM::InlineAsmOp, LLVM::InsertElementOp, LLVM::IntToPtrOp,
+          LLVM::LoadOp, LLVM::PoisonOp, LLVM::PtrToIntOp, LLVM::StoreOp,
+          target::AllocateOp, target::ReturnOp>(op))
+    return true;
+  return isa_and_present<arith::ArithDialect, math::MathDialect,
+                         NVVM::NVVMDialect, scf::SCFDialect>(op->getDialect());
+}
+
+/// Is there an instruction, or an expansion of ours, for it?
+bool hasCode(Operation *op) {
+  if (!isa_and_present<math::MathDialect>(op->getDialect()))
+    return true;
+  if (isa<math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::AbsFOp,
+          math::AbsIOp, math::RoundEvenOp, math::TruncOp, math::CopySignOp,
+          math::CtPopOp, math::CountLeadingZerosOp, math::IsNaNOp,
+          math::IsInfOp, math::IsFiniteOp>(op))
+    return true;
+  bool expands = isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp,
+                     math::Log2Op, math::Log1pOp, math::RsqrtOp, math::SinOp,
+                     math::CosOp, math::SincosOp, math::TanhOp, math::ErfOp,
+                     math::ErfcOp, math::PowFOp>(op);
+  return expands && !op->getResult(0).getType().isF64();
+}
+
+struct CheckNvidiaContractPass
+    : target::impl::CheckNvidiaContractPassBase<CheckNvidiaContractPass> {
+  void runOnOperation() override {
+    bool good = true;
+    for (auto kernel : getOperation().getOps<target::KernelOp>()) {
+      auto config = kernel.getConfig();
+      if (!config || config->getBlock().empty() || config->getBlock()[0] <= 1)
+        continue;
+      kernel.getBody().walk([&](Operation *inner) {
+        if (!mayStandInKernel(inner)) {
+          inner->emitError() << "'" << inner->getName()
+                             << "' may not stand in a kernel of an NVIDIA GPU";
+          good = false;
+        } else if (!hasCode(inner)) {
+          inner->emitError() << "not yet: '" << inner->getName() << "' of "
+                             << inner->getResult(0).getType() << " on a GPU";
+          good = false;
+        }
+      });
+    }
+    if (!good)
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,266 @@
+//===- EmitPtx.cpp - Target IR to LLVM IR and PTX -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/Math/ExpandMath.h"
+#include "compiler/Target/NVIDIA/NVIDIA.h"
+#include "compiler/Target/NVIDIA/Passes.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <mutex>
+
+namespace tessera::target {
+#define GEN_PASS_DEF_KERNELTONVVMPASS
+#include "compiler/Target/NVIDIA/Passes.h.inc"
+} // namespace tessera::target
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+// LLVM's NVPTX back end; llvm-c's headers declare only the native target's.
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+//===----------------------------------------------------------------------===//
+// The machine
+//===----------------------------------------------------------------------===//
+
+llvm::FailureOr<NvidiaOptions>
+tessera::target::parseNvidiaTarget(StringRef target) {
+  StringRef number = target;
+  if (!number.consume_front("sm_"))
+    return failure();
+  // Architecture-specific variants name the same instructions for us.
+  if (number.ends_with("a") || number.ends_with("f"))
+    number = number.drop_back();
+  if (!llvm::StringSwitch<bool>(number)
+           .Cases({"80", "86", "87", "88", "89", "90"}, true)
+           .Cases({"100", "103", "110", "120", "121"}, true)
+           .Default(false))
+    return failure();
+  NvidiaOptions options;
+  options.chip = target.str();
+  return options;
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+createMachine(const NvidiaOptions &options) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions flags;
+  flags.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, options.chip, "", flags, std::nullopt, std::nullopt,
+      options.optLevel >= 2 ? llvm::CodeGenOptLevel::Aggressive
+                            : llvm::CodeGenOptLevel::Less));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels as LLVM functions
+//===----------------------------------------------------------------------===//
+
+/// What a block may have without asking at the launch.
+static constexpr int64_t staticSharedLimit = 48 * 1024;
+
+namespace {
+struct KernelToNvvmPass
+    : tessera::target::impl::KernelToNvvmPassBase<KernelToNvvmPass> {
+  void lower(KernelOp kernel, gpu::GPUModuleOp module) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(module.getBody());
+    auto config = *kernel.getConfig();
+    Location loc = kernel.getLoc();
+    LLVM::GlobalOp shared;
+    if (config.getShared()) {
+      bool isStatic = config.getShared() <= staticSharedLimit;
+      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(),
+                                           isStatic ? config.getShared() : 0);
+      shared = LLVM::GlobalOp::create(
+          builder, loc, type, /*isConstant=*/false,
+          isStatic ? LLVM::Linkage::Internal : LLVM::Linkage::External,
+          (kernel.getSymName() + "_shared").str(), Attribute(),
+          /*alignment=*/128, /*addrSpace=*/3);
+    }
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(&getContext()), kernel.getArgumentTypes());
+    auto func =
+        LLVM::LLVMFuncOp::create(builder, loc, kernel.getSymName(), type);
+    func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+    func->setAttr(
+        NVVM::NVVMDialect::getReqntidAttrName(),
+        builder.getDenseI32ArrayAttr({int32_t(config.getBlock()[0]), 1, 1}));
+    func.getBody().takeBody(kernel.getBody());
+    func.walk([&](Operation *op) {
+      builder.setInsertionPoint(op);
+      if (isa<target::ReturnOp>(op)) {
+        LLVM::ReturnOp::create(builder, op->getLoc(), ValueRange());
+        op->erase();
+      } else if (auto allocate = dyn_cast<AllocateOp>(op)) {
+        allocate.replaceAllUsesWith(
+            LLVM::AddressOfOp::create(builder, op->getLoc(), shared)
+                .getResult());
+        op->erase();
+      }
+    });
+    kernel.erase();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+    for (KernelOp kernel :
+         llvm::make_early_inc_range(module.getOps<KernelOp>()))
+      lower(kernel, device);
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (op.getName().getStringRef() == "tile.plan")
+        op.erase();
+  }
+};
+} // namespace
+
+void tessera::target::registerNvidiaTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+}
+
+static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
+                                            llvm::LLVMContext &context,
+                                            llvm::TargetMachine &machine) {
+  MLIRContext *mlir = given.getContext();
+  DialectRegistry registry;
+  registerNvidiaTranslations(registry);
+  mlir->appendDialectRegistry(registry);
+  OwningOpRef<ModuleOp> module = given.clone();
+  PassManager manager(mlir, ModuleOp::getOperationName());
+  manager.enableVerifier(false);
+  manager.addPass(createKernelToNvvmPass());
+  OpPassManager &device = manager.nest<gpu::GPUModuleOp>();
+  device.addPass(createExpandMathPass({/*branchOnLargeArguments=*/true}));
+  device.addPass(arith::createArithExpandOpsPass());
+  device.addPass(createSCFToControlFlowPass());
+  device.addPass(createConvertToLLVMPass());
+  device.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(manager.run(*module)))
+    return nullptr;
+  auto kernels = *module->getOps<gpu::GPUModuleOp>().begin();
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(kernels, context, "tessera");
+  if (!result)
+    return nullptr;
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
+  return result;
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  // Loops are laid out and unrolled by us; what is left is tidying up.
+  StringRef tidy =
+      "function(simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+      "loop-mssa(loop-rotate,licm),early-cse<memssa>,"
+      "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,dce)";
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, tidy))
+    llvm::report_fatal_error(std::move(error));
+  passes.run(module, modules);
+}
+
+template <typename Use>
+static FailureOr<std::string> withLLVM(ModuleOp module,
+                                       const NvidiaOptions &options, Use use) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
+  if (!machine) {
+    module.emitError() << "this LLVM has no NVPTX back end";
+    return failure();
+  }
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> lowered = toLLVM(module, context, *machine);
+  if (!lowered)
+    return failure();
+  optimise(*lowered, *machine);
+  return use(*lowered, *machine);
+}
+
+FailureOr<std::string> tessera::target::emitPtx(ModuleOp module,
+                                                const NvidiaOptions &options) {
+  return withLLVM(
+      module, options,
+      [&](llvm::Module &lowered,
+          llvm::TargetMachine &machine) -> FailureOr<std::string> {
+        SmallVector<char> bytes;
+        llvm::raw_svector_ostream stream(bytes);
+        llvm::legacy::PassManager passes;
+        if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                        llvm::CodeGenFileType::AssemblyFile)) {
+          module.emitError() << "LLVM cannot emit code for " << options.chip;
+          return failure();
+        }
+        passes.run(lowered);
+        return std::string(bytes.begin(), bytes.end());
+      });
+}
+
+FailureOr<std::string>
+tessera::target::emitNvidiaLLVMIR(ModuleOp module,
+                                  const NvidiaOptions &options) {
+  return withLLVM(module, options,
+                  [](llvm::Module &lowered,
+                     llvm::TargetMachine &) -> FailureOr<std::string> {
+                    std::string text;
+                    llvm::raw_string_ostream(text) << lowered;
+                    return text;
+                  });
+}

@@ -1,0 +1,384 @@
+//===- LowerControl.cpp - target-lower-to-nvidia: ABI, scalars, loops -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/IR/Target.h"
+#include "compiler/Target/NVIDIA/NvidiaLowering.h"
+#include "compiler/Target/NVIDIA/Passes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+namespace tessera::target {
+#define GEN_PASS_DEF_LOWERTONVIDIAPASS
+#include "compiler/Target/NVIDIA/Passes.h.inc"
+} // namespace tessera::target
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+//===----------------------------------------------------------------------===//
+// Programs and ranges
+//===----------------------------------------------------------------------===//
+
+/// First axis slowest; `group` programs of the first axis run before the
+/// second moves on.
+void NvidiaLowering::lowerProgram(tile::ProgramOp op) {
+  SmallVector<Value> counts, ids(op.getIds().size());
+  Type indexType = builder.getIndexType();
+  for (auto [extent, tile] : llvm::zip(op.getExtents(), op.getTiles())) {
+    Value size = scalars.lookup(extent);
+    counts.push_back(tile ? Value(arith::CeilDivUIOp::create(builder, loc, size,
+                                                             index(tile)))
+                          : size);
+  }
+  auto divide = [&](Value a, Value b) -> Value {
+    return arith::DivUIOp::create(builder, loc, a, b);
+  };
+  auto remainder = [&](Value a, Value b) -> Value {
+    return arith::RemUIOp::create(builder, loc, a, b);
+  };
+  Value rest = arith::IndexCastUIOp::create(builder, loc, indexType, block);
+  int64_t grouped = op.getGroup() > 1 && counts.size() >= 2 ? 2 : 0;
+  for (int64_t axis = int64_t(counts.size()) - 1; axis >= grouped; --axis) {
+    if (axis == 0) {
+      ids[0] = rest;
+      break;
+    }
+    ids[axis] = remainder(rest, counts[axis]);
+    rest = divide(rest, counts[axis]);
+  }
+  if (grouped) {
+    Value group = index(op.getGroup());
+    Value width = mul(group, counts[1]);
+    Value first = mul(divide(rest, width), group);
+    Value rows = arith::MinSIOp::create(
+        builder, loc, arith::SubIOp::create(builder, loc, counts[0], first),
+        group);
+    Value inside = remainder(rest, width);
+    ids[0] = add(first, remainder(inside, rows));
+    ids[1] = divide(inside, rows);
+  }
+  for (auto [id, result, extent, tile] :
+       llvm::zip(ids, op.getIds(), op.getExtents(), op.getTiles())) {
+    if (tile)
+      defineRange(result, mul(id, index(tile)), scalars.lookup(extent), tile);
+    else
+      scalars.map(result, id);
+  }
+}
+
+void NvidiaLowering::defineRange(Value range, Value start, Value extent,
+                                 int64_t size) {
+  Value stop =
+      arith::MinSIOp::create(builder, loc, add(start, index(size)), extent);
+  Value length = arith::MaxSIOp::create(
+      builder, loc, arith::SubIOp::create(builder, loc, stop, start), index(0));
+  ranges[range] = {
+      start, stop,
+      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), length)};
+}
+
+//===----------------------------------------------------------------------===//
+// Loops: every register of a carried tile is carried
+//===----------------------------------------------------------------------===//
+
+NvidiaLowering::Registers NvidiaLowering::flatten(ValueRange values) {
+  Registers flat;
+  for (Value value : values) {
+    if (isa<RankedTensorType>(value.getType()))
+      flat.append(tiles[value]);
+    else
+      flat.push_back(scalars.lookup(value));
+  }
+  return flat;
+}
+
+void NvidiaLowering::unflatten(ValueRange values, ValueRange flat) {
+  for (Value value : values) {
+    if (!isa<RankedTensorType>(value.getType())) {
+      scalars.map(value, flat.front());
+      flat = flat.drop_front();
+      continue;
+    }
+    int64_t count = ThreadLayout(value).registers();
+    tiles[value] = Registers(flat.take_front(count));
+    flat = flat.drop_front(count);
+  }
+}
+
+LogicalResult NvidiaLowering::lowerFor(tile::ForOp op) {
+  int64_t size = op.getSize();
+  Value stop = scalars.lookup(op.getStop());
+  auto loop = scf::ForOp::create(builder, loc, scalars.lookup(op.getStart()),
+                                 stop, index(size), flatten(op.getInits()));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (loop.getNumResults() == 0)
+      loop.getBody()->getTerminator()->erase();
+    builder.setInsertionPointToStart(loop.getBody());
+    defineRange(op.getRange(), loop.getInductionVar(), stop, size);
+    unflatten(ValueRange(op.getCarried()),
+              ValueRange(loop.getRegionIterArgs()));
+    if (failed(lowerBlock(op.getBody().front())))
+      return failure();
+    auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
+    scf::YieldOp::create(builder, loc, flatten(yield.getValues()));
+  }
+  unflatten(op.getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult NvidiaLowering::lowerScfFor(scf::ForOp op) {
+  auto loop = scf::ForOp::create(
+      builder, loc, scalars.lookup(op.getLowerBound()),
+      scalars.lookup(op.getUpperBound()), scalars.lookup(op.getStep()),
+      flatten(op.getInitArgs()));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (loop.getNumResults() == 0)
+      loop.getBody()->getTerminator()->erase();
+    builder.setInsertionPointToStart(loop.getBody());
+    scalars.map(op.getInductionVar(), loop.getInductionVar());
+    unflatten(ValueRange(op.getRegionIterArgs()),
+              ValueRange(loop.getRegionIterArgs()));
+    if (failed(lowerBlock(*op.getBody())))
+      return failure();
+    scf::YieldOp::create(builder, loc, flatten(op.getYieldedValues()));
+  }
+  unflatten(op.getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult NvidiaLowering::lowerIf(scf::IfOp op) {
+  // Result types are known once the first arm is lowered; so both are lowered
+  // into regions of their own before the op is made.
+  SmallVector<Type> types;
+  for (Value result : op.getResults()) {
+    Type type = getElementTypeOrSelf(result);
+    int64_t count = isa<RankedTensorType>(result.getType())
+                        ? ThreadLayout(result).registers()
+                        : 1;
+    types.append(count, type);
+  }
+  bool hasElse = !op.getElseRegion().empty();
+  auto branch = scf::IfOp::create(builder, loc, types,
+                                  scalars.lookup(op.getCondition()), hasElse);
+  for (auto [from, to] :
+       {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
+        std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
+    if (from->empty())
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    Block &block = to->front();
+    if (!block.empty())
+      block.back().erase();
+    builder.setInsertionPointToEnd(&block);
+    if (failed(lowerBlock(from->front())))
+      return failure();
+    scf::YieldOp::create(builder, loc,
+                         flatten(from->front().getTerminator()->getOperands()));
+  }
+  unflatten(op.getResults(), branch.getResults());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult NvidiaLowering::lowerOp(Operation *op) {
+  loc = op->getLoc();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<tile::ReturnOp, tile::YieldOp, scf::YieldOp, tile::AllocOp>(
+          [](auto) { return success(); })
+      .Case([&](tile::ProgramOp program) {
+        return lowerProgram(program), success();
+      })
+      .Case([&](tile::RangeAtOp range) {
+        defineRange(range, scalars.lookup(range.getStart()),
+                    scalars.lookup(range.getExtent()),
+                    range.getType().getSize());
+        return success();
+      })
+      .Case([&](tile::RangeStartOp start) {
+        scalars.map(start.getResult(), ranges[start.getRange()].start);
+        return success();
+      })
+      .Case([&](tile::RangeStopOp stop) {
+        scalars.map(stop.getResult(), ranges[stop.getRange()].stop);
+        return success();
+      })
+      .Case([&](tile::DimOp dim) {
+        scalars.map(dim.getResult(), views[dim.getView()].sizes[dim.getAxis()]);
+        return success();
+      })
+      .Case([&](tile::IndexOp index) { return lowerIndex(index), success(); })
+      .Case([&](tile::FillOp fill) {
+        ThreadLayout layout(fill.getResult());
+        tiles[fill] =
+            Registers(layout.registers(), scalars.lookup(fill.getValue()));
+        return success();
+      })
+      .Case([&](tile::BroadcastOp broadcast) {
+        return lowerBroadcast(broadcast), success();
+      })
+      .Case([&](tile::TransposeOp transpose) {
+        // Axes get other names; nobody moves.
+        if (auto found = packed.find(transpose.getInput());
+            found != packed.end()) {
+          Registers words = found->second;
+          packed[transpose] = words;
+        } else {
+          Registers words = tiles[transpose.getInput()];
+          tiles[transpose] = words;
+        }
+        return success();
+      })
+      .Case(
+          [&](tile::ConvertLayoutOp convert) { return lowerConvert(convert); })
+      .Case([&](tile::ReduceOp reduce) { return lowerReduce(reduce); })
+      .Case([&](tile::MmaOp mma) { return lowerMma(mma), success(); })
+      .Case([&](tile::LoadOp load) { return lowerLoad(load); })
+      .Case([&](tile::StoreOp store) { return lowerStore(store); })
+      .Case([&](tile::CpAsyncOp copy) { return lowerCopy(copy), success(); })
+      .Case([&](tile::LocalLoadOp load) { return lowerLocalLoad(load); })
+      .Case([&](tile::WaitOp) {
+        NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+        NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
+        return success();
+      })
+      .Case([&](tile::BarrierOp) {
+        NVVM::Barrier0Op::create(builder, loc);
+        return success();
+      })
+      .Case([&](tile::ForOp loop) { return lowerFor(loop); })
+      .Case([&](scf::ForOp loop) { return lowerScfFor(loop); })
+      .Case([&](scf::IfOp branch) { return lowerIf(branch); })
+      .Case([&](arith::ConstantOp constant) -> LogicalResult {
+        if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
+          Value value = arith::ConstantOp::create(
+              builder, loc, cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+          ThreadLayout layout(constant.getResult());
+          tiles[constant] = Registers(layout.registers(), value);
+          return success();
+        }
+        builder.clone(*op, scalars);
+        return success();
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        if (!isa_and_present<arith::ArithDialect, math::MathDialect>(
+                other->getDialect()))
+          return other->emitError()
+                 << "'" << other->getName() << "' has no form on an NVIDIA GPU";
+        if (isa<RankedTensorType>(other->getResult(0).getType()))
+          return lowerElementwise(other);
+        SmallVector<Value> operands;
+        for (Value operand : other->getOperands())
+          operands.push_back(scalars.lookup(operand));
+        scalars.map(other->getResult(0), scalarOp(other, operands));
+        return success();
+      });
+}
+
+LogicalResult NvidiaLowering::lowerBlock(Block &body) {
+  for (Operation &op : body)
+    if (failed(lowerOp(&op)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Parameters as docs/abi.md section 6 orders them: for each view its pointer,
+/// sizes and strides, then the scalars.
+static LogicalResult lowerKernel(tile::FuncOp func) {
+  MLIRContext *context = func.getContext();
+  OpBuilder builder(func);
+  Location loc = func.getLoc();
+  auto global = LLVM::LLVMPointerType::get(context, 1);
+  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
+  SmallVector<Type> types;
+  for (Type type : func.getArgumentTypes()) {
+    if (auto view = dyn_cast<MemRefType>(type)) {
+      types.push_back(global);
+      types.append(2 * view.getRank(), i64);
+    } else {
+      types.push_back(type);
+    }
+  }
+  auto number = [&](StringRef name) {
+    auto found = func->getAttrOfType<IntegerAttr>(name);
+    return found ? found.getInt() : 0;
+  };
+  int64_t threads = number("tile.block"), bytes = number("tile.shared");
+  auto kernel = KernelOp::create(
+      builder, loc, func.getSymName(), FunctionType::get(context, types, {}),
+      KernelConfigAttr::get(context, {}, {threads, 1}, bytes, 0), ArrayAttr(),
+      ArrayAttr());
+  Block *entry = &kernel.getBody().emplaceBlock();
+  entry->addArguments(types, SmallVector<Location>(types.size(), loc));
+  builder.setInsertionPointToStart(entry);
+
+  NvidiaLowering lowering(builder, func);
+  lowering.threads = threads;
+  lowering.tid = NVVM::ThreadIdXOp::create(builder, loc, i32);
+  lowering.lane =
+      arith::AndIOp::create(builder, loc, lowering.tid, lowering.i32(31));
+  lowering.warp =
+      arith::ShRUIOp::create(builder, loc, lowering.tid, lowering.i32(5));
+  lowering.block = arith::ExtUIOp::create(
+      builder, loc, i64, NVVM::BlockIdXOp::create(builder, loc, i32));
+  if (bytes)
+    lowering.shared = AllocateOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(context, 3),
+        lowering.i64(bytes), builder.getStringAttr("shared"),
+        builder.getI64IntegerAttr(128), builder.getBoolAttr(false));
+  unsigned next = 0;
+  for (BlockArgument argument : func.getBody().getArguments()) {
+    auto view = dyn_cast<MemRefType>(argument.getType());
+    if (!view) {
+      lowering.scalars.map(argument, entry->getArgument(next++));
+      continue;
+    }
+    GpuView memory;
+    int64_t offset;
+    if (failed(view.getStridesAndOffset(memory.staticStrides, offset)))
+      return func.emitError() << "a view needs strides";
+    int64_t bits = view.getElementTypeBitWidth();
+    memory.elementBytes = bits == 1 ? 1 : bits / 8;
+    memory.address =
+        LLVM::PtrToIntOp::create(builder, loc, i64, entry->getArgument(next++));
+    auto read = [&](int64_t known) -> Value {
+      Value given = entry->getArgument(next++);
+      if (!ShapedType::isDynamic(known))
+        return lowering.index(known);
+      return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                        given);
+    };
+    for (int64_t size : view.getShape())
+      memory.sizes.push_back(read(size));
+    for (int64_t stride : memory.staticStrides)
+      memory.strides.push_back(read(stride));
+    lowering.views[argument] = memory;
+  }
+  if (failed(lowering.lowerBlock(func.getBody().front())))
+    return failure();
+  ReturnOp::create(builder, loc);
+  func.erase();
+  return success();
+}
+
+namespace {
+struct LowerToNvidiaPass
+    : tessera::target::impl::LowerToNvidiaPassBase<LowerToNvidiaPass> {
+  void runOnOperation() override {
+    for (auto func :
+         llvm::make_early_inc_range(getOperation().getOps<tile::FuncOp>()))
+      if (failed(lowerKernel(func)))
+        return signalPassFailure();
+  }
+};
+} // namespace

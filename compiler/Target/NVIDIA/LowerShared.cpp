@@ -1,0 +1,244 @@
+//===- LowerShared.cpp - Shared memory: copies in, fragments out ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Offsets in swizzled memory: a coordinate is a constant plus bits of the
+// thread. In the layout's atom they are XORed, across its grid they add:
+//
+//     offset = (xor(thread) ^ xor(constant)) + sum(thread) + sum(constant)
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Layout/GpuTiles.h"
+#include "compiler/Target/NVIDIA/GlobalAccess.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+using layout::Index;
+using layout::Layout;
+
+/// The parts of a coordinate inside the atom and in the grid.
+static std::pair<int64_t, int64_t> splitOffset(const Layout &memory,
+                                               ArrayRef<int64_t> at) {
+  Index low(2), high(2);
+  for (int d : {0, 1}) {
+    std::optional<int> in = memory.findIn(d ? "dim1" : "dim0");
+    int64_t size = in ? memory.ins()[*in].size() : 1;
+    low[*in] = at[d] % size;
+    high[*in] = at[d] - at[d] % size;
+  }
+  return {(*memory.apply(low))[0], (*memory.apply(high))[0]};
+}
+
+std::pair<Value, Value>
+NvidiaLowering::memoryOffset(const Layout &memory, ArrayRef<ThreadInput> inputs,
+                             int64_t elementBytes) {
+  Value mixed, sum;
+  for (const ThreadInput &input : inputs) {
+    SmallVector<int64_t> xors, sums;
+    for (const Index &image : input.bits) {
+      auto [low, high] = splitOffset(memory, image);
+      xors.push_back(low * elementBytes);
+      sums.push_back(high * elementBytes);
+    }
+    Value part = xorOf(input.input, xors);
+    mixed =
+        mixed ? Value(arith::XOrIOp::create(builder, loc, mixed, part)) : part;
+    Value more = sumOf(input.input, sums);
+    sum = sum ? add(sum, more) : more;
+  }
+  return {mixed, sum};
+}
+
+Value NvidiaLowering::sharedPointer(tile::AllocOp buffer,
+                                    std::pair<Value, Value> dynamic,
+                                    const Layout &memory,
+                                    ArrayRef<int64_t> constant,
+                                    int64_t elementBytes) {
+  auto [low, high] = splitOffset(memory, constant);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  Value mixed = dynamic.first;
+  if (low)
+    mixed = arith::XOrIOp::create(builder, loc, mixed, i32(low * elementBytes));
+  Value at =
+      LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), shared,
+                          ValueRange(add(mixed, dynamic.second)));
+  int64_t offset = buffer->getAttrOfType<IntegerAttr>("offset").getInt() +
+                   high * elementBytes;
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), at,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Groups of 16 bytes, thread by thread. Where the array's rows are aligned,
+/// cp.async fills the rest of a partial group with zeros by itself; otherwise
+/// the elements are loaded one by one.
+void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
+  auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
+  tile::BufferType type = op.getBuffer().getType();
+  Layout memory = *Layout::parse(type.getLayout().str());
+  Type element = type.getElementType();
+  int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  int unit = layout::contiguousAxis(memory), across = 1 - unit;
+  int64_t vector = op.getVector();
+  int64_t rows = type.getShape()[across], columns = type.getShape()[unit];
+  std::optional<int> in = memory.findIn(unit ? "dim1" : "dim0");
+  int64_t width = memory.ins()[*in].size();
+
+  // Bits of the thread's number: groups of a row first, then rows.
+  ThreadInput input;
+  input.input = tid;
+  int64_t row = 1;
+  SmallVector<int64_t> rowImages, columnImages;
+  for (int64_t t = 1, group = vector; t < threads; t *= 2) {
+    Index image = {0, 0};
+    if (group < width) {
+      image[unit] = group;
+      group *= 2;
+    } else {
+      // Beyond the tile: those threads have nothing to copy.
+      image[across] = row < rows ? row : 0;
+      row *= 2;
+    }
+    rowImages.push_back(image[across]);
+    columnImages.push_back(image[unit]);
+    input.bits.push_back(image);
+  }
+  int64_t rowsPerPass = row;
+  Value busy; // threads that have a row
+  if (rowsPerPass > rows) {
+    int64_t groups = width / vector;
+    busy =
+        less(arith::DivUIOp::create(builder, loc, tid, i32(groups)), i32(rows));
+    rowsPerPass = rows;
+  }
+  std::pair<Value, Value> dynamic = memoryOffset(memory, input, elementBytes);
+  Value myRow = sumOf(tid, rowImages), myColumn = sumOf(tid, columnImages);
+
+  Access from = access(op.getView(), op.getIndices(), nullptr);
+  AccessAxis &rowAxis = from.axes[across], &columnAxis = from.axes[unit];
+  Value rowRoom = arith::SubIOp::create(builder, loc, rowAxis.room, myRow);
+  Value columnRoom =
+      arith::SubIOp::create(builder, loc, columnAxis.room, myColumn);
+  Value base = add(from.origin, add(mul(toI64(myRow), rowAxis.bytes),
+                                    mul(toI64(myColumn), columnAxis.bytes)));
+  auto forEach = [&](llvm::function_ref<void(int64_t, int64_t, Value)> body) {
+    for (int64_t c = 0; c < columns; c += width)
+      for (int64_t r = 0; r < rows; r += rowsPerPass) {
+        Value active = busy;
+        if (r + rowsPerPass > rows)
+          active = both(active, less(myRow, i32(rows - r)));
+        if (!active) {
+          body(r, c, less(i32(r), rowRoom));
+          continue;
+        }
+        auto guard = scf::IfOp::create(builder, loc, active, false);
+        OpBuilder::InsertionGuard inner(builder);
+        builder.setInsertionPointToStart(guard.thenBlock());
+        body(r, c, less(i32(r), rowRoom));
+      }
+  };
+  auto pointerTo = [&](int64_t r, int64_t c) {
+    Index at(2);
+    at[across] = r;
+    at[unit] = c;
+    return sharedPointer(buffer, dynamic, memory, at, elementBytes);
+  };
+  auto addressOf = [&](int64_t r, int64_t c) {
+    Value address = base;
+    if (r)
+      address = add(address, mul(rowAxis.bytes, i64(r)));
+    if (c)
+      address = add(address, mul(columnAxis.bytes, i64(c)));
+    return address;
+  };
+  auto copyWhole = [&](int64_t r, int64_t c, Value rowInside) {
+    Value room = arith::SubIOp::create(builder, loc, columnRoom, i32(c));
+    room = arith::MinSIOp::create(
+        builder, loc, arith::MaxSIOp::create(builder, loc, room, i32(0)),
+        i32(vector));
+    Value inside = both(rowInside, from.inside);
+    Value bytes = arith::SelectOp::create(builder, loc, inside,
+                                          mul(room, i32(elementBytes)), i32(0));
+    auto global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
+    NVVM::CpAsyncOp::create(
+        builder, loc, pointerTo(r, c),
+        LLVM::IntToPtrOp::create(builder, loc, global, addressOf(r, c)), 16,
+        NVVM::LoadCacheModifierKind::CG, bytes);
+  };
+  auto copySingly = [&](int64_t r, int64_t c, Value rowInside) {
+    auto words =
+        VectorType::get(vector, builder.getIntegerType(elementBytes * 8));
+    Value group = LLVM::PoisonOp::create(builder, loc, words);
+    Value address = addressOf(r, c);
+    for (int64_t e = 0; e < vector; ++e) {
+      Value inside =
+          both(both(rowInside, from.inside), less(i32(c + e), columnRoom));
+      Value value = predicatedLoad(words.getElementType(), address, inside);
+      group = LLVM::InsertElementOp::create(builder, loc, group, value, i32(e));
+      address = add(address, columnAxis.bytes);
+    }
+    LLVM::StoreOp::create(builder, loc, group, pointerTo(r, c), 16);
+  };
+  if (columnAxis.constantBytes < 0) {
+    forEach(copySingly);
+    return;
+  }
+  Value low = arith::AndIOp::create(
+      builder, loc,
+      arith::OrIOp::create(builder, loc, from.origin, rowAxis.bytes), i64(15));
+  Value aligned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        low, i64(0));
+  auto branch = scf::IfOp::create(builder, loc, aligned, true);
+  OpBuilder::InsertionGuard inner(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  forEach(copyWhole);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  forEach(copySingly);
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
+  auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
+  tile::BufferType type = op.getBuffer().getType();
+  Layout memory = *Layout::parse(type.getLayout().str());
+  ThreadLayout fragment(op.getResult());
+  std::optional<layout::MatrixLoad> load =
+      layout::matrixLoad(fragment.get(), layout::contiguousAxis(memory));
+  if (!load || type.getElementType().getIntOrFloatBitWidth() != 16)
+    return op.emitError() << "only fragments of 16-bit elements can be loaded "
+                             "from shared memory";
+  std::vector<Index> lanes;
+  for (int b = 0; b < 5; ++b)
+    lanes.push_back(load->lanes.basis(0, b));
+  ThreadInput inputs[] = {{lane, lanes}, {warp, fragment.bits("warp")}};
+  std::pair<Value, Value> dynamic = memoryOffset(memory, inputs, 2);
+  Type word = builder.getI32Type();
+  Type several = word;
+  if (load->matrices > 1)
+    several = LLVM::LLVMStructType::getLiteral(
+        builder.getContext(), SmallVector<Type>(load->matrices, word));
+  auto order = load->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  auto shape = NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8);
+  Registers result;
+  for (int64_t r = 0; r < fragment.registers(); r += 2 * load->matrices) {
+    Value loaded = NVVM::LdMatrixOp::create(
+        builder, loc, several,
+        sharedPointer(buffer, dynamic, memory, fragment.offset(r), 2),
+        uint32_t(load->matrices), order, shape, NVVM::LdStMatrixEltType::B16);
+    if (load->matrices == 1)
+      result.push_back(loaded);
+    for (int64_t i = 0; load->matrices > 1 && i < load->matrices; ++i)
+      result.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
+  }
+  packed[op.getResult()] = result;
+  return success();
+}

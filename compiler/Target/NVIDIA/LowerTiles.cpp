@@ -1,0 +1,372 @@
+//===- LowerTiles.cpp - Tiles in registers --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/NVIDIA/NvidiaLowering.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+/// The same op on scalars; 16-bit floats are computed in f32 and rounded.
+Value NvidiaLowering::scalarOp(Operation *like, ValueRange given) {
+  Type type = getElementTypeOrSelf(like->getResult(0));
+  SmallVector<Value> operands(given);
+  bool widen = isHalf(type) && !isa<arith::SelectOp, arith::BitcastOp>(like) &&
+               !like->hasTrait<OpTrait::ConstantLike>() &&
+               llvm::all_of(operands, [&](Value operand) {
+                 return operand.getType() == type;
+               });
+  if (widen)
+    for (Value &operand : operands)
+      operand =
+          arith::ExtFOp::create(builder, loc, builder.getF32Type(), operand);
+  OperationState state(loc, like->getName());
+  state.addOperands(operands);
+  state.addTypes(widen ? Type(builder.getF32Type()) : type);
+  for (NamedAttribute attribute : like->getAttrs())
+    if (like->getInherentAttr(attribute.getName()))
+      state.addAttribute(attribute.getName(), attribute.getValue());
+  Value result = builder.create(state)->getResult(0);
+  if (widen)
+    result = arith::TruncFOp::create(builder, loc, type, result);
+  return result;
+}
+
+LogicalResult NvidiaLowering::lowerElementwise(Operation *op) {
+  ThreadLayout layout(op->getResult(0));
+  Registers result;
+  for (int64_t r = 0; r < layout.registers(); ++r) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isa<RankedTensorType>(operand.getType())
+                             ? tiles[operand][r]
+                             : scalars.lookup(operand));
+    result.push_back(scalarOp(op, operands));
+  }
+  tiles[op->getResult(0)] = result;
+  return success();
+}
+
+void NvidiaLowering::lowerBroadcast(tile::BroadcastOp op) {
+  ThreadLayout to(op.getResult()), from(op.getInput());
+  Registers result;
+  for (int64_t r = 0; r < to.registers(); ++r) {
+    SmallVector<int64_t> at;
+    for (int64_t axis : op.getAxes())
+      at.push_back(to.offset(r)[axis]);
+    result.push_back(tiles[op.getInput()][from.find(at)]);
+  }
+  tiles[op.getResult()] = result;
+}
+
+void NvidiaLowering::lowerIndex(tile::IndexOp op) {
+  ThreadLayout layout(op.getResult());
+  Value first = add(toI64(ranges[op.getRange()].start), toI64(base(layout, 0)));
+  Registers result;
+  for (int64_t r = 0; r < layout.registers(); ++r)
+    result.push_back(add(first, i64(layout.offset(r)[0])));
+  tiles[op.getResult()] = result;
+}
+
+/// The registers of one lane in another order.
+LogicalResult NvidiaLowering::lowerConvert(tile::ConvertLayoutOp op) {
+  ThreadLayout from(op.getInput()), to(op.getResult());
+  Registers result;
+  for (int64_t r = 0; r < to.registers(); ++r) {
+    int64_t source = from.find(to.offset(r));
+    if (source < 0 || from.bits("lane") != to.bits("lane") ||
+        from.bits("warp") != to.bits("warp"))
+      return op.emitError() << "a layout can only be changed within a thread";
+    result.push_back(tiles[op.getInput()][source]);
+  }
+  tiles[op.getResult()] = result;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Value NvidiaLowering::combine(tile::ReduceKind kind, Value a, Value b) {
+  Type type = a.getType();
+  if (isHalf(type)) {
+    Type f32 = builder.getF32Type();
+    Value wide = combine(kind, arith::ExtFOp::create(builder, loc, f32, a),
+                         arith::ExtFOp::create(builder, loc, f32, b));
+    return arith::TruncFOp::create(builder, loc, type, wide);
+  }
+  bool isFloat = isa<FloatType>(type), isTruth = type.isInteger(1);
+  using tile::ReduceKind;
+  switch (kind) {
+  case ReduceKind::Sum:
+    if (isFloat)
+      return arith::AddFOp::create(builder, loc, a, b);
+    return add(a, b);
+  case ReduceKind::Prod:
+    if (isFloat)
+      return arith::MulFOp::create(builder, loc, a, b);
+    return mul(a, b);
+  case ReduceKind::Max:
+    if (isFloat)
+      return arith::MaximumFOp::create(builder, loc, a, b);
+    if (isTruth)
+      return arith::OrIOp::create(builder, loc, a, b);
+    return arith::MaxSIOp::create(builder, loc, a, b);
+  case ReduceKind::Min:
+    if (isFloat)
+      return arith::MinimumFOp::create(builder, loc, a, b);
+    if (isTruth)
+      return arith::AndIOp::create(builder, loc, a, b);
+    return arith::MinSIOp::create(builder, loc, a, b);
+  case ReduceKind::And:
+    return arith::AndIOp::create(builder, loc, a, b);
+  case ReduceKind::Or:
+    return arith::OrIOp::create(builder, loc, a, b);
+  default:
+    return arith::XOrIOp::create(builder, loc, a, b);
+  }
+}
+
+/// The value of the lane whose number differs in the bits of `laneMask`.
+Value NvidiaLowering::shuffle(Value value, int64_t laneMask) {
+  Type type = value.getType();
+  int64_t bits = type.getIntOrFloatBitWidth();
+  Type word = builder.getI32Type();
+  auto exchange = [&](Value given) -> Value {
+    return NVVM::ShflOp::create(builder, loc, given.getType(), i32(-1), given,
+                                i32(laneMask), i32(31), NVVM::ShflKind::bfly,
+                                UnitAttr());
+  };
+  if (type.isF32() || type.isInteger(32))
+    return exchange(value);
+  Value whole = value;
+  if (isa<FloatType>(type))
+    whole = arith::BitcastOp::create(builder, loc, builder.getIntegerType(bits),
+                                     value);
+  if (bits < 32) {
+    whole = exchange(arith::ExtUIOp::create(builder, loc, word, whole));
+    whole = arith::TruncIOp::create(builder, loc, builder.getIntegerType(bits),
+                                    whole);
+  } else {
+    Value low = arith::TruncIOp::create(builder, loc, word, whole);
+    Value high = arith::TruncIOp::create(
+        builder, loc, word,
+        arith::ShRUIOp::create(builder, loc, whole, i64(32)));
+    Type wide = builder.getI64Type();
+    low = arith::ExtUIOp::create(builder, loc, wide, exchange(low));
+    high = arith::ExtUIOp::create(builder, loc, wide, exchange(high));
+    whole = arith::OrIOp::create(
+        builder, loc, low, arith::ShLIOp::create(builder, loc, high, i64(32)));
+  }
+  if (isa<FloatType>(type))
+    whole = arith::BitcastOp::create(builder, loc, type, whole);
+  return whole;
+}
+
+LogicalResult NvidiaLowering::lowerReduce(tile::ReduceOp op) {
+  int64_t axis = op.getAxis();
+  ThreadLayout from(op.getInput());
+  bool toScalar = !isa<RankedTensorType>(op.getResult().getType());
+  std::optional<ThreadLayout> to;
+  if (!toScalar)
+    to.emplace(op.getResult());
+  // 1. Registers: neighbours first, then neighbours of those, so that rounding
+  // errors grow with the logarithm of the length.
+  int64_t count = toScalar ? 1 : to->registers();
+  SmallVector<Registers> parts(count);
+  SmallVector<layout::Index> places(count);
+  for (int64_t r = 0; r < from.registers(); ++r) {
+    layout::Index rest(from.offset(r).begin(), from.offset(r).end());
+    rest.erase(rest.begin() + axis);
+    int64_t target = toScalar ? 0 : to->find(rest);
+    parts[target].push_back(tiles[op.getInput()][r]);
+    places[target] = rest;
+  }
+  Registers result;
+  for (Registers &values : parts) {
+    while (values.size() > 1) {
+      Registers next;
+      for (size_t i = 0; i + 1 < values.size(); i += 2)
+        next.push_back(combine(op.getKind(), values[i], values[i + 1]));
+      if (values.size() % 2)
+        next.push_back(values.back());
+      values = next;
+    }
+    result.push_back(values.front());
+  }
+  // 2. Lanes that differ along the axis.
+  for (auto [b, image] : llvm::enumerate(from.bits("lane")))
+    if (image[axis])
+      for (Value &value : result)
+        value = combine(op.getKind(), value, shuffle(value, int64_t(1) << b));
+  // 3. Warps that differ along the axis, through shared memory: each writes its
+  // part, everybody combines them in the same order.
+  SmallVector<int64_t> part, place; // images of the warp's bits
+  int64_t parallel = 1;
+  for (const layout::Index &image : from.bits("warp")) {
+    part.push_back(image[axis] ? parallel : 0);
+    parallel *= image[axis] ? 2 : 1;
+  }
+  if (parallel > 1) {
+    Type type = result.front().getType();
+    int64_t bits = type.getIntOrFloatBitWidth();
+    int64_t bytes = std::max<int64_t>(4, bits / 8);
+    Type container = builder.getIntegerType(bytes * 8);
+    int64_t scratch = op->getAttrOfType<IntegerAttr>("scratch").getInt();
+    // Row-major over the result's axes; parts outermost.
+    SmallVector<int64_t> strides;
+    int64_t total = 1;
+    for (int64_t a = int64_t(from.offset(0).size()) - 1; a >= 0; --a) {
+      if (a == axis)
+        continue;
+      strides.insert(strides.begin(), total);
+      total *= from.get().outSize("dim" + std::to_string(a));
+    }
+    Value mine = i32(0);
+    int64_t kept = 0;
+    for (int64_t a = 0; a < int64_t(from.offset(0).size()); ++a)
+      if (a != axis)
+        mine = add(mine, mul(base(from, a), i32(strides[kept++])));
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+    auto slot = [&](Value offset, int64_t constant) -> Value {
+      Value at = add(mul(add(offset, i32(constant)), i32(bytes)), i32(scratch));
+      return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(),
+                                 shared, ValueRange(at));
+    };
+    auto constantOf = [&](int64_t r) {
+      int64_t sum = 0;
+      for (auto [at, stride] : llvm::zip(places[r], strides))
+        sum += at * stride;
+      return sum;
+    };
+    NVVM::Barrier0Op::create(builder, loc); // earlier readers are done
+    // One lane of those that hold the same writes.
+    int64_t idle = 0;
+    for (auto [b, image] : llvm::enumerate(from.bits("lane")))
+      if (llvm::all_of(llvm::enumerate(image), [&](auto entry) {
+            return int64_t(entry.index()) == axis || entry.value() == 0;
+          }))
+        idle |= int64_t(1) << b;
+    Value writes = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq,
+        arith::AndIOp::create(builder, loc, lane, i32(idle)), i32(0));
+    // And of the warps that hold the same, the first.
+    if (int64_t same = from.redundant("warp"))
+      writes =
+          both(writes, arith::CmpIOp::create(
+                           builder, loc, arith::CmpIPredicate::eq,
+                           arith::AndIOp::create(builder, loc, warp, i32(same)),
+                           i32(0)));
+    Value partAt = mul(xorOf(warp, part), i32(total));
+    auto guard = scf::IfOp::create(builder, loc, writes, false);
+    {
+      OpBuilder::InsertionGuard inner(builder);
+      builder.setInsertionPointToStart(guard.thenBlock());
+      for (int64_t r = 0; r < count; ++r) {
+        Value value = result[r];
+        if (isa<FloatType>(type))
+          value = arith::BitcastOp::create(builder, loc,
+                                           builder.getIntegerType(bits), value);
+        if (bits < bytes * 8)
+          value = arith::ExtUIOp::create(builder, loc, container, value);
+        LLVM::StoreOp::create(builder, loc, value,
+                              slot(add(partAt, mine), constantOf(r)));
+      }
+    }
+    NVVM::Barrier0Op::create(builder, loc);
+    for (int64_t r = 0; r < count; ++r) {
+      Value sum;
+      for (int64_t p = 0; p < parallel; ++p) {
+        Value value = LLVM::LoadOp::create(
+            builder, loc, container, slot(mine, constantOf(r) + p * total));
+        if (bits < bytes * 8)
+          value = arith::TruncIOp::create(builder, loc,
+                                          builder.getIntegerType(bits), value);
+        if (isa<FloatType>(type))
+          value = arith::BitcastOp::create(builder, loc, type, value);
+        sum = sum ? combine(op.getKind(), sum, value) : value;
+      }
+      result[r] = sum;
+    }
+  }
+  if (toScalar)
+    scalars.map(op.getResult(), result.front());
+  else
+    tiles[op.getResult()] = result;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+NvidiaLowering::Registers NvidiaLowering::pairs(Value tile) {
+  if (auto found = packed.find(tile); found != packed.end())
+    return found->second;
+  Registers &values = tiles[tile], result;
+  auto type = VectorType::get(2, values.front().getType());
+  for (size_t r = 0; r + 1 < values.size(); r += 2) {
+    Value pair = LLVM::PoisonOp::create(builder, loc, type);
+    for (int64_t i : {0, 1})
+      pair = LLVM::InsertElementOp::create(builder, loc, pair, values[r + i],
+                                           i32(i));
+    result.push_back(
+        LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), pair));
+  }
+  return result;
+}
+
+/// mma.sync.m16n8k16 over the fragments of the tile; registers count a
+/// fragment, then along k (result: along n), then the other dim.
+void NvidiaLowering::lowerMma(tile::MmaOp op) {
+  Registers lhs = pairs(op.getLhs()), rhs = pairs(op.getRhs()),
+            acc = tiles[op.getAcc()];
+  ThreadLayout a(op.getLhs()), c(op.getResult());
+  int64_t warpsAlongM = 1, warpsAlongN = 1;
+  for (const layout::Index &image : c.bits("warp")) {
+    warpsAlongM *= image[0] ? 2 : 1;
+    warpsAlongN *= image[1] ? 2 : 1;
+  }
+  int64_t kSteps = a.get().outSize("dim1") / 16;
+  int64_t nSteps = c.get().outSize("dim1") / (8 * warpsAlongN);
+  int64_t mSteps = c.get().outSize("dim0") / (16 * warpsAlongM);
+  bool isBf16 = op.getLhs().getType().getElementType().isBF16();
+  Type f32 = builder.getF32Type();
+  auto half2 = VectorType::get(2, builder.getF16Type());
+  auto resultType = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                                     {f32, f32, f32, f32});
+  auto operands = [&](ArrayRef<Value> words) {
+    Registers all;
+    for (Value word : words)
+      all.push_back(
+          isBf16 ? word
+                 : Value(LLVM::BitcastOp::create(builder, loc, half2, word)));
+    return all;
+  };
+  auto kind = isBf16 ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  for (int64_t k = 0; k < kSteps; ++k)
+    for (int64_t m = 0; m < mSteps; ++m)
+      for (int64_t n = 0; n < nSteps; ++n) {
+        MutableArrayRef<Value> sum =
+            MutableArrayRef<Value>(acc).slice((m * nSteps + n) * 4, 4);
+        auto step = NVVM::MmaOp::create(
+            builder, loc, resultType,
+            operands(ArrayRef<Value>(lhs).slice((m * kSteps + k) * 4, 4)),
+            operands(ArrayRef<Value>(rhs).slice((n * kSteps + k) * 2, 2)),
+            ValueRange(sum), ArrayRef<int64_t>{16, 8, 16}, std::nullopt,
+            std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
+            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                           NVVM::MMALayout::col});
+        for (int64_t i = 0; i < 4; ++i)
+          sum[i] = LLVM::ExtractValueOp::create(builder, loc, step, i);
+      }
+  tiles[op.getResult()] = acc;
+}

@@ -1,0 +1,52 @@
+//===- NVIDIA.h - The NVIDIA target: from Tile IR to PTX --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Input is a module of `tile.func`s (value level) and `tile.plan`s.
+//
+//   OpPassManager: buildNvidiaMappedPipeline -> stage "tile" (mapped)
+//                  buildNvidiaTargetPipeline -> stage "target"
+//   emitPtx(module at stage "target")        -> PTX text; kernels have the ABI
+//                                               of docs/abi.md section 6
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TARGET_NVIDIA_NVIDIA_H
+#define TESSERA_COMPILER_TARGET_NVIDIA_NVIDIA_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+
+namespace tessera::target {
+
+struct NvidiaOptions {
+  /// As LLVM and users write it.
+  std::string chip = "sm_80";
+  int optLevel = 3;
+};
+
+/// Options of a target as users write it: "sm_80" to "sm_121".
+llvm::FailureOr<NvidiaOptions> parseNvidiaTarget(llvm::StringRef target);
+
+void buildNvidiaMappedPipeline(mlir::OpPassManager &manager,
+                               const NvidiaOptions &options = {});
+void buildNvidiaTargetPipeline(mlir::OpPassManager &manager,
+                               const NvidiaOptions &options = {});
+
+/// `module` is at stage "target"; it is not changed.
+llvm::FailureOr<std::string> emitPtx(mlir::ModuleOp module,
+                                     const NvidiaOptions &options = {});
+/// LLVM IR after optimisation.
+llvm::FailureOr<std::string>
+emitNvidiaLLVMIR(mlir::ModuleOp module, const NvidiaOptions &options = {});
+
+/// What translating to LLVM needs in the context's registry.
+void registerNvidiaTranslations(mlir::DialectRegistry &registry);
+/// The passes and pipelines, for command-line tools.
+void registerNvidiaPasses();
+
+} // namespace tessera::target
+
+#endif // TESSERA_COMPILER_TARGET_NVIDIA_NVIDIA_H

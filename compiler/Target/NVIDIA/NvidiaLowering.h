@@ -1,0 +1,158 @@
+//===- NvidiaLowering.h - One kernel on its way to threads ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile becomes one value per register of its layout: register r of thread t
+// holds the element at offset(r) + base(t). Everything below follows from that:
+// element-wise ops go register by register, a reduction combines registers,
+// then lanes, then warps, and addresses are base(t) once plus constants.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TARGET_NVIDIA_NVIDIALOWERING_H
+#define TESSERA_COMPILER_TARGET_NVIDIA_NVIDIALOWERING_H
+
+#include "compiler/Support/Layout/Layout.h"
+#include "compiler/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <map>
+
+namespace tessera::target {
+
+/// A view argument: address of element 0, sizes and strides (index values).
+struct GpuView {
+  mlir::Value address; // i64
+  llvm::SmallVector<mlir::Value> sizes, strides;
+  llvm::SmallVector<int64_t> staticStrides;
+  int64_t elementBytes;
+};
+
+/// A range: first position, one past the last existing one, how many exist.
+struct GpuRange {
+  mlir::Value start, stop; // index
+  mlir::Value length;      // i32
+};
+
+/// A layout taken apart into what threads compute and what is constant.
+class ThreadLayout {
+public:
+  explicit ThreadLayout(mlir::Value tile);
+  explicit ThreadLayout(const layout::Layout &given);
+
+  const layout::Layout &get() const { return layout; }
+  int64_t registers() const { return int64_t(offsets.size()); }
+  llvm::ArrayRef<int64_t> offset(int64_t r) const { return offsets[r]; }
+  /// The register at an offset, or -1.
+  int64_t find(llvm::ArrayRef<int64_t> offset) const;
+  /// Images of the bits of "lane" or "warp".
+  std::vector<layout::Index> bits(llvm::StringRef in) const;
+  /// Bits of `in` that hold the same elements again.
+  int64_t redundant(llvm::StringRef in) const;
+
+private:
+  layout::Layout layout;
+  std::vector<layout::Index> offsets;
+  std::map<layout::Index, int64_t> registerAt;
+};
+
+/// A number that depends on the thread: bits of `input` and their images.
+struct ThreadInput {
+  mlir::Value input; // i32
+  std::vector<layout::Index> bits;
+};
+
+class NvidiaLowering {
+public:
+  NvidiaLowering(mlir::OpBuilder &builder, tile::FuncOp func)
+      : builder(builder), func(func), loc(func.getLoc()) {}
+
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+
+  // Set up by the pass.
+  mlir::Value tid, lane, warp, block; // i32, the last one i64
+  mlir::Value shared;                 // !llvm.ptr<3>
+  int64_t threads = 32;
+  llvm::DenseMap<mlir::Value, GpuView> views;
+  mlir::IRMapping scalars;
+
+private:
+  using Registers = llvm::SmallVector<mlir::Value>;
+
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  // LowerTiles.cpp
+  mlir::LogicalResult lowerElementwise(mlir::Operation *op);
+  mlir::Value scalarOp(mlir::Operation *like, mlir::ValueRange operands);
+  mlir::LogicalResult lowerReduce(tile::ReduceOp op);
+  mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value shuffle(mlir::Value value, int64_t laneMask);
+  void lowerBroadcast(tile::BroadcastOp op);
+  void lowerIndex(tile::IndexOp op);
+  mlir::LogicalResult lowerConvert(tile::ConvertLayoutOp op);
+  void lowerMma(tile::MmaOp op);
+  /// Pairs of 16-bit registers as 32-bit ones.
+  Registers pairs(mlir::Value tile);
+  // LowerControl.cpp
+  void lowerProgram(tile::ProgramOp op);
+  void defineRange(mlir::Value range, mlir::Value start, mlir::Value extent,
+                   int64_t size);
+  mlir::LogicalResult lowerFor(tile::ForOp op);
+  mlir::LogicalResult lowerScfFor(mlir::scf::ForOp op);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  Registers flatten(mlir::ValueRange values);
+  void unflatten(mlir::ValueRange values, mlir::ValueRange flat);
+  // LowerMemory.cpp
+  struct Access;
+  Access access(mlir::Value view, mlir::ValueRange indices,
+                const ThreadLayout *layout);
+  mlir::Value addressAt(Access &access, llvm::ArrayRef<int64_t> offset);
+  mlir::Value insideAt(Access &access, llvm::ArrayRef<int64_t> offset);
+  mlir::Value predicatedLoad(mlir::Type type, mlir::Value address,
+                             mlir::Value predicate);
+  void predicatedStore(mlir::Value value, mlir::Value address,
+                       mlir::Value predicate);
+  mlir::LogicalResult lowerLoad(tile::LoadOp op);
+  mlir::LogicalResult lowerStore(tile::StoreOp op);
+  // LowerShared.cpp
+  void lowerCopy(tile::CpAsyncOp op);
+  mlir::LogicalResult lowerLocalLoad(tile::LocalLoadOp op);
+  /// The part of a memory offset (bytes) that threads compute: XORed, added.
+  std::pair<mlir::Value, mlir::Value>
+  memoryOffset(const layout::Layout &memory, llvm::ArrayRef<ThreadInput> inputs,
+               int64_t elementBytes);
+  mlir::Value sharedPointer(tile::AllocOp buffer,
+                            std::pair<mlir::Value, mlir::Value> dynamic,
+                            const layout::Layout &memory,
+                            llvm::ArrayRef<int64_t> constant,
+                            int64_t elementBytes);
+
+public:
+  // ThreadCode.cpp: small pieces of code.
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value index(int64_t value);
+  mlir::Value toI64(mlir::Value value);
+  mlir::Value truth(bool value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value both(mlir::Value a, mlir::Value b); ///< and; null is true
+  mlir::Value less(mlir::Value a, mlir::Value b);
+  /// The XOR (or the sum) of the images of the bits of x that are set.
+  mlir::Value xorOf(mlir::Value x, llvm::ArrayRef<int64_t> images);
+  mlir::Value sumOf(mlir::Value x, llvm::ArrayRef<int64_t> images);
+  /// This thread's part of a coordinate, i32.
+  mlir::Value base(const ThreadLayout &layout, int64_t axis);
+
+private:
+  mlir::OpBuilder &builder;
+  tile::FuncOp func;
+  mlir::Location loc;
+  llvm::DenseMap<mlir::Value, Registers> tiles;
+  llvm::DenseMap<mlir::Value, Registers> packed; // fragments, as i32 pairs
+  llvm::DenseMap<mlir::Value, GpuRange> ranges;
+};
+
+} // namespace tessera::target
+
+#endif // TESSERA_COMPILER_TARGET_NVIDIA_NVIDIALOWERING_H

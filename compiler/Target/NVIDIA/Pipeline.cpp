@@ -1,0 +1,41 @@
+//===- Pipeline.cpp - The order of the NVIDIA target's passes -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/NVIDIA/NVIDIA.h"
+#include "compiler/Target/NVIDIA/Passes.h"
+#include "compiler/Tile/Transforms/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
+                                                const NvidiaOptions &options) {
+  // Equal ranges and loads become one value.
+  manager.addPass(createCSEPass());
+  tile::MapToGpuPassOptions map;
+  map.target = options.chip;
+  manager.addPass(tile::createMapToGpuPass(map));
+  manager.addPass(createCSEPass());
+  manager.addPass(tile::createCheckMappedContractPass());
+}
+
+void tessera::target::buildNvidiaTargetPipeline(OpPassManager &manager,
+                                                const NvidiaOptions &) {
+  manager.addPass(createLowerToNvidiaPass());
+  // Registers of one thread share most of their address arithmetic.
+  manager.addPass(createCSEPass());
+  manager.addPass(createCheckNvidiaContractPass());
+}
+
+void tessera::target::registerNvidiaPasses() {
+  registerNvidiaTargetPasses();
+  PassPipelineRegistration<>(
+      "nvidia-mapped", "Tile IR, value level, to mapped level for sm_80",
+      [](OpPassManager &manager) { buildNvidiaMappedPipeline(manager); });
+  PassPipelineRegistration<>(
+      "nvidia-target", "Mapped Tile IR to the threads of sm_80",
+      [](OpPassManager &manager) { buildNvidiaTargetPipeline(manager); });
+}

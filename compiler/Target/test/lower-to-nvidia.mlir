@@ -1,0 +1,98 @@
+// RUN: tessera-opt %s --tile-map-to-gpu --target-lower-to-nvidia --cse --target-check-nvidia-contract | FileCheck %s
+
+// A view is a pointer, sizes and strides; a tile is the values of one thread.
+// Elements past the end are not touched: both accesses are predicated.
+// CHECK-LABEL: tessera_target.kernel @double
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-SAME:    block = [32, 1], shared = 0
+// CHECK:         nvvm.read.ptx.sreg.tid.x
+// CHECK:         llvm.inline_asm has_side_effects {{.*}} "mov.b32 $0, 0;\0A\09@$2 ld.global.b32 $0, [$1];"
+// CHECK-COUNT-2: arith.addf {{.*}} : f32
+// CHECK:         llvm.inline_asm has_side_effects {{.*}} "@$2 st.global.b32 [$0], $1;"
+// CHECK:         tessera_target.return
+tile.func @double(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %c = arith.addf %a, %a : tensor<64xf32>
+  tile.store %c, %z[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+
+// 16-bit floats are computed in f32 and rounded after each op.
+// CHECK-LABEL: tessera_target.kernel @halves
+// CHECK:         arith.extf {{.*}} : f16 to f32
+// CHECK:         arith.mulf {{.*}} : f32
+// CHECK:         arith.truncf {{.*}} : f32 to f16
+tile.func @halves(%x: memref<?xf16, strided<[1]>>, %z: memref<?xf16, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf16, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [32] : !tile.range<32>
+  %a = tile.load %x[%i] : memref<?xf16, strided<[1]>>, !tile.range<32> -> tensor<32xf16>
+  %c = arith.mulf %a, %a : tensor<32xf16>
+  tile.store %c, %z[%i] : tensor<32xf16>, memref<?xf16, strided<[1]>>, !tile.range<32>
+  tile.return
+}
+
+// A sum over lanes is five exchanges; all threads hold it, one writes it.
+// CHECK-LABEL: tessera_target.kernel @total
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-NOT:     nvvm.shfl.sync
+// CHECK:         arith.cmpi eq
+// CHECK:         st.global.b32
+tile.func @total(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %b = tile.program extents(%n) tiles = [0] : index
+  %zero = arith.constant 0 : index
+  %i = tile.range_at %zero of %n : !tile.range<32>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<32> -> tensor<32xf32>
+  %c = tile.reduce sum %a axis = 0 : tensor<32xf32> -> f32
+  tile.store %c, %z[%b] : f32, memref<?xf32, strided<[1]>>, index
+  tile.return
+}
+
+// A row that is spread over warps is joined through shared memory.
+// CHECK-LABEL: tessera_target.kernel @wide
+// CHECK-SAME:    block = [128, 1], shared = 128
+// CHECK:         nvvm.barrier0
+// CHECK:         llvm.store {{.*}} !llvm.ptr<3>
+// CHECK:         nvvm.barrier0
+// CHECK-COUNT-4: llvm.load {{.*}} !llvm.ptr<3>
+tile.func @wide(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) attributes {tile.config = {num_warps = 4 : i64}} {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %b = tile.program extents(%n) tiles = [0] : index
+  %zero = arith.constant 0 : index
+  %i = tile.range_at %zero of %n : !tile.range<256>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<256> -> tensor<256xf32>
+  %c = tile.reduce max %a axis = 0 : tensor<256xf32> -> f32
+  tile.store %c, %z[%b] : f32, memref<?xf32, strided<[1]>>, index
+  tile.return
+}
+
+// Aligned rows are copied asynchronously, 16 bytes at once, the rest of a
+// partial group zero; others element by element. Fragments of the right
+// operand, whose rows run across them, are transposed on the way.
+// CHECK-LABEL: tessera_target.kernel @product
+// CHECK:         scf.if
+// CHECK:           nvvm.cp.async.shared.global {{.*}} 16, cache = cg
+// CHECK:         } else {
+// CHECK:           ld.global.b16
+// CHECK:         nvvm.cp.async.wait.group 0
+// CHECK:         nvvm.barrier0
+// CHECK:         nvvm.ldmatrix {{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4
+// CHECK:         nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 2
+// CHECK:         nvvm.mma.sync A[{{.*}}] B[{{.*}}] C[{{.*}}] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 16>}
+tile.func @product(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %cst = arith.constant 0.0 : f32
+  %M = tile.dim %A, 0 : memref<?x?xf16, strided<[?, 1]>>
+  %K = tile.dim %A, 1 : memref<?x?xf16, strided<[?, 1]>>
+  %N = tile.dim %B, 1 : memref<?x?xf16, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [16, 8] : !tile.range<16>, !tile.range<8>
+  %k = tile.range_at %zero of %K : !tile.range<16>
+  %a = tile.load %A[%m, %k] : memref<?x?xf16, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf16>
+  %b = tile.load %B[%k, %n] : memref<?x?xf16, strided<[?, 1]>>, !tile.range<16>, !tile.range<8> -> tensor<16x8xf16>
+  %z = tile.fill %cst[%m, %n] : f32, !tile.range<16>, !tile.range<8> -> tensor<16x8xf32>
+  %c = tile.mma %a, %b, %z : tensor<16x16xf16>, tensor<16x8xf16>, tensor<16x8xf32>
+  tile.store %c, %C[%m, %n] : tensor<16x8xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<8>
+  tile.return
+}

@@ -1,0 +1,340 @@
+//===- GpuLayouts.cpp - Which thread holds which element ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/Transforms/GpuLayouts.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+using layout::Layout;
+
+static RankedTensorType tileType(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+bool tessera::tile::isElementwise(Operation *op) {
+  return OpTrait::hasElementwiseMappableTraits(op) &&
+         op->getNumResults() == 1 &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+LoadOp tessera::tile::sharedOperand(Value operand) {
+  while (auto transpose = operand.getDefiningOp<TransposeOp>())
+    operand = transpose.getInput();
+  auto load = operand.getDefiningOp<LoadOp>();
+  if (!load || load.getMask() || !tileType(load.getResult()) ||
+      tileType(load.getResult()).getRank() != 2)
+    return {};
+  int64_t ranges = 0;
+  for (Value index : load.getIndices()) {
+    if (isa<RankedTensorType>(index.getType()))
+      return {};
+    ranges += isa<RangeType>(index.getType());
+  }
+  return ranges == 2 ? load : LoadOp();
+}
+
+Layout tessera::tile::inputLayout(BroadcastOp op, const Layout &result) {
+  Layout layout = result;
+  for (int64_t axis = op.getType().getRank() - 1; axis >= 0; --axis)
+    if (!llvm::is_contained(op.getAxes(), axis))
+      layout = layout::sliced(layout, axis);
+  return layout;
+}
+
+Layout tessera::tile::inputLayout(TransposeOp op, const Layout &result) {
+  // Axis p[i] of the input is axis i of the result.
+  std::vector<int> order(op.getPermutation().size());
+  for (auto [i, axis] : llvm::enumerate(op.getPermutation()))
+    order[axis] = int(i);
+  return result.transposed(order);
+}
+
+static Layout resultLayout(TransposeOp op, const Layout &input) {
+  std::vector<int> order(op.getPermutation().begin(),
+                         op.getPermutation().end());
+  return input.transposed(order);
+}
+
+bool tessera::tile::isSame(const Layout &a, const Layout &b) {
+  if (a == b)
+    return true;
+  if (a.outs().size() != b.outs().size())
+    return false;
+  for (const layout::Dim &dim : a.outs())
+    if (!b.findOut(dim.name) || a.outSize(dim.name) != b.outSize(dim.name))
+      return false;
+  // Register part and thread part add up, so it is enough to compare each.
+  auto images = [](const Layout &layout, StringRef name) {
+    std::vector<layout::Index> all;
+    std::optional<int> in = layout.findIn(name.str());
+    for (int64_t i = 0; in && i < layout.inSize(name.str()); ++i) {
+      layout::Index at(layout.ins().size(), 0);
+      at[*in] = i;
+      all.push_back(layout.apply(at).value_or(layout::Index()));
+    }
+    return all;
+  };
+  return llvm::all_of(
+      ArrayRef<StringRef>{"register", "lane", "warp"},
+      [&](StringRef name) { return images(a, name) == images(b, name); });
+}
+
+const Layout &GpuLayouts::canonical(const Layout &layout) const {
+  for (const auto &other : known)
+    if (isSame(*other, layout))
+      return *other;
+  known.push_back(std::make_unique<Layout>(layout));
+  return *known.back();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+void GpuLayouts::chooseWarps(FuncOp func) {
+  int64_t largest = 0, m = 0, n = 0;
+  func.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (RankedTensorType type = tileType(result))
+        largest = std::max(largest, type.getNumElements());
+    auto mma = dyn_cast<MmaOp>(op);
+    RankedTensorType type = mma ? tileType(mma.getResult()) : nullptr;
+    if (!type || type.getRank() != 2)
+      return;
+    m = std::max(m, type.getDimSize(0));
+    n = std::max(n, type.getDimSize(1));
+    // A computed left operand should stay in its registers.
+    rowsOnly |= !sharedOperand(mma.getLhs());
+  });
+  int64_t given = 0;
+  if (auto config = func->getAttrOfType<DictionaryAttr>("tile.config"))
+    if (auto number = config.getAs<IntegerAttr>("num_warps"))
+      given = number.getInt();
+  if (given > 0)
+    warps = llvm::PowerOf2Ceil(given);
+  else if (m && rowsOnly) // 16 rows are one fragment
+    warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(m / 16), 1, 8);
+  else if (m) // 64 accumulators for each thread
+    warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(m * n / 2048), 1, 8);
+  else // up to 32 elements for each thread
+    warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(largest / 1024), 1, 16);
+}
+
+static layout::WarpGrid gridOf(MmaOp mma, int64_t warps, bool rowsOnly) {
+  RankedTensorType type = tileType(mma.getResult());
+  return layout::chooseWarpGrid(type.getDimSize(0), type.getDimSize(1), warps,
+                                rowsOnly);
+}
+
+Layout GpuLayouts::resultOf(MmaOp mma) const {
+  RankedTensorType type = tileType(mma.getResult());
+  return layout::mmaResult(type.getDimSize(0), type.getDimSize(1),
+                           gridOf(mma, warps, rowsOnly));
+}
+
+Layout GpuLayouts::lhsOf(MmaOp mma) const {
+  RankedTensorType type = mma.getLhs().getType();
+  return layout::mmaLhs(type.getDimSize(0), type.getDimSize(1),
+                        gridOf(mma, warps, rowsOnly));
+}
+
+Layout GpuLayouts::rhsOf(MmaOp mma) const {
+  RankedTensorType type = mma.getRhs().getType();
+  return layout::mmaRhs(type.getDimSize(0), type.getDimSize(1),
+                        gridOf(mma, warps, rowsOnly));
+}
+
+//===----------------------------------------------------------------------===//
+// Spreading
+//===----------------------------------------------------------------------===//
+
+GpuLayouts::GpuLayouts(FuncOp func) {
+  chooseWarps(func);
+  func.walk([&](MmaOp mma) {
+    if (RankedTensorType type = tileType(mma.getResult());
+        type && type.getRank() == 2)
+      assign(mma.getResult(), resultOf(mma));
+  });
+  // The rest, tiles of many axes first: those of few are slices of them.
+  SmallVector<Value> left;
+  auto isNeeded = [](Value tile) {
+    // Loads (and their transposes) that only products use are not held.
+    return !llvm::all_of(tile.getUses(), [](OpOperand &use) {
+      auto mma = dyn_cast<MmaOp>(use.getOwner());
+      if (mma && use.get() != mma.getAcc())
+        return bool(sharedOperand(use.get()));
+      return isa<TransposeOp>(use.getOwner()) && bool(sharedOperand(use.get()));
+    });
+  };
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          if (tileType(argument))
+            left.push_back(argument);
+    for (Value result : op->getResults())
+      if (tileType(result) && isNeeded(result))
+        left.push_back(result);
+  });
+  // Sources last: they follow what they are used with.
+  auto isSource = [](Value value) {
+    return isa_and_nonnull<FillOp, IndexOp, arith::ConstantOp>(
+        value.getDefiningOp());
+  };
+  SmallVector<Value> ordered;
+  for (bool sources : {false, true})
+    for (int64_t rank : {4, 3, 2, 1, 0})
+      llvm::copy_if(left, std::back_inserter(ordered), [&](Value tile) {
+        return isSource(tile) == sources && tileType(tile).getRank() == rank;
+      });
+  for (Value tile : ordered)
+    if (!find(tile))
+      assign(tile, layout::blocked(tileType(tile).getShape().vec(), warps));
+}
+
+const Layout *GpuLayouts::find(Value tile) const {
+  auto found = layouts.find(tile);
+  return found == layouts.end() ? nullptr : found->second;
+}
+
+void GpuLayouts::assign(Value tile, const Layout &layout) {
+  if (!layouts.insert({tile, &canonical(layout)}).second)
+    return;
+  worklist.push_back(tile);
+  if (worklist.size() > 1)
+    return; // The outermost call works the list off.
+  for (size_t i = 0; i < worklist.size(); ++i) {
+    Value next = worklist[i];
+    if (Operation *op = next.getDefiningOp())
+      spreadThrough(op, next);
+    else if (Operation *parent = next.getParentBlock()->getParentOp())
+      spreadThrough(parent, next);
+    for (Operation *user : next.getUsers())
+      spreadThrough(user, next);
+  }
+  worklist.clear();
+}
+
+/// `others` are held as `from` is, if they have its shape.
+void GpuLayouts::join(Value from, ValueRange others) {
+  const Layout *layout = find(from);
+  for (Value other : others)
+    if (RankedTensorType type = tileType(other);
+        type && type.getShape() == tileType(from).getShape() && !find(other))
+      assign(other, *layout);
+}
+
+void GpuLayouts::spreadThrough(Operation *op, Value tile) {
+  const Layout &layout = *find(tile);
+  // Carried values: what enters, is carried, is yielded and leaves.
+  auto joinCarried = [&](ValueRange inits, ValueRange arguments,
+                         ValueRange yielded, ValueRange results) {
+    for (auto [i, result] : llvm::enumerate(results)) {
+      SmallVector<Value> group = {result, yielded[i]};
+      if (!inits.empty())
+        group.append({inits[i], arguments[i]});
+      if (llvm::is_contained(group, tile))
+        join(tile, group);
+    }
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ForOp loop) {
+        auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
+        joinCarried(loop.getInits(), ValueRange(loop.getCarried()),
+                    yield.getValues(), loop.getResults());
+      })
+      .Case([&](scf::ForOp loop) {
+        joinCarried(loop.getInitArgs(), ValueRange(loop.getRegionIterArgs()),
+                    loop.getYieldedValues(), loop.getResults());
+      })
+      .Case([&](scf::IfOp branch) {
+        if (!branch.getNumResults())
+          return;
+        joinCarried({}, {}, branch.thenYield().getResults(),
+                    branch.getResults());
+        joinCarried({}, {}, branch.elseYield().getResults(),
+                    branch.getResults());
+      })
+      .Case<YieldOp, scf::YieldOp>(
+          [&](Operation *yield) { spreadThrough(yield->getParentOp(), tile); })
+      .Case([&](ReduceOp reduce) {
+        if (tile == reduce.getInput() && tileType(reduce.getResult()) &&
+            !find(reduce.getResult()))
+          assign(reduce.getResult(), layout::sliced(layout, reduce.getAxis()));
+      })
+      .Case([&](BroadcastOp broadcast) {
+        if (tile == broadcast.getResult() && !find(broadcast.getInput()))
+          assign(broadcast.getInput(), inputLayout(broadcast, layout));
+      })
+      .Case([&](TransposeOp transpose) {
+        if (tile == transpose.getInput() && !find(transpose))
+          assign(transpose, resultLayout(transpose, layout));
+        else if (tile == transpose.getResult() && !find(transpose.getInput()))
+          assign(transpose.getInput(), inputLayout(transpose, layout));
+      })
+      .Case([&](MmaOp mma) {
+        if (tile == mma.getResult())
+          join(tile, mma.getAcc());
+      })
+      .Case([&](FilledOp filled) {
+        join(tile, {filled.getInput(), filled.getResult()});
+      })
+      .Case([&](StoreOp store) {
+        if (tile == store.getValue() && store.getMask())
+          join(tile, store.getMask());
+      })
+      .Case([&](LoadOp load) {
+        if (tile == load.getResult() && load.getMask())
+          join(tile, load.getMask());
+      })
+      .Default([&](Operation *other) {
+        if (!isElementwise(other))
+          return;
+        join(tile, other->getOperands());
+        join(tile, other->getResults());
+      });
+}
+
+std::optional<Layout> GpuLayouts::wanted(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  auto as = [&](Value value) -> std::optional<Layout> {
+    const Layout *layout = find(value);
+    return layout ? std::optional(*layout) : std::nullopt;
+  };
+  unsigned number = operand.getOperandNumber();
+  return llvm::TypeSwitch<Operation *, std::optional<Layout>>(op)
+      .Case([&](ForOp loop) { return as(loop.getCarried()[number - 2]); })
+      .Case([&](scf::ForOp loop) {
+        return as(loop.getRegionIterArg(number - 3));
+      })
+      .Case<YieldOp, scf::YieldOp>([&](Operation *yield) {
+        return as(yield->getParentOp()->getResult(number));
+      })
+      .Case([&](BroadcastOp broadcast) -> std::optional<Layout> {
+        return inputLayout(broadcast, *find(broadcast));
+      })
+      .Case([&](TransposeOp transpose) -> std::optional<Layout> {
+        if (!find(transpose))
+          return std::nullopt;
+        return inputLayout(transpose, *find(transpose));
+      })
+      .Case([&](MmaOp mma) -> std::optional<Layout> {
+        if (operand.get() == mma.getAcc())
+          return resultOf(mma);
+        return number == 0 ? lhsOf(mma) : rhsOf(mma);
+      })
+      .Case([&](StoreOp store) -> std::optional<Layout> {
+        return operand.get() == store.getMask() ? as(store.getValue())
+                                                : std::nullopt;
+      })
+      .Case([&](LoadOp load) { return as(load.getResult()); })
+      .Case([&](FilledOp filled) { return as(filled); })
+      .Case([&](ReduceOp) -> std::optional<Layout> { return std::nullopt; })
+      .Default([&](Operation *other) -> std::optional<Layout> {
+        return isElementwise(other) ? as(other->getResult(0)) : std::nullopt;
+      });
+}

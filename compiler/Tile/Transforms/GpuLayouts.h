@@ -1,0 +1,78 @@
+//===- GpuLayouts.h - Which thread holds which element ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gives each tile of a kernel a layout (compiler/Support/Layout/GpuTiles.h).
+// Matrix products come first, because their instruction prescribes how its
+// result is held; from there layouts spread to all that is computed with it:
+//
+//   %s = tile.mma %q, %k, %z         mmaResult
+//   %t = arith.mulf %s, %c           the same
+//   %m = tile.reduce max %t axis=1   sliced(mmaResult, 1)
+//   %b = tile.broadcast %m           mmaResult, wanted by the user of %b
+//
+// What no product touches is `blocked`. Operands of products that are plain
+// loads get none: they come through shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TILE_TRANSFORMS_GPULAYOUTS_H
+#define TESSERA_COMPILER_TILE_TRANSFORMS_GPULAYOUTS_H
+
+#include "compiler/Support/Layout/GpuTiles.h"
+#include "compiler/Tile/IR/Tile.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <memory>
+
+namespace tessera::tile {
+
+class GpuLayouts {
+public:
+  explicit GpuLayouts(FuncOp func);
+
+  int64_t getWarps() const { return warps; }
+  /// Null for a tile that needs none.
+  const layout::Layout *find(mlir::Value tile) const;
+
+  layout::Layout resultOf(MmaOp mma) const;
+  layout::Layout lhsOf(MmaOp mma) const;
+  layout::Layout rhsOf(MmaOp mma) const;
+  /// What `op`'s operand must have, given the layout of its result; nullopt if
+  /// any will do.
+  std::optional<layout::Layout> wanted(mlir::OpOperand &operand) const;
+
+  /// One of the layouts that are the same function, always the same one.
+  const layout::Layout &canonical(const layout::Layout &layout) const;
+
+private:
+  void chooseWarps(FuncOp func);
+  void assign(mlir::Value tile, const layout::Layout &layout);
+  void spread(mlir::Value tile);
+  void spreadThrough(mlir::Operation *op, mlir::Value tile);
+  void join(mlir::Value from, mlir::ValueRange others);
+
+  int64_t warps = 1;
+  bool rowsOnly = false;
+  llvm::MapVector<mlir::Value, const layout::Layout *> layouts;
+  llvm::SmallVector<mlir::Value> worklist;
+  mutable std::vector<std::unique_ptr<layout::Layout>> known;
+};
+
+/// The load behind an operand of a product, through transposes, if it can go
+/// through shared memory: two ranges, no gather, no mask.
+LoadOp sharedOperand(mlir::Value operand);
+
+/// Element-wise: one result element per element of the operands.
+bool isElementwise(mlir::Operation *op);
+
+/// The layout of a broadcast's input, of a transpose's input.
+layout::Layout inputLayout(BroadcastOp op, const layout::Layout &result);
+layout::Layout inputLayout(TransposeOp op, const layout::Layout &result);
+
+/// Do the same threads hold the same elements in the same registers?
+bool isSame(const layout::Layout &a, const layout::Layout &b);
+
+} // namespace tessera::tile
+
+#endif // TESSERA_COMPILER_TILE_TRANSFORMS_GPULAYOUTS_H
