@@ -55,6 +55,7 @@ target::CpuOptions tessera::cpuOptions(const CompileOptions &options) {
   FailureOr<target::CpuOptions> cpu = target::parseCpuTarget(options.target);
   target::CpuOptions found = succeeded(cpu) ? *cpu : target::CpuOptions();
   found.optLevel = options.optLevel;
+  found.symbolPrefix = options.symbolPrefix;
   return found;
 }
 

@@ -27,6 +27,8 @@ struct CompileOptions {
   bool verifyEach = false;
   /// If not empty, every stage is written there as NN-name.mlir.
   std::string dumpDirectory;
+  /// Stands before the names of kernels in the object file, not in the plan.
+  std::string symbolPrefix;
 };
 
 struct Stage {

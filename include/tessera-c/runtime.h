@@ -174,6 +174,48 @@ typedef struct tsr_call {
 TSR_API tsr_status tsr_executable_run(const tsr_executable *executable,
                                       const tsr_call *call);
 
+/* ---- Functions ------------------------------------------------------------
+ *
+ * A library built ahead of time holds each function as data: its versions, and
+ * for each what a call must be like. */
+
+enum {
+  TSR_GUARD_DTYPE = 0,
+  TSR_GUARD_SIZE = 1,
+  TSR_GUARD_STRIDE = 2 /* in elements */
+};
+
+/* Tensor `tensor` of the call has this dtype, or this number at `axis`. A
+ * tensor that is left out, or of another rank, passes: the plan judges it. */
+typedef struct tsr_guard {
+  int32_t kind;
+  int32_t tensor;
+  int64_t axis;
+  int64_t value;
+} tsr_guard;
+
+typedef struct tsr_version {
+  const char *plan;
+  size_t plan_size;
+  const tsr_symbol *symbols;
+  size_t num_symbols;
+  const tsr_guard *guards;
+  size_t num_guards;
+} tsr_version;
+
+typedef struct tsr_function {
+  size_t struct_size;
+  const char *name;
+  const tsr_version *versions; /* the first that fits is taken */
+  size_t num_versions;
+  tsr_executable **executables; /* as many, NULL at first: the runtime's own */
+} tsr_function;
+
+/* Runs the first version whose guards hold and whose processor features this
+ * machine has. Without one, the error says what the nearest one asks for. */
+TSR_API tsr_status tsr_function_run(const tsr_function *function,
+                                    const tsr_call *call);
+
 /* ---- Threads --------------------------------------------------------------
  */
 

@@ -260,6 +260,19 @@ private:
   tsr_executable *raw = nullptr;
 };
 
+/// Runs a function of a library built ahead of time; for its header.
+inline Status run(const tsr_function &function, const tsr_tensor *tensors,
+                  size_t numTensors, const int64_t *scalars,
+                  size_t numScalars) {
+  tsr_call call{};
+  call.struct_size = sizeof call;
+  call.tensors = tensors;
+  call.scalars = scalars;
+  call.num_tensors = static_cast<int32_t>(numTensors);
+  call.num_scalars = static_cast<int32_t>(numScalars);
+  return Status(tsr_function_run(&function, &call));
+}
+
 } // namespace tessera
 
 #endif

@@ -1,6 +1,7 @@
 //===- compile.cpp - Compiling, for Python --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Aot/Aot.h"
 #include "compiler/Compiler.h"
 #include "jit/Engine.h"
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -51,6 +53,8 @@ static CompileOptions toOptions(nb::dict values) {
   options.optLevel = nb::cast<int>(values["opt_level"]);
   options.verifyEach = nb::cast<bool>(values["verify"]);
   options.dumpDirectory = nb::cast<std::string>(values["dump"]);
+  if (values.contains("symbol_prefix"))
+    options.symbolPrefix = nb::cast<std::string>(values["symbol_prefix"]);
   return options;
 }
 
@@ -245,4 +249,39 @@ void python::bindCompile(nb::module_ &module) {
       names.push_back(stage.name.str());
     return names;
   });
+
+  module.def(
+      "write_library",
+      [](const std::string &name, nb::list functions,
+         const std::string &directory, const std::string &runtimeDirectory) {
+        aot::Library library{name, {}, runtimeDirectory};
+        auto unwrap = [](auto result) {
+          if (!result)
+            python::raise("InternalError", llvm::toString(result.takeError()));
+          return std::move(*result);
+        };
+        for (nb::handle item : functions) {
+          auto [title, versions] =
+              nb::cast<std::pair<std::string, nb::list>>(item);
+          aot::Function function{title, {}};
+          for (nb::handle entry : versions) {
+            auto parts = nb::cast<nb::tuple>(entry);
+            aot::Version version;
+            version.artifact.plan = nb::cast<std::string>(parts[0]);
+            auto object = nb::cast<nb::bytes>(parts[1]);
+            version.artifact.object.assign(object.c_str(),
+                                           object.c_str() + object.size());
+            version.symbolPrefix = nb::cast<std::string>(parts[2]);
+            std::vector<ArgumentSpec> arguments;
+            for (nb::handle argument : nb::cast<nb::list>(parts[3]))
+              arguments.push_back(toArgument(argument));
+            version.guards =
+                unwrap(aot::guardsFor(version.artifact.plan, arguments));
+            function.versions.push_back(std::move(version));
+          }
+          library.functions.push_back(std::move(function));
+        }
+        return unwrap(aot::writeLibrary(library, directory));
+      },
+      "Writes header, archive, shared library and CMake file; the files.");
 }

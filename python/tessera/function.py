@@ -390,7 +390,7 @@ class Function(_runtime.Callable):
     def _options(self, target: str) -> dict:
         return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump}
 
-    def _start(self, spec: Spec):
+    def _start(self, spec: Spec, symbol_prefix: str = ""):
         """The program at the front end's exit."""
         opts = self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)
         for key in opts.ignored_by(spec.target):
@@ -405,7 +405,7 @@ class Function(_runtime.Callable):
             opts.schedule_for(spec.target),
             opts.policy or "deterministic",
             opts.accum,
-            self._options(spec.target),
+            {**self._options(spec.target), "symbol_prefix": symbol_prefix},
             colour(),
         )
 
@@ -575,8 +575,14 @@ class Function(_runtime.Callable):
     def tune(self, *args, **kwargs):
         self._not_yet("tune()", "the tuner; @tsr.kernel.autotune is here")
 
-    def aot(self, *args, **kwargs):
-        self._not_yet("aot()", "the product around the compiler")
+    def aot(self, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
+        """A library without Python: `attention.aot("out", Q=fp16, K=fp16, V=fp16, D=[64, 128])`; the files written.
+
+        Element types and sizes of whole dims are said as for `compile`; a list makes a version of each.
+        """
+        from . import aot
+
+        return aot.build(self, directory, targets, name, **words)
 
     def __repr__(self) -> str:
         return f"<tessera {self.kind} {self.__name__}>"

@@ -29,6 +29,8 @@ struct CpuOptions {
   int optLevel = 3;
   /// Multiply bf16 by AMX if the machine has it.
   bool allowAmx = true;
+  /// Stands before the names of kernels in the object file.
+  std::string symbolPrefix;
 
   /// Names and features of this machine where none are given.
   CpuOptions resolved() const;

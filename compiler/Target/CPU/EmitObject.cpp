@@ -180,6 +180,8 @@ toLLVM(ModuleOp given, const CpuOptions &options, llvm::LLVMContext &context,
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())
       continue;
+    if (!function.hasLocalLinkage())
+      function.setName(options.symbolPrefix + function.getName());
     function.addFnAttr("target-cpu", options.cpu);
     if (!options.features.empty())
       function.addFnAttr("target-features", options.features);

@@ -1,0 +1,77 @@
+"""`fn.aot("dir", ...)`: a header, a static and a shared library and a CMake target, for programs without Python.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+
+from . import _core, source
+from .dtypes import as_dtype
+from .errors import ArgumentError, CompileError
+
+# What runs on every x86-64 processor since 2013, and faster where it can.
+LEVELS = {"cpu": ("cpu:avx512", "cpu:avx2"), "cpu:avx2": ("cpu:avx2",), "cpu:avx512": ("cpu:avx512",)}
+
+
+def runtime_directory() -> str:
+    """The folder with libTesseraRuntime.a: of the wheel, or of the build the extension is from."""
+    beside = pathlib.Path(_core.__file__).resolve().parent
+    for folder in (beside / "lib", beside.parents[1] / "runtime"):
+        if (folder / "libTesseraRuntime.a").exists():
+            return str(folder)
+    return ""
+
+
+def _choices(words: dict) -> list[dict]:
+    """`Q=fp16, D=[64, 128]` as one dict per combination."""
+    lists = [[(name, one) for one in (value if isinstance(value, (list, tuple)) else [value])] for name, value in words.items()]
+    return [dict(combination) for combination in itertools.product(*lists)]
+
+
+def _with_outputs(function, arguments: list, words: dict) -> list:
+    """Outs that a Python caller may leave out are given in C++: with the first tensor's dtype unless `words` says another."""
+    first = next((a[1] for a in arguments if a[0] == "tensor"), "fp32")
+    result = []
+    for parameter, argument in zip(function.parameters, arguments):
+        if argument[0] == "omitted":
+            known = as_dtype(words.get(parameter.name))
+            rank = len(parameter.dims)
+            argument = ("tensor", known.name if known else first, (-1,) * rank, rank - 1)
+        result.append(argument)
+    return result
+
+
+def _any_strides(arguments: list) -> list:
+    return [(*a[:3], -1) if a[0] == "tensor" else a for a in arguments]
+
+
+def build(function, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
+    """Compiles every version and writes the library; the files."""
+    # Imported here: function.py imports this module.
+    from .function import Spec
+
+    levels = []
+    for target in [targets] if isinstance(targets, str) else targets:
+        if target not in LEVELS:
+            kind = "not yet" if target.startswith(("sm_", "cudatile:", "gfx", "spirv")) else "no such target"
+            raise CompileError(source.at_user(f"{kind}: ahead of time for {target!r}; there are {', '.join(LEVELS)}", 'targets=["cpu"]', str(target)))
+        levels += [level for level in LEVELS[target] if level not in levels]
+    name = name or function.__name__
+    if not name.isidentifier():
+        raise ArgumentError(source.at_user(f"{name!r} cannot name a library", 'name="kernels"', name))
+    versions = []
+    for chosen in _choices(words):
+        for level in levels:
+            spec = function._spec_from_words(level, chosen)
+            if any(value[0] == "array" for value in spec.captured.values() if isinstance(value, tuple)):
+                raise CompileError(source.at_user(f"not yet: {function.__name__} captures an array; pass it as an argument"))
+            given = _with_outputs(function, list(spec.arguments), chosen)
+            variants = [given] if _any_strides(given) == given else [given, _any_strides(given)]
+            for arguments in variants:
+                prefix = f"{name}_{function.__name__}_v{len(versions)}_"
+                artifact = function._start(Spec(arguments, spec.captured, level, spec.tuned), symbol_prefix=prefix).finish()
+                versions.append((artifact.plan, artifact.object, prefix, arguments))
+    return _core.write_library(name, [(function.__name__, versions)], str(directory), runtime_directory())

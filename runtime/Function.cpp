@@ -1,0 +1,144 @@
+// Functions of libraries built ahead of time: choosing a version.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Status.h"
+
+#include "tessera-c/runtime.h"
+#include <atomic>
+#include <string>
+
+using namespace tessera::runtime;
+
+/// Of a row-major tensor without strides too.
+static int64_t strideOf(const tsr_tensor &tensor, int64_t axis) {
+  if (tensor.strides)
+    return tensor.strides[axis];
+  int64_t stride = 1;
+  for (int64_t i = tensor.rank - 1; i > axis; --i)
+    stride *= tensor.sizes[i] ? tensor.sizes[i] : 1;
+  return stride;
+}
+
+static bool holds(const tsr_guard &guard, const tsr_call &call) {
+  if (guard.tensor >= call.num_tensors)
+    return true;
+  const tsr_tensor &tensor = call.tensors[guard.tensor];
+  if (tensor.rank == TSR_ABSENT)
+    return true;
+  if (guard.kind == TSR_GUARD_DTYPE)
+    return tensor.dtype == guard.value;
+  if (guard.axis >= tensor.rank)
+    return true;
+  if (guard.kind == TSR_GUARD_SIZE)
+    return tensor.sizes[guard.axis] == guard.value;
+  // With one element or none along it, a stride is never used.
+  return tensor.sizes[guard.axis] <= 1 ||
+         strideOf(tensor, guard.axis) == guard.value;
+}
+
+/// "Q is f32, but this library has f16".
+static std::string complain(const tsr_guard &guard, const tsr_call &call,
+                            const tsr_plan *plan) {
+  tsr_tensor_info info{};
+  info.struct_size = sizeof info;
+  tsr_status_free(tsr_plan_tensor(plan, guard.tensor, &info));
+  const tsr_tensor &tensor = call.tensors[guard.tensor];
+  std::string name = info.name ? info.name : "?";
+  if (guard.kind == TSR_GUARD_DTYPE) {
+    const char *given = tsr_dtype_name(tensor.dtype);
+    return name + " is " + (given ? given : "of no known dtype") +
+           ", but this library has " +
+           tsr_dtype_name(static_cast<int32_t>(guard.value));
+  }
+  bool size = guard.kind == TSR_GUARD_SIZE;
+  int64_t given =
+      size ? tensor.sizes[guard.axis] : strideOf(tensor, guard.axis);
+  return (size ? "size " : "stride ") + std::to_string(guard.axis) + " of " +
+         name + " is " + std::to_string(given) + ", but this library has " +
+         std::to_string(guard.value);
+}
+
+/// The executable of a version, made at its first use.
+static tsr_status prepare(const tsr_function &function, size_t index,
+                          tsr_executable *&result) {
+  std::atomic_ref<tsr_executable *> slot(function.executables[index]);
+  result = slot.load(std::memory_order_acquire);
+  if (result)
+    return nullptr;
+  const tsr_version &version = function.versions[index];
+  tsr_plan *plan = nullptr;
+  tsr_status status = tsr_plan_parse(version.plan, version.plan_size, &plan);
+  if (!status)
+    status = tsr_executable_create(plan, version.symbols, version.num_symbols,
+                                   &result);
+  tsr_plan_free(plan);
+  if (status)
+    return status;
+  // Of two threads that made one, the first keeps it.
+  tsr_executable *expected = nullptr;
+  if (!slot.compare_exchange_strong(expected, result,
+                                    std::memory_order_acq_rel)) {
+    tsr_executable_free(result);
+    result = expected;
+  }
+  return nullptr;
+}
+
+/// Why no version fits: what the one with the fewest broken guards asks for.
+static tsr_status describeMisfit(const tsr_function &function,
+                                 const tsr_call &call) {
+  size_t nearest = 0, fewest = SIZE_MAX;
+  for (size_t i = 0; i < function.num_versions; ++i) {
+    size_t broken = 0;
+    const tsr_version &version = function.versions[i];
+    for (size_t g = 0; g < version.num_guards; ++g)
+      broken += !holds(version.guards[g], call);
+    if (broken < fewest) {
+      fewest = broken;
+      nearest = i;
+    }
+  }
+  const tsr_version &version = function.versions[nearest];
+  tsr_plan *plan = nullptr;
+  if (tsr_status status =
+          tsr_plan_parse(version.plan, version.plan_size, &plan))
+    return status;
+  std::string text = std::string(function.name) + ": ";
+  const char *separator = "";
+  for (size_t g = 0; g < version.num_guards; ++g) {
+    if (holds(version.guards[g], call))
+      continue;
+    text += separator + complain(version.guards[g], call, plan);
+    separator = "; ";
+  }
+  tsr_plan_free(plan);
+  return makeError(TSR_INVALID_ARGUMENT, text);
+}
+
+tsr_status tsr_function_run(const tsr_function *function,
+                            const tsr_call *call) {
+  if (call->struct_size < sizeof(tsr_call))
+    return makeError(TSR_INVALID_ARGUMENT,
+                     "tsr_call.struct_size is not set to sizeof(tsr_call)");
+  tsr_status unsupported = nullptr;
+  for (size_t i = 0; i < function->num_versions; ++i) {
+    const tsr_version &version = function->versions[i];
+    bool fits = true;
+    for (size_t g = 0; fits && g < version.num_guards; ++g)
+      fits = holds(version.guards[g], *call);
+    if (!fits)
+      continue;
+    tsr_executable *executable = nullptr;
+    tsr_status status = prepare(*function, i, executable);
+    if (!status) {
+      tsr_status_free(unsupported);
+      return tsr_executable_run(executable, call);
+    }
+    if (tsr_status_code(status) != TSR_UNSUPPORTED) {
+      tsr_status_free(unsupported);
+      return status;
+    }
+    tsr_status_free(unsupported);
+    unsupported = status;
+  }
+  return unsupported ? unsupported : describeMisfit(*function, *call);
+}
