@@ -5,10 +5,11 @@
 //   tesserac x.tessera --dims D=64 -o x.o           an object file and x.plan
 //   tesserac x.tessera --target sm_80 --compile-to ptx
 //   tesserac tile.mlir --compile-to target          go on from an edited stage
+//   tesserac aot x.tessera --dims D=64 -o folder    a library for C++ programs
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Compiler.h"
+#include "compiler/Aot/Aot.h"
 #include "compiler/Frontend/Parser.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -17,6 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -94,9 +96,20 @@ static bool isKernel(const FunctionDef &definition,
   });
 }
 
+/// How the arguments of a version are passed.
+struct Passing {
+  /// Outs are given by the caller, with the first tensor's dtype if they have
+  /// none of their own; else the runtime allocates them.
+  bool withOutputs = false;
+  /// The last axis is contiguous.
+  bool unitStrides = true;
+};
+
 /// One spec per parameter from --types, --dims and --constants.
 static bool makeArguments(const Signature &signature,
-                          std::vector<WholeDim> whole, SemaRequest &request) {
+                          std::vector<WholeDim> whole, Passing passing,
+                          SemaRequest &request) {
+  std::optional<DType> first;
   StringMap<std::string> typeOf = toMap(types), sizeOf = toMap(dims),
                          valueOf = toMap(constants);
   for (auto [index, p] : enumerate(signature.parameters)) {
@@ -114,7 +127,8 @@ static bool makeArguments(const Signature &signature,
       request.arguments.push_back(ArgumentSpec::value(p.defaultValue));
     } else if (p.kind == Kind::Scalar) {
       request.arguments.push_back(ArgumentSpec::scalar(dtype));
-    } else if (p.kind == Kind::Out && !p.dtype && !typeOf.contains(p.name)) {
+    } else if (p.kind == Kind::Out && !p.dtype && !typeOf.contains(p.name) &&
+               !passing.withOutputs) {
       request.arguments.push_back(ArgumentSpec::omitted());
     } else if (!p.hasDims) {
       return fail("error: parameter " + p.name +
@@ -137,7 +151,11 @@ static bool makeArguments(const Signature &signature,
                  false;
         sizes[axis] = number;
       }
-      int unit = int(sizes.size()) - 1;
+      if (p.kind == Kind::Out && !p.dtype && !typeOf.contains(p.name))
+        dtype = first.value_or(dtype);
+      else if (!first)
+        first = dtype;
+      int unit = passing.unitStrides ? int(sizes.size()) - 1 : -1;
       request.arguments.push_back(ArgumentSpec::tensor(dtype, sizes, unit));
     }
   }
@@ -146,7 +164,8 @@ static bool makeArguments(const Signature &signature,
 
 /// Parses `text` and hands the chosen function to the front end.
 static bool startFromSource(StringRef text, Compilation &compilation,
-                            bool colour) {
+                            bool colour, Passing passing = {},
+                            SemaRequest *used = nullptr) {
   static SourceManager sources;
   static ASTContext tree;
   DiagnosticEngine diags(sources);
@@ -186,8 +205,10 @@ static bool startFromSource(StringRef text, Compilation &compilation,
   if (failed(signature))
     return fail(diags.render(colour)), false;
   if (!makeArguments(*signature, wholeDims(*request.definition, *signature),
-                     request))
+                     passing, request))
     return false;
+  if (used)
+    *used = request;
   request.target = targetName;
   if (!compilation.fromSource(request, sources, colour))
     return fail(compilation.error()), false;
@@ -203,8 +224,64 @@ static int write(StringRef path, StringRef text) {
   return 0;
 }
 
+/// `tesserac aot`: versions for AVX-512 and AVX2 and for contiguous and any
+/// strides, in one library named like the function.
+static int writeAheadOfTime(StringRef text, const char *program, bool colour) {
+  if (output == "-")
+    return fail("error: a library needs a folder\n fix:  -o folder\n");
+  aot::Library library;
+  library.functions.emplace_back();
+  std::vector<std::string> levels = {targetName};
+  if (targetName == "cpu")
+    levels = {"cpu:avx512", "cpu:avx2"};
+  for (const std::string &level : levels)
+    for (bool unitStrides : {true, false}) {
+      aot::Function &function = library.functions.front();
+      CompileOptions options;
+      options.target = level;
+      options.optLevel = optLevel;
+      options.verifyEach = verifyEach;
+      options.symbolPrefix = "tsr_aot_" + sys::path::stem(input).str() + "_v" +
+                             std::to_string(function.versions.size()) + "_";
+      for (char &c : options.symbolPrefix)
+        c = isAlnum(c) ? c : '_';
+      Compilation compilation(options);
+      SemaRequest request;
+      aot::Version version;
+      if (!startFromSource(text, compilation, colour,
+                           {/*withOutputs=*/true, unitStrides}, &request))
+        return 1;
+      if (!compilation.finish(version.artifact))
+        return fail(compilation.error());
+      auto guards = aot::guardsFor(version.artifact.plan, request.arguments);
+      if (!guards)
+        return fail("error: " + toString(guards.takeError()) + "\n");
+      version.guards = std::move(*guards);
+      version.symbolPrefix = options.symbolPrefix;
+      function.name = library.name = request.definition->name;
+      function.versions.push_back(std::move(version));
+    }
+  static int anchor;
+  SmallString<128> here(sys::fs::getMainExecutable(program, &anchor));
+  sys::path::remove_filename(here);
+  for (StringRef folder : {"/../runtime", "/../lib"})
+    if (sys::fs::exists(here + folder + "/libTesseraRuntime.a"))
+      library.runtimeDirectory = (here + folder).str();
+  auto files = aot::writeLibrary(library, output);
+  if (!files)
+    return fail("error: " + toString(files.takeError()) + "\n");
+  for (const std::string &file : *files)
+    outs() << file << "\n";
+  return 0;
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  bool ahead = argc > 1 && StringRef(argv[1]) == "aot";
+  if (ahead) {
+    std::copy(argv + 2, argv + argc, argv + 1);
+    --argc;
+  }
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "The Tessera compiler\n");
   bool colour =
@@ -215,6 +292,8 @@ int main(int argc, char **argv) {
     return fail("error: cannot read " + input + ": " +
                 buffer.getError().message() + "\n");
   StringRef text = (*buffer)->getBuffer();
+  if (ahead)
+    return writeAheadOfTime(text, argv[0], colour);
 
   CompileOptions options;
   options.target = targetName;

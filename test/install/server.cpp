@@ -1,7 +1,6 @@
 // A stranger's program: runs an attention that was built ahead of time.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "attention.h"
-
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -22,9 +21,9 @@ static double compare(int64_t rows, int64_t keys, int64_t stride) {
     for (float &x : *data)
       x = random();
   attention::flash_attention_args args{
-      tessera::view(q.data(), {1, 1, rows, width},
-                    {rows * stride * width, rows * stride * width,
-                     stride * width, 1}),
+      tessera::view(
+          q.data(), {1, 1, rows, width},
+          {rows * stride * width, rows * stride * width, stride * width, 1}),
       tessera::view(k.data(), {1, 1, keys, width}),
       tessera::view(v.data(), {1, 1, keys, width}),
       tessera::view(o.data(), {1, 1, rows, width})};
@@ -49,8 +48,8 @@ static double compare(int64_t rows, int64_t keys, int64_t stride) {
       double expected = 0;
       for (int64_t j = 0; j < keys; ++j)
         expected += p[count(j)] / sum * double(v[count(j * width + d)]);
-      worst = std::fmax(
-          worst, std::fabs(expected - double(o[count(i * width + d)])));
+      worst = std::fmax(worst,
+                        std::fabs(expected - double(o[count(i * width + d)])));
     }
   }
   return worst;
@@ -65,9 +64,9 @@ int main() {
   auto f = tessera::view(data, {1, 1, 2, 64});
   tessera::Status dtype = attention::flash_attention(
       {tessera::view(small, {1, 1, 2, 64}), f, f, f});
-  tessera::Status size = attention::flash_attention(
-      {tessera::view(data, {1, 1, 2, 32}), f, f,
-       tessera::view(data + 512, {1, 1, 2, 32})});
+  tessera::Status size =
+      attention::flash_attention({tessera::view(data, {1, 1, 2, 32}), f, f,
+                                  tessera::view(data + 512, {1, 1, 2, 32})});
   std::printf("%s\n%s\n", dtype.message(), size.message());
   bool good = worst < 1e-5 && std::strstr(dtype.message(), "Q is i64") &&
               std::strstr(size.message(), "Q is 32");

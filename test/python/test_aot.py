@@ -6,13 +6,14 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import ctypes
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
 import tessera as tsr
-from tessera import Out, Tensor, const, fp16, fp32
+from tessera import Out, Tensor, const, fp32
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -66,6 +67,18 @@ def test_a_strangers_project(prefix, tmp_path):
     needed = run("ldd", server).lower()
     assert "llvm" not in needed and "mlir" not in needed and "python" not in needed
     assert len([line for line in (project / "CMakeLists.txt").read_text().splitlines() if line.strip()]) <= 10
+
+
+def test_the_page_for_cpp(prefix, tmp_path):
+    """docs/cpp.md: tesserac, the CMake file and the program as they stand."""
+    page = (ROOT / "docs/cpp.md").read_text()
+    blocks = {kind: re.search(rf"```{kind}\n(.*?)```", page, re.S)[1] for kind in ("cmake", "cpp")}
+    (tmp_path / "CMakeLists.txt").write_text(blocks["cmake"])
+    (tmp_path / "app.cpp").write_text(blocks["cpp"])
+    run(pathlib.Path(os.environ["TESSERA_BIN"]) / "tesserac", "aot", ROOT / "examples/05-rms-norm.tessera", "-o", tmp_path / "kernels")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix};{tmp_path / 'kernels'}")
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build/app") == "1\n"
 
 
 def test_files_are_the_same_bits_again(tmp_path):
