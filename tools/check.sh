@@ -11,3 +11,4 @@ else
 fi
 python3 tools/check-layout.py
 python3 tools/check-names.py
+python3 tools/check-knobs.py

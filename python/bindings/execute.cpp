@@ -1,9 +1,12 @@
 //===- execute.cpp - Running artifacts, for Python ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/CpuFeatures.h"
+
 #include "python/bindings/arrays.h"
 #include "python/bindings/executable.h"
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 using namespace tessera;
@@ -174,6 +177,8 @@ void python::bindExecute(nb::module_ &module) {
   module.def("set_num_threads", &tsr_set_num_threads);
   module.def("num_threads", &tsr_get_num_threads);
   module.def("threading", &tsr_threading_name);
+  module.def("missing_cpu_feature", &runtime::missingCpuFeature,
+             "Why this processor feature can't be used; empty if it can.");
   nb::dict dtypes;
   for (int32_t i = 0; i < TSR_NUM_DTYPES; ++i)
     dtypes[tsr_dtype_name(i)] = i;

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import types
+import typing
 
 from . import options, source
 from .errors import CompileError
@@ -37,10 +38,16 @@ class _Maker:
         self._kind = kind
         self.__name__ = kind
 
+    @typing.overload
+    def __call__(self, fn: typing.Callable, /) -> Function: ...
+
+    @typing.overload
+    def __call__(self, fn: None = None, /) -> "_Maker": ...
+
     def __call__(self, fn=None, /):
         return self if fn is None else _make(fn, self._kind)
 
-    def schedule(self, target: str | None = None, **values):
+    def schedule(self, target: str | None = None, **values) -> typing.Callable[[typing.Any], Function]:
         """`@tsr.kernel.schedule(target="cpu", BLOCK_M=128, threads=2)`; the most specific target wins."""
 
         def decorate(fn):
@@ -51,7 +58,7 @@ class _Maker:
         return decorate
 
     def autotune(self, space: dict, key: list, cache: str = "~/.tessera/autotune_cache", budget: int = 100,
-                 seconds: float = 60.0, where: str | None = None, numerics: str = "fixed"):
+                 seconds: float = 60.0, where: str | None = None, numerics: str = "fixed") -> typing.Callable[[typing.Any], Function]:
         """Tunes at the first call of a new key; docs/language.md section 8."""
         if numerics not in ("fixed", "open"):
             raise CompileError(source.at_user(f"numerics is 'fixed' or 'open', not {numerics!r}", 'numerics="fixed"', "numerics"))

@@ -41,6 +41,16 @@ class _Knob:
 class Knobs:
     """The knobs; reading an attribute gives its value now."""
 
+    debug: bool
+    num_threads: int
+    tune: str
+    verify: bool
+    dump: str
+    opt_level: int
+    cache: str
+    sim_library: str
+    bin: str
+
     _knobs = {
         "debug": _Knob("TESSERA_DEBUG", bool, False, "show compiler internals in errors"),
         "num_threads": _Knob("TESSERA_NUM_THREADS", int, 0, "threads of the CPU target; 0: all"),
@@ -49,6 +59,19 @@ class Knobs:
         "dump": _Knob("TESSERA_DUMP", str, "", "folder that gets every stage of every compile"),
         "opt_level": _Knob("TESSERA_OPT_LEVEL", int, 3, "LLVM's optimisation level, 1 to 3"),
         "cache": _Knob("TESSERA_CACHE", str, str(pathlib.Path("~/.tessera").expanduser()), "folder of caches"),
+        "sim_library": _Knob("TESSERA_SIM_LIBRARY", str, "", "libtessera_sim.so of tessera.sim, if it is elsewhere"),
+        "bin": _Knob("TESSERA_BIN", str, "", "folder of the command-line tools, if they are not on PATH"),
+    }
+    # Read by C++ when a process starts, so they can be set from outside only.
+    _native = {
+        "TESSERA_THREADING": "who provides the threads: libgomp or pool",
+        "TESSERA_HIDE_CPU_FEATURES": "processor features to do without, for tests: avx512f,amx-tile",
+        "TESSERA_SIM_ARCH": "the GPU that the simulator is: sm_80",
+        "TESSERA_SIM_CHECK": "1: the simulator looks for races and bad barriers",
+        "TESSERA_SIM_COUNT": "1: the simulator counts transactions and bank conflicts",
+        "TESSERA_SIM_SEED": "the simulator orders warps by this seed",
+        "TESSERA_SIM_THREADS": "threads of the simulator",
+        "TESSERA_SIM_REPORT": "file for the simulator's report",
     }
 
     def __getattr__(self, name: str):
@@ -62,12 +85,17 @@ class Knobs:
             raise AttributeError(f"no knob is called {name!r}; there are {', '.join(self._knobs)}")
         knob = self._knobs[name]
         knob.value = None if value is None else (bool(value) if knob.kind is bool else knob.convert(value))
+        if name == "num_threads":
+            from ._runtime import set_num_threads
+
+            set_num_threads(knob.read())
 
     def __dir__(self):
         return list(self._knobs)
 
     def __repr__(self) -> str:
-        rows = (f"{k.variable:22} {n:12} = {k.read()!r:20} {k.text}" for n, k in self._knobs.items())
+        rows = [f"{k.variable:26} {n:12} = {k.read()!r:20} {k.text}" for n, k in self._knobs.items()]
+        rows += [f"{variable:26} {'':12}   {os.environ.get(variable, '')!r:20} {text}" for variable, text in self._native.items()]
         return "\n".join(rows)
 
 

@@ -5,8 +5,9 @@ beside the tools in $TESSERA_BIN, and in the build directories of a source
 tree, the newest one first."""
 
 import ctypes
-import os
 import pathlib
+
+from ..knobs import knobs
 
 
 class LaunchOptions(ctypes.Structure):
@@ -34,12 +35,12 @@ PRINT = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
 def _candidates():
-    given = os.environ.get("TESSERA_SIM_LIBRARY")
+    given = knobs.sim_library
     if given:
         yield pathlib.Path(given)
     here = pathlib.Path(__file__).resolve().parent
     yield here / "libtessera_sim.so"
-    tools = os.environ.get("TESSERA_BIN")
+    tools = knobs.bin
     if tools:
         yield pathlib.Path(tools).parent / "sim" / "libtessera_sim.so"
     root = here.parents[2]

@@ -1,0 +1,36 @@
+"""The command `tessera`.
+
+    tessera doctor              what works on this machine, and what to install for the rest
+    tessera examples [name]     as `python -m tessera.examples`
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if command == "doctor":
+        from . import doctor
+
+        return doctor.main(rest)
+    if command == "examples":
+        from .examples import __main__ as examples
+
+        return examples.main(rest)
+    print(__doc__.partition("SPDX")[0].strip())
+    if command in ("", "-h", "--help", "help"):
+        return 0
+    import difflib
+
+    near = difflib.get_close_matches(command, ("doctor", "examples"), 1)
+    print(f"\nerror: no command is called {command!r}" + (f"; did you mean {near[0]}?" if near else ""), file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
