@@ -59,7 +59,8 @@ uint8_t *globalPointer(Warp &w, uint64_t address, unsigned bytes, bool write,
     throw Fault{Fault::IllegalAddress,
                 std::string(write ? "write" : "read") + " of " +
                     std::to_string(bytes) + " bytes at global address " +
-                    hex(address) + " by " + threadName(w, lane) + ": " + what};
+                    hex(address) + " by " + threadName(w, lane) + ": " + what,
+                address, int(lane)};
   };
   if (!a)
     fail("the address is " + memory.describe(address));
@@ -90,7 +91,8 @@ uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
         Fault::IllegalAddress,
         "access of " + std::to_string(bytes) + " bytes at shared address " +
             hex(address) + " by " + threadName(w, lane) + ": the block has " +
-            std::to_string(block.userShared) + " bytes of shared memory"};
+            std::to_string(block.userShared) + " bytes of shared memory",
+        address, int(lane)};
   return block.shared + address;
 }
 
@@ -109,7 +111,8 @@ void translate(Warp &w, const Inst &i, uint32_t mask, Space space,
         throw Fault{Fault::MisalignedAddress,
                     "address " + hex(out.address[l]) + " used by " +
                         threadName(w, l) + " is not aligned to " +
-                        std::to_string(align) + " bytes"};
+                        std::to_string(align) + " bytes",
+                    out.address[l], int(l)};
     }
   // Bytes nobody looks at may lie outside (pragma used_bytes_mask).
   unsigned needed = bytes;

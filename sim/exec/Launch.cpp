@@ -3,6 +3,7 @@
 #include "sim/exec/Launch.h"
 
 #include "sim/check/Checker.h"
+#include "sim/exec/Access.h"
 #include "sim/exec/Block.h"
 #include "sim/exec/Link.h"
 #include "sim/report/Counters.h"
@@ -137,8 +138,11 @@ void Launch::work(unsigned number) {
       if (where && fault.kind != Fault::Deadlock) {
         report.ptxLine = where->inst->line;
         report.source = sourcePlace(*where->inst, *this);
-        report.thread = "block " + std::to_string(current->linear) + " warp " +
-                        std::to_string(where->index);
+        report.address = fault.address;
+        report.thread = fault.lane >= 0
+                            ? threadName(*where, unsigned(fault.lane))
+                            : "block " + std::to_string(current->linear) +
+                                  " warp " + std::to_string(where->index);
         report.message +=
             " at " + describePlace(*where->inst, *this) + ", '" +
             std::string(where->inst->source ? where->inst->source->spelling

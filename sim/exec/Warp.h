@@ -142,6 +142,8 @@ struct Fault {
     Stopped
   } kind;
   std::string message;
+  uint64_t address = 0;
+  int lane = -1; // of the running warp, if one is to blame
 };
 
 } // namespace tessera::sim

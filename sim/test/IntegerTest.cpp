@@ -215,30 +215,23 @@ template <class U> void counting(const std::string &bits) {
          {0u, 5u, unsigned(width) - 1, unsigned(width), 200u}) {
       std::string tail =
           ", " + std::to_string(position) + ", " + std::to_string(length) + ";";
-      auto bit = [&](U x, unsigned k) {
-        return k < unsigned(width) ? x >> k & 1 : 0;
-      };
+      // How many of the field's bits lie in the register.
+      unsigned inside = position < unsigned(width)
+                            ? std::min(length, unsigned(width) - position)
+                            : 0;
+      U ones = inside == unsigned(width) ? U(~U(0)) : U((U(1) << inside) - 1);
+      unsigned at = position < unsigned(width) ? position : 0;
       for (bool isSigned : {false, true})
         same(std::string("bfe.") + (isSigned ? "s" : "u") + bits + " %d, %a" +
                  tail,
              1, [&](U x, U, U) {
-               U sign = 0;
-               if (isSigned && length)
-                 sign = U(bit(
-                     x, std::min(position + length - 1, unsigned(width) - 1)));
-               U r = 0;
-               for (unsigned k = 0; k < unsigned(width); ++k)
-                 r |= (k < length && position + k < unsigned(width)
-                           ? U(bit(x, position + k))
-                           : sign)
-                      << k;
-               return r;
+               unsigned top =
+                   std::min(position + length - 1, unsigned(width) - 1);
+               bool sign = isSigned && length && (x >> top & 1);
+               return (x >> at & ones) | (sign ? U(~ones) : U(0));
              });
       same("bfi.b" + bits + " %d, %a, %b" + tail, 2, [&](U x, U y, U) {
-        for (unsigned k = 0; k < length && position + k < unsigned(width); ++k)
-          y = U((y & ~(U(1) << (position + k))) | U(bit(x, k))
-                                                      << (position + k));
-        return y;
+        return (y & ~U(ones << at)) | U((x & ones) << at);
       });
     }
 }

@@ -22,6 +22,6 @@ def test_unknown_instruction_is_named(tmp_path):
     if not TOOL.exists():
         pytest.skip(f"{TOOL} is not built")
     bad = tmp_path / "bad.ptx"
-    bad.write_text(".version 8.5\n.target sm_80\n.address_size 64\n.entry k() {\n  frobnicate.u32 %r1;\n}\n")
+    bad.write_text(".version 8.5\n.target sm_80\n.address_size 64\n.entry k() {\n  .reg .b32 %r1;\n  frobnicate.u32 %r1;\n}\n")
     result = subprocess.run([str(TOOL), "check", str(bad)], capture_output=True, text=True)
-    assert result.returncode == 1 and "frobnicate" in result.stdout and ":5:3" in result.stdout, result.stdout
+    assert result.returncode == 1 and "frobnicate" in result.stdout and ":6:3" in result.stdout, result.stdout

@@ -32,7 +32,7 @@ def build(name, sources, flags):
     files = [HERE / s for s in sources] + [HERE / "check.h"]
     if target.exists() and all(target.stat().st_mtime > f.stat().st_mtime for f in files):
         return target
-    subprocess.run(["nvcc", "-std=c++17", "-cudart", "shared", "-lineinfo", *flags,
+    subprocess.run(["nvcc", "-std=c++17", "-cudart", "shared", "-lineinfo", "--threads", "2", *flags,
                     *map(str, files[:-1]), "-o", str(target)], check=True, capture_output=True)
     return target
 

@@ -23,7 +23,11 @@ def parse(arguments):
 
 def main(arguments):
     options, rest = parse(arguments)
-    from . import triton as sim_triton
+    try:
+        from . import triton as sim_triton
+    except ImportError as error:
+        print(f"tessera-sim: {error} ({sys.executable})", file=sys.stderr)
+        return 1
     driver = sim_triton.activate(
         options.arch, check=options.check, count=options.count or bool(options.html),
         seed=options.seed or 0, adversarial=options.seed is not None)

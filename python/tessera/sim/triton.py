@@ -14,7 +14,11 @@ import gc
 import itertools
 import struct
 
-import triton
+try:
+    import triton
+except ImportError as error:
+    raise ImportError("tessera.sim.triton needs the package triton (pip install triton==3.9.0) in the Python that "
+                      "runs it") from error
 from triton import knobs
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import (DriverBase, decompose_descriptor,
