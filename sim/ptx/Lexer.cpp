@@ -29,6 +29,7 @@ public:
     while (true) {
       skipBlank();
       Token token = next();
+      token.assembly = inAssembly;
       tokens.push_back(token);
       if (token.kind == Token::End)
         return tokens;
@@ -38,7 +39,7 @@ public:
 private:
   std::string_view text;
   size_t at = 0, lineStart = 0;
-  unsigned line = 1;
+  unsigned line = 1, inAssembly = 0, assemblies = 0;
 
   char peek(size_t ahead = 0) const {
     return at + ahead < text.size() ? text[at + ahead] : '\0';
@@ -59,6 +60,11 @@ private:
                  c == '\0') {
         ++at;
       } else if (c == '/' && peek(1) == '/') {
+        std::string_view comment = text.substr(at, 19);
+        if (comment.starts_with("// begin inline asm"))
+          inAssembly = ++assemblies;
+        else if (comment.starts_with("// end inline asm"))
+          inAssembly = 0;
         while (at < text.size() && text[at] != '\n')
           ++at;
       } else if (c == '/' && peek(1) == '*') {

@@ -39,6 +39,8 @@ struct Token {
   unsigned line = 0, column = 0;
   std::string_view text;
   uint64_t bits = 0;
+  /// Number of the inline assembly it stands in, by LLVM's comments; 0: none.
+  unsigned assembly = 0;
 };
 
 std::vector<Token> lex(std::string_view text);

@@ -276,7 +276,11 @@ Variable *Parser::findVariable(std::string_view name) {
 }
 
 void Parser::parseLoc() {
-  take();
+  // LLVM counts source lines up inside inline assembly; only the first
+  // place is the user's.
+  unsigned assembly = take().assembly;
+  bool again = assembly && assembly == locatedAssembly;
+  locatedAssembly = assembly;
   Location loc;
   loc.file = expectInteger("a file number");
   loc.line = expectInteger("a line number");
@@ -299,6 +303,8 @@ void Parser::parseLoc() {
       fail(tokens[at - 1], "expected 'function_name' or 'inlined_at'");
     }
   }
+  if (again)
+    return;
   location = function->locations.size();
   function->locations.push_back(loc);
 }

@@ -41,6 +41,7 @@ private:
   Function *function = nullptr;
   std::vector<Scope> scopes;
   int location = -1;
+  unsigned locatedAssembly = 0; // the one whose place was taken last
   uint64_t usedBytes = 0;
 
   // Tokens.

@@ -20,5 +20,5 @@ try:
     running_sum[(1,)](x, y, 100, B=128)
 except tessera.sim.triton.SimulationError as error:
     finding = error.report.errors[0]
-    assert finding["kind"] == "out-of-bounds" and "too_far.py:16" in finding["source"], finding
+    assert finding["kind"] == "out-of-bounds" and "too_far.py:15" in finding["source"], finding
     print("ok")
