@@ -19,8 +19,11 @@ def _sizes(parameter, array) -> tuple:
     )
 
 
-def remember(fn, spec, version, args: tuple, kwargs: dict, given: dict) -> None:
-    """`given`: the arrays by parameter, those of outside names too; the library of the first makes the results."""
+def remember(fn, spec, version, given: dict, args: tuple, kwargs: dict, exact: bool = False) -> None:
+    """`given`: the arrays by parameter, those of outside names too; the library of the first makes the results.
+
+    `exact`: the version was chosen by all sizes, as a tuned one is.
+    """
     tensors = {name: i for i, (name, _, _, mode, _) in enumerate(version.tensors) if mode != "result"}
     scalars = {name: i for i, (name, _) in enumerate(version.scalars)}
     found = fn.guards(tensors)
@@ -44,7 +47,8 @@ def remember(fn, spec, version, args: tuple, kwargs: dict, given: dict) -> None:
             if entry[0] == "tensor":
                 slot = tensors.get(name, -1)
                 written = slot >= 0 and version.tensors[slot][3] != "in"
-                guards.append(("tensor", (_sizes(parameter, given[name]), entry[3], slot, written)))
+                sizes = tuple(given[name].sizes) if exact else _sizes(parameter, given[name])
+                guards.append(("tensor", (sizes, entry[3], slot, written)))
             else:
                 guards.append(("scalar", scalars.get(name, -1)) if entry[0] == "scalar" else ("const",))
     torch = bool(given) and next(iter(given.values())).library == "torch"

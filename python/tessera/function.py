@@ -111,8 +111,8 @@ class Version:
                     if array is None:
                         raise ArgumentError(f"{self.name}: out= is a {type(owner).__name__}, not an array")
                     returned.append((index, owner))
-                    if mode == "result" and array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
-                        # Results are written along their last axis: into fresh memory, then copied.
+                    if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
+                        # What the caller leaves out is written along its last axis: into fresh memory, then copied.
                         copied[index] = owner
                         tensors.append(None)
                         continue
@@ -456,14 +456,17 @@ class Function(_runtime.Callable):
         if self.options.tuning is not None:
             from . import tuner
 
-            return tuner.call(self, bound, specs, given, scalars, captured, target, out)
+            result, ran = tuner.call(self, bound, given, scalars, captured, target, out)
+            if directly and ran and (given_out is None or given_out is not out):
+                direct.remember(self, *ran, args, given_kwargs, exact=True)
+            return result
         spec = Spec(specs, captured, target, self.options.tuned)
         if spec.key not in self._versions:
             self._check_shapes(given)  # the call is wrong, whatever the body says
         version = self._version(spec)
         result = self._run(version, given, scalars, out)
         if directly and (given_out is None or given_out is not out):
-            direct.remember(self, spec, version, args, given_kwargs, given)
+            direct.remember(self, spec, version, given, args, given_kwargs)
         return result
 
     def guards(self, slots: dict):

@@ -251,11 +251,16 @@ def _run_search(fn, tuning, names, todo, times, bound, given, scalars, target) -
         progress.close()
 
 
-def call(fn: Function, bound, specs, given, scalars, captured, target, out):
+def call(fn: Function, bound, given, scalars, captured, target, out):
+    """The result; and if the next call with these sizes will choose the same, what ran: Spec, Version, arrays."""
     config = choose(fn, bound, given, scalars, target)
     chosen = trial(fn, config)
     specs, given_again, scalars = chosen._argument_specs(bound, target)
     spec = Spec(specs, captured, target, chosen.options.tuned)
     version = chosen._version(spec)
     fn._last = spec
-    return fn._run(version, {**given, **given_again}, scalars, out)
+    given = {**given, **given_again}
+    result = fn._run(version, given, scalars, out)
+    sizes = _sizes(fn, given)
+    settled = knobs.tune != "off" and all(name in sizes for name in fn.options.tuning.key)
+    return result, (spec, version, given) if settled else None

@@ -169,6 +169,25 @@ print(tsr.__file__)
         assert str(place) in run(place, "env/bin/python", "beside.py", TRITON_CACHE_DIR=str(place / "triton"))
 
 
+def test_a_strangers_cmake_project(place):
+    """Ahead of time by the wheel, and against the runtime in it."""
+    (site,) = (place / "env/lib").glob("python*/site-packages")
+    shutil.copytree(ROOT / "test/install", place / "stranger", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    program = (ROOT / "test/python/test_aot.py").read_text()
+    kernel = re.search(r"@tsr\.kernel\ndef flash_attention.*?\n\n\n", program, re.DOTALL).group(0)
+    (place / "build.py").write_text(
+        "import tessera as tsr\nfrom tessera import Out, Tensor, const\n\n\n" + kernel +
+        'print("\\n".join(flash_attention.aot("attention", name="attention", D=[64, 128])))\n')
+    files = run(place, "env/bin/python", "build.py", before=hidden()).splitlines()
+    assert {pathlib.Path(f).name for f in files} == {"attention.h", "libattention.a", "libattention.so", "attentionConfig.cmake"}, files
+    prefix = f"-DCMAKE_PREFIX_PATH={site / 'tessera'};{place / 'attention'}"
+    run(place, "cmake", "-S", "stranger", "-B", "built", prefix, "-DCMAKE_BUILD_TYPE=Release", before=hidden())
+    run(place, "cmake", "--build", "built", before=hidden())
+    assert "worst error" in run(place, "built/server", before=hidden())
+    needed = subprocess.run(["ldd", place / "built/server"], capture_output=True, text=True, check=True).stdout.lower()
+    assert not re.search("llvm|mlir|python", needed), needed
+
+
 def test_on_a_processor_of_2013(place):
     """No AVX-512, no AMX: kernels are compiled for what CPUID says."""
     qemu = shutil.which("qemu-x86_64")

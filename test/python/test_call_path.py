@@ -133,6 +133,19 @@ def test_out(direct, make):
     np.testing.assert_array_equal(np.asarray(wide), 2 * f32(8))
 
 
+def test_out_of_a_kernel_may_have_any_strides(direct):
+    x = f32(4, 4)
+    for _ in range(2):
+        wide = np.zeros((4, 8), np.float32)
+        copy(x, out=wide[:, ::2])
+        np.testing.assert_array_equal(wide[:, ::2], x)
+        assert (wide[:, 1::2] == 0).all()
+        tall = np.zeros((8, 4), np.float32)
+        copy(x, out=tall[::2])
+        np.testing.assert_array_equal(tall[::2], x)
+    assert direct(copy, x, out=tall[::2])
+
+
 def test_every_part_of_the_key_is_guarded(direct):
     x = f32(4, 6)
     add(x, x)
@@ -330,6 +343,24 @@ def test_many_ways_are_forgotten_oldest_first(direct):
     assert copy._remembered <= 8
     assert direct(copy, f32(4, 4), SIZE=29)
     assert not direct(copy, f32(4, 4), SIZE=2)
+
+
+def test_tuned_kernels(direct, tmp_path):
+    @tsr.kernel.autotune(space={"B": [16, 32]}, key=["N"], cache=str(tmp_path))
+    def tuned(X: Tensor["N"], Y: Out["N"], B: const = 16):
+        for n in tsr.grid(tsr.tile(N, B)):
+            Y[n] = X[n] + 1.0
+
+    tuned(f32(100))
+    assert direct(tuned, f32(100))
+    np.testing.assert_array_equal(direct.result, f32(100) + 1)
+    assert not direct(tuned, f32(101))  # another key: tuned anew
+    tsr.knobs.tune = "off"
+    try:
+        tuned(f32(102))
+        assert not direct(tuned, f32(102))  # nothing was chosen
+    finally:
+        tsr.knobs.tune = None
 
 
 def test_nothing_leaks():
