@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KNOBS = "python/tessera/knobs.py"
 PRODUCT = ("python/", "runtime/", "compiler/", "jit/", "sim/", "include/")
-NAME = re.compile(r"""["'](TESSERA_[A-Z0-9_]+)["']""")
+NAME = re.compile(r"""["'](TESSERA_[A-Z0-9_]*[A-Z0-9])["']""")
 READS = re.compile(r"\bgetenv\s*\(|\benviron\b")
 # Tests of the product may set what they like; these folders hold some.
 EXEMPT = ("sim/test/", "runtime/bench/")
