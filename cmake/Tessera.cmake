@@ -33,6 +33,8 @@ endfunction()
 function(tessera_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  install(TARGETS ${name} EXPORT TesseraCompilerTargets COMPONENT compiler
+    ARCHIVE DESTINATION lib)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

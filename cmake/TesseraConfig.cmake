@@ -16,6 +16,10 @@ foreach(component IN LISTS Tessera_FIND_COMPONENTS)
     endif()
     include(${file})
     set(Tessera_${component}_FOUND TRUE)
+    if(component STREQUAL Compiler)
+      target_include_directories(Tessera::Compiler SYSTEM INTERFACE
+        ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+    endif()
   elseif(Tessera_FIND_REQUIRED_${component})
     set(Tessera_FOUND FALSE)
     set(Tessera_NOT_FOUND_MESSAGE

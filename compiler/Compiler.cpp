@@ -251,6 +251,25 @@ static std::string requirements(ModuleOp module,
   return line + (amx ? " \"amx-tile\" \"amx-bf16\"\n" : "\n");
 }
 
+FailureOr<std::string> tessera::writePlan(ModuleOp module,
+                                          const CompileOptions &options) {
+  std::string text = "tessera.plan 1\n";
+  size_t plans = 0;
+  for (auto plan : module.getOps<tile::PlanOp>()) {
+    ++plans;
+    for (Attribute attribute : plan.getLines()) {
+      StringRef line = cast<StringAttr>(attribute).getValue();
+      if (line == "body")
+        text += requirements(module, cpuOptions(options));
+      text += line.str() + "\n";
+    }
+  }
+  if (plans != 1)
+    return module.emitError()
+           << "a program has one tile.plan, this module has " << plans;
+  return text;
+}
+
 /// A program that is looked for on the wrong machine.
 static LogicalResult expectMachine(ModuleOp module,
                                    const CompileOptions &options,
@@ -330,21 +349,10 @@ bool Compilation::finishPlan(Artifact &artifact) {
   if (!lower("target"))
     return false;
   return impl->guarded([&]() -> LogicalResult {
-    artifact.plan = "tessera.plan 1\n";
-    size_t plans = 0;
-    for (auto plan : impl->module->getOps<tile::PlanOp>()) {
-      ++plans;
-      for (Attribute line : plan.getLines()) {
-        StringRef text = cast<StringAttr>(line).getValue();
-        if (text == "body")
-          artifact.plan +=
-              requirements(*impl->module, cpuOptions(impl->options));
-        artifact.plan += text.str() + "\n";
-      }
-    }
-    if (plans != 1)
-      return impl->module->emitError()
-             << "a program has one tile.plan, this module has " << plans;
+    auto plan = writePlan(*impl->module, impl->options);
+    if (failed(plan))
+      return failure();
+    artifact.plan = *plan;
     artifact.times = impl->times;
     return success();
   });

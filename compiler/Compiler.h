@@ -24,6 +24,10 @@ struct Artifact {
   std::vector<PassTime> times;
 };
 
+/// The plan of a module at stage target for the CPU, as docs/abi.md has it.
+llvm::FailureOr<std::string> writePlan(mlir::ModuleOp module,
+                                       const CompileOptions &options);
+
 /// One decision of the schedule, for `explain`.
 struct Decision {
   std::string kernel, what, by;

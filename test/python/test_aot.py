@@ -58,7 +58,7 @@ def prefix(tmp_path_factory):
 
 def test_a_strangers_project(prefix, tmp_path):
     project = tmp_path / "stranger"
-    shutil.copytree(ROOT / "test/install", project)
+    shutil.copytree(ROOT / "test/install/library", project)
     flash_attention.aot(tmp_path / "attention", name="attention", D=[64, 128])
     run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix};{tmp_path / 'attention'}", "-DCMAKE_BUILD_TYPE=Release")
     run("cmake", "--build", project / "build")
