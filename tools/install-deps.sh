@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 packages=(libmlir-22-dev mlir-22-tools llvm-22-dev clang-22 lld-22 clang-format-22
-          clang-tidy-22 libclang-rt-22-dev ninja-build ccache libgtest-dev
+          clang-tidy-22 libclang-rt-22-dev cmake ninja-build ccache libgtest-dev
           libmpfr-dev libgmp-dev libzstd-dev liblz4-dev)
 missing=()
 for package in "${packages[@]}"; do
