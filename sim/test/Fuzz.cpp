@@ -38,6 +38,10 @@ void onePtx(const std::string &text) {
         module->program(kernel); // decode, without running it
       } catch (const std::exception &) {
       }
+      try {
+        module->program(kernel, true); // for ring mode
+      } catch (const std::exception &) {
+      }
     }
   } catch (const std::exception &) {
   }

@@ -5,6 +5,9 @@ package nvidia-cutlass: cutlass_library/source/include)."""
 
 import os
 import pathlib
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -20,3 +23,10 @@ def test_cutlass_gemms():
                     "-I", str(pathlib.Path(__file__).parent), "--expt-relaxed-constexpr",
                     "-gencode", "arch=compute_80,code=compute_80"])
     run(target, "80")
+
+
+def test_tilelang_kernels():
+    pytest.importorskip("tilelang", reason="tilelang is not installed")
+    script = pathlib.Path(__file__).with_name("tilelang_kernels.py")
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert result.returncode == 0 and len(re.findall("^ok ", result.stdout, re.M)) == 10, result.stdout + result.stderr
