@@ -259,12 +259,11 @@ bool Warp::run(uint64_t budget) {
     outOfTurn = groups.size() > 1 && (yield || adversarial);
     if (outOfTurn) {
       // Somebody spins, or we were asked to be unfair: any ready group.
-      unsigned ready = 0, chosen = random() % groups.size();
+      unsigned chosen = random() % groups.size();
       for (unsigned i = 0; i < groups.size(); ++i) {
         unsigned k = (chosen + i) % groups.size();
         if (groups[k].state == Group::Ready) {
           next = k;
-          ++ready;
           break;
         }
       }
