@@ -66,9 +66,48 @@ Expr *Parser::parseElement() {
   if (at(TokenKind::Star))
     return refuse(peek().range, "starred");
   Expr *expr = parseExpression();
-  if (expr && at(TokenKind::ColonEqual))
-    return refuse(peek().range, ":=");
+  if (expr && at(TokenKind::ColonEqual)) {
+    SourceRange where = peek().range;
+    std::string name = diags.getSources().getSnippet(expr->range);
+    consume();
+    std::string value = getTextToClose();
+    return refuse(where, ":=", name + " = " + value + "\nand then " + name);
+  }
   return expr;
+}
+
+std::string Parser::getTextToClose() {
+  int depth = 0;
+  size_t end = 0;
+  for (; end < 256; ++end) {
+    const Token &token = peek(end);
+    std::string_view text = token.text;
+    if (token.is(TokenKind::Newline) || token.is(TokenKind::EndOfFile) ||
+        token.is(TokenKind::Error))
+      break;
+    bool closes = text == ")" || text == "]" || text == "}";
+    if (closes && depth == 0)
+      break;
+    depth += closes ? -1 : text == "(" || text == "[" || text == "{";
+  }
+  if (end == 0)
+    return {};
+  SourceRange range = peek(0).range;
+  range.end = peek(end - 1).range.end;
+  return diags.getSources().getSnippet(range);
+}
+
+/// [f(i) for i in range(4)]: shows the loop.
+Failure Parser::refuseComprehension(SourceRange where,
+                                    std::string_view construct) {
+  std::string element = diags.getSources().getSnippet(
+      {where.file, {where.begin.line, where.begin.column + 1}, where.end});
+  std::string loop = getTextToClose();
+  if (loop.find(" if ") != std::string::npos || loop.empty())
+    return refuse(where, construct);
+  return refuse(
+      where, construct,
+      loop + ":  # then use what it makes, in the loop\n    y = " + element);
 }
 
 /// Shows the same function as a tsr.function, if its text can be read.
@@ -621,7 +660,8 @@ Expr *Parser::parseParenthesised() {
     if (!element)
       return nullptr;
     if (atComprehension())
-      return refuse({id, begin, element->range.end}, "generator expression");
+      return refuseComprehension({id, begin, element->range.end},
+                                 "generator expression");
     elements.push_back(element);
     if (!consumeIf(TokenKind::Comma))
       break;
@@ -646,7 +686,8 @@ Expr *Parser::parseListDisplay() {
     if (!element)
       return nullptr;
     if (atComprehension())
-      return refuse({id, begin, element->range.end}, "list comprehension");
+      return refuseComprehension({id, begin, element->range.end},
+                                 "list comprehension");
     elements.push_back(element);
     if (!consumeIf(TokenKind::Comma))
       break;

@@ -594,7 +594,13 @@ FunctionDef *Parser::parseFunctionDef() {
     return unexpected("'def' after the decorators");
   }
   if (blockDepth)
-    return refuse(peek().range, "nested function");
+    return refuse(peek().range, "nested function",
+                  peek(1).is(TokenKind::Name)
+                      ? "outside, above the function that uses it:\n"
+                        "@tsr.function\ndef " +
+                            std::string(peek(1).text) + "(...):"
+                      : std::string(),
+                  std::string(peek(1).text));
   Token keyword = consume();
   FunctionDef *function = create<FunctionDef>(keyword.range.begin);
   function->decorators = std::move(decorators);
@@ -630,12 +636,17 @@ bool Parser::parseParameters(FunctionDef *function) {
   SourceRange star;
   while (!at(TokenKind::RightParen)) {
     if (at(TokenKind::DoubleStar))
-      return refuse(peek().range, "**kwargs");
+      return refuse(peek().range, "**kwargs",
+                    "the keywords it takes, each by name: scale=1.0",
+                    "**" + std::string(peek(1).text));
     if (at(TokenKind::Star)) {
       if (!peek(1).is(TokenKind::Comma))
         return peek(1).is(TokenKind::RightParen)
                    ? error(peek().range, "a parameter must follow '*'")
-                   : refuse(peek().range, "*args");
+                   : refuse(peek().range, "*args",
+                            std::string(peek(1).text) + "0, " +
+                                std::string(peek(1).text) + "1",
+                            "*" + std::string(peek(1).text));
       if (kind == ParameterKind::KeywordOnly)
         return error(peek().range, "'*' can stand only once");
       star = consume().range;

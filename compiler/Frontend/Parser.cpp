@@ -28,7 +28,8 @@ static constexpr Refusal refusals[] = {
     // Statements.
     {"try", "'try'", "assert condition, \"text\""},
     {"raise", "'raise'", "assert condition, \"text\""},
-    {"with", "'with'", "do it in the Python code that calls this function"},
+    {"with", "'with'",
+     "the lines inside it without the 'with'; it belongs around the call"},
     {"class", "'class'", "write functions; keep state in the calling code"},
     {"global", "'global'", "take the value as a parameter and return it"},
     {"nonlocal", "'nonlocal'", "take the value as a parameter and return it"},
@@ -38,8 +39,8 @@ static constexpr Refusal refusals[] = {
     {"import", "an import inside a function",
      "import at the top of the file; 'math' and 'tsr' can be used here"},
     {"nested function", "a function inside a function or block",
-     "move it to module level; a tsr.function is inlined where a kernel calls "
-     "it"},
+     "move it to module level, @tsr.function above it; it is inlined where a "
+     "kernel calls it"},
     {"for-else", "'else' after a 'for' loop",
      "set a variable in the loop and test it behind the loop"},
     {"while-else", "'else' after a 'while' loop",
@@ -71,16 +72,17 @@ static constexpr Refusal refusals[] = {
 };
 
 Failure Parser::refuse(SourceRange where, std::string_view construct,
-                       std::string fix) {
+                       std::string fix, std::string name) {
   if (failed)
     return {};
   for (const Refusal &refusal : refusals) {
     if (refusal.construct != construct)
       continue;
     failed = true;
-    Diagnostic &error = diags.error(where, std::string(refusal.subject) +
-                                               " is not part of the Tessera "
-                                               "language");
+    Diagnostic &error =
+        diags.error(where, std::string(refusal.subject) +
+                               (name.empty() ? "" : ", " + name + ",") +
+                               " is not part of the Tessera language");
     error.setFix(fix.empty() ? std::string(refusal.fix) : std::move(fix));
     error.construct = construct;
     return {};

@@ -76,9 +76,13 @@ private:
   Failure passOnTokenError();
   /// Refuses a construct of Python by its name in the table of refusals; a fix
   /// replaces the table's.
+  /// `name`: what the user called the thing, for the message.
   Failure refuse(SourceRange where, std::string_view construct,
-                 std::string fix = {});
+                 std::string fix = {}, std::string name = {});
+  /// The text from here to the bracket that closes what is open.
+  std::string getTextToClose();
   Failure refuseLambda();
+  Failure refuseComprehension(SourceRange where, std::string_view construct);
   bool checkDepth(uint32_t depth);
 
   //===--- Nodes ----------------------------------------------------------===//

@@ -116,6 +116,14 @@ DTypeKind getDTypeKind(DType dtype) { return getInfo(dtype).kind; }
 unsigned getDTypeBits(DType dtype) { return getInfo(dtype).bits; }
 bool isSupportedDType(DType dtype) { return getInfo(dtype).supported; }
 
+const char *getSupportedInstead(DType dtype) {
+  if (isSupportedDType(dtype))
+    return getDTypeName(dtype);
+  if (isFloat(dtype))
+    return getDTypeBits(dtype) < 16 ? "fp16" : "fp32";
+  return getDTypeBits(dtype) > 16 ? "i64" : "i32";
+}
+
 Type getStorageType(MLIRContext *context, DType dtype) {
   switch (dtype) {
   case DType::Bool:

@@ -74,6 +74,8 @@ inline bool isInteger(DType dtype) {
 
 /// fp64 fp32 fp16 bf16 i32 i64 bool; all others are refused with "not yet".
 bool isSupportedDType(DType dtype);
+/// The nearest dtype that is supported, for fixes: fp16 for fp8_e4m3.
+const char *getSupportedInstead(DType dtype);
 
 /// The storage type in Graph and Tile IR; null for a dtype not supported yet.
 mlir::Type getStorageType(mlir::MLIRContext *context, DType dtype);

@@ -28,7 +28,9 @@ FailureOr<CallArguments> Analyzer::evaluateArguments(const Call &call) {
       continue;
     }
     if (value->kind != ValueKind::Tuple) {
-      error(arg->range, "* unpacks a tuple, not " + describe(*value));
+      error(arg->range, "* unpacks a tuple, but " + quote(inner->range) +
+                            " is " + describe(*value))
+          .setFix(quote(inner->range) + ", without the *");
       return failure();
     }
     for (const SemaValue &element : value->elements)
@@ -69,6 +71,9 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
       return failure();
     if (captured) {
       callee = *base;
+    } else if (base->kind == ValueKind::Builtin &&
+               is<Attribute>(attribute->value)) {
+      return reportNamespace(*attribute);
     } else if (base->kind == ValueKind::Module) {
       ValueResult value = evaluateModuleAttribute(*base, *attribute);
       if (failed(value))
@@ -127,8 +132,7 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
     }
     [[fallthrough]];
   default:
-    error(call.func->range, quote(call.func->range) + " is " +
-                                describe(callee) + ", which cannot be called");
+    reportNotCallable(call, callee);
     return failure();
   }
 }
@@ -166,18 +170,30 @@ ValueResult Analyzer::callPython(const std::string &name,
   if (name == "range")
     return makeIterable(name, args, site);
   if (name == "print") {
-    error(site.range, "print stands alone on its line");
+    error(site.range, "print stands alone on its line; it has no value")
+        .setFix(quote(site.range) + ", on a line of its own");
     return failure();
   }
   for (const CallArgument &argument : args.arguments)
     if (!argument.keyword.empty()) {
-      error(argument.where, name + "() takes no keywords here");
+      std::vector<std::string> texts;
+      for (const CallArgument &other : args.arguments)
+        if (other.keyword.empty())
+          texts.push_back(quote(other.where));
+      bool reduces = name == "min" || name == "max";
+      error(argument.where, name +
+                                "() of Python takes no keywords here, but '" +
+                                argument.keyword + "' is given")
+          .setFix(reduces ? "tsr." + quote(site.range)
+                          : rewriteCall(*this, site, texts));
       return failure();
     }
   size_t count = args.arguments.size();
   if (name == "len") {
     if (count != 1) {
-      error(site.range, "len() takes one argument");
+      error(site.range, "len() takes one argument, but " +
+                            std::to_string(count) + " are given")
+          .setFix("len(shape)");
       return failure();
     }
     const SemaValue &value = args.arguments[0].value;
@@ -185,8 +201,14 @@ ValueResult Analyzer::callPython(const std::string &name,
       return SemaValue::makeConstant(int64_t(value.elements.size()));
     if (value.isConstant() && value.constant.isString())
       return SemaValue::makeConstant(int64_t(value.constant.asString().size()));
-    error(site.range, "len() of " + describe(value))
-        .setFix(quote(args.arguments[0].where) + ".shape[0]");
+    std::string text = quote(args.arguments[0].where);
+    bool named = value.kind == ValueKind::View && !value.dims.empty() &&
+                 std::isalpha(uint8_t(value.dims[0]->name[0])) &&
+                 value.dims[0]->name.find('.') == std::string::npos;
+    error(site.range, "len() of " + text + ", which is " + describe(value))
+        .setFix(named                            ? value.dims[0]->name
+                : value.kind == ValueKind::Range ? text + ".size"
+                                                 : text + ".shape[0]");
     return failure();
   }
   if (name == "min" || name == "max") {
@@ -198,11 +220,18 @@ ValueResult Analyzer::callPython(const std::string &name,
         parts.push_back({"", element, whole.expr, whole.where});
     }
     if (parts.size() < 2) {
-      Diagnostic &diagnostic =
-          error(site.range, name + "() needs two numbers or more");
-      if (count == 1 && (parts.empty() || !parts[0].value.isNumber()))
-        diagnostic.setFix("tsr." + name + "(" + quote(args.arguments[0].where) +
-                          ")");
+      Diagnostic &diagnostic = error(
+          site.range, name + "() of Python needs two numbers or more, but " +
+                          (count ? quote(args.arguments[0].where) + " is " +
+                                       describe(args.arguments[0].value)
+                                 : std::string("none is given")));
+      bool tile = count == 1 && !args.arguments[0].value.isNumber();
+      diagnostic.setFix(tile ? "tsr." + name + "(" +
+                                   quote(args.arguments[0].where) + ")"
+                             : name + "(" +
+                                   (count ? quote(args.arguments[0].where)
+                                          : std::string("a")) +
+                                   ", b)");
       return failure();
     }
     CallArgument best = parts[0];
@@ -211,9 +240,13 @@ ValueResult Analyzer::callPython(const std::string &name,
       for (const CallArgument *part :
            {static_cast<const CallArgument *>(&best), &next})
         if (!part->value.isNumber()) {
-          error(part->where, name + "() compares numbers, but this is " +
+          std::string listed;
+          for (const CallArgument &other : args.arguments)
+            listed += (listed.empty() ? "" : ", ") + quote(other.where);
+          error(part->where, name + "() of Python compares numbers, but " +
+                                 quote(part->where) + " is " +
                                  describe(part->value))
-              .setFix("tsr." + name + "imum(a, b)");
+              .setFix("tsr." + name + "imum(" + listed + ")");
           return failure();
         }
       std::optional<int64_t> a = best.value.getConstantInt(),
@@ -240,7 +273,11 @@ ValueResult Analyzer::callPython(const std::string &name,
     return best.value;
   }
   if (count != 1) {
-    error(site.range, name + "() takes one argument here");
+    error(site.range, name + "() takes one argument here, but " +
+                          std::to_string(count) + " are given")
+        .setFix(name + "(" +
+                (count ? quote(args.arguments[0].where) : std::string("x")) +
+                ")");
     return failure();
   }
   const CallArgument &argument = args.arguments[0];
@@ -268,7 +305,24 @@ ValueResult Analyzer::callPython(const std::string &name,
   FoldResult folded = foldPython(name, data);
   if (folded)
     return SemaValue::makeConstant(folded.value);
-  error(site.range, folded.error);
+  Diagnostic &diagnostic = error(site.range, folded.error);
+  if (data.isString()) {
+    // float("inf"), float("-inf"), float("nan"), int("3").
+    llvm::StringRef text = llvm::StringRef(data.asString()).trim();
+    bool negative = text.consume_front("-");
+    text.consume_front("+");
+    std::string sign = negative ? "-" : "";
+    if (text.equals_insensitive("inf") || text.equals_insensitive("infinity"))
+      diagnostic.setFix(sign + "tsr.inf");
+    else if (text.equals_insensitive("nan"))
+      diagnostic.setFix("tsr.nan");
+    else
+      diagnostic.setFix(sign + (text.empty() ? "0" : text.str()));
+  } else if (data.isFloat()) {
+    diagnostic.setFix(quote(args.arguments[0].where));
+  } else {
+    diagnostic.setFix(name + "(0)");
+  }
   return failure();
 }
 
@@ -285,7 +339,9 @@ ValueResult Analyzer::callMath(const std::string &name,
   std::vector<ConstantData> constants;
   for (const CallArgument &argument : args.arguments) {
     if (!argument.keyword.empty()) {
-      error(argument.where, "math." + name + " takes no keywords");
+      error(argument.where, "math." + name + " takes no keywords, but '" +
+                                argument.keyword + "' is given")
+          .setFix("math." + name + "(" + quoteValue(*this, argument) + ")");
       return failure();
     }
     if (argument.value.isConstant()) {
@@ -319,7 +375,10 @@ ValueResult Analyzer::callMath(const std::string &name,
   FoldResult folded = foldMath(name, constants);
   if (folded)
     return SemaValue::makeConstant(folded.value);
-  error(site.range, folded.error);
+  error(site.range, folded.error)
+      .setFix("math." + name + "(" +
+              (constants.empty() ? std::string("x") : std::string("1.0")) +
+              ")");
   return failure();
 }
 
@@ -338,14 +397,46 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     PromotionOperand operand = argument.value.getPromotionOperand();
     if (argument.value.isNumber() && isInteger(operand.dtype))
       return true;
-    error(argument.where, name + " counts ints, but " + quote(argument.where) +
-                              " is " + describe(argument.value));
+    std::string text = quoteValue(*this, argument);
+    Diagnostic &diagnostic =
+        error(getValueRange(argument), (name == "range" ? "" : "tsr.") + name +
+                                           " counts ints, but " + text +
+                                           " is " + describe(argument.value));
+    const SemaValue &value = argument.value;
+    auto *division = dynCast<BinOp>(argument.expr);
+    if (value.kind == ValueKind::View && !value.dims.empty())
+      diagnostic.setFix(value.dims[0]->name.find('.') == std::string::npos
+                            ? value.dims[0]->name
+                            : text + ".shape[0]");
+    else if (value.kind == ValueKind::Range)
+      diagnostic.setFix(value.axis->dim ? value.axis->dim->name
+                                        : text + ".size");
+    else if (value.kind == ValueKind::Tuple)
+      diagnostic.setFix(value.elements.empty() ? "0" : "*" + text);
+    else if (value.isConstant() && value.constant.isString())
+      diagnostic.setFix(value.constant.asString());
+    else if (division && division->op == BinaryOperator::Div)
+      diagnostic.setFix(parenthesize(division->left) + " // " +
+                        parenthesize(division->right));
+    else if (value.isConstant() && value.constant.isFloat())
+      diagnostic.setFix("int(" + text + ")");
+    else if (value.isNumber() || value.isTile() || value.isTensor())
+      diagnostic.setFix(parenthesize(argument.expr) + ".to(i64)");
+    else if (value.kind == ValueKind::Iterable)
+      diagnostic.setFix("for n in " + text + ":");
+    else
+      diagnostic.setFix("an int or a dim: N");
     return false;
   };
   if (name == "range" || name == "unroll") {
     for (const CallArgument &argument : args.arguments) {
       if (!argument.keyword.empty()) {
-        error(argument.where, name + " takes no keywords");
+        error(argument.where, (name == "range" ? "" : "tsr.") + name +
+                                  " takes start, stop and step by position, "
+                                  "but '" +
+                                  argument.keyword + "' is given")
+            .setFix((name == "range" ? "range(" : "tsr.unroll(") +
+                    quoteValue(*this, argument) + ")");
         return failure();
       }
       if (!checkInteger(argument))
@@ -354,13 +445,25 @@ ValueResult Analyzer::makeIterable(const std::string &name,
         error(argument.where, "tsr.unroll needs constants, but " +
                                   quote(argument.where) + " is " +
                                   describe(argument.value))
-            .setFix("range(" + quote(argument.where) + ")");
+            .setFix(argument.value.isScalar() && is<Name>(argument.expr) &&
+                            argument.value.parameter >= 0
+                        ? "for i in range(" + quote(argument.where) + "), or " +
+                              quote(argument.where) + ": const in the signature"
+                        : "range(" + quote(argument.where) + ")");
         return failure();
       }
       result.elements.push_back(argument.value);
     }
     if (args.arguments.empty() || args.arguments.size() > 3) {
-      error(site.range, name + " takes one to three arguments");
+      std::string first = args.arguments.empty()
+                              ? std::string("n")
+                              : quote(args.arguments[0].where);
+      error(site.range, (name == "range" ? "" : "tsr.") + name +
+                            " takes one to three arguments (start, stop, "
+                            "step), but " +
+                            std::to_string(args.arguments.size()) +
+                            " are given")
+          .setFix((name == "range" ? "range(" : "tsr.unroll(") + first + ")");
       return failure();
     }
     return result;
@@ -392,8 +495,14 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     if (failed(size))
       return failure();
     if (*size < 1) {
-      error((*bound)[1]->where,
-            "a tile has at least one element, not " + std::to_string(*size));
+      std::string given = quoteValue(*this, *(*bound)[1]);
+      error(getValueRange(*(*bound)[1]),
+            "a tile has at least one element, but its size " +
+                (given == std::to_string(*size) ? "" : given + " ") + "is " +
+                std::to_string(*size))
+          .setFix("tsr.tile(" + quoteValue(*this, dim) + ", " +
+                  (*size < -1 ? std::to_string(-*size) : std::string("64")) +
+                  ")");
       return failure();
     }
     result.elements = {dim.value, SemaValue::makeConstant(*size)};
@@ -417,7 +526,12 @@ ValueResult Analyzer::makeIterable(const std::string &name,
         return failure();
       if (tile)
         for (const auto &[option, value] : argument.value.options) {
-          (void)notYet(argument.where, option + "= in a tile of tsr.grid");
+          std::string dim;
+          if (auto *call = dynCast<Call>(argument.expr);
+              call && call->args.size() > 1)
+            dim = "tsr.tile(" + quote(call->args[0]->range) + ", " +
+                  quote(call->args[1]->range) + ")";
+          (void)notYet(argument.where, option + "= in a tile of tsr.grid", dim);
           return failure();
         }
       result.elements.push_back(argument.value);
@@ -429,21 +543,37 @@ ValueResult Analyzer::makeIterable(const std::string &name,
       if (failed(group))
         return failure();
       if (*group < 1) {
-        error(argument.where, "group is at least 1");
+        error(argument.where,
+              "group is at least 1, not " + std::to_string(*group))
+            .setFix("group=8");
         return failure();
       }
     } else if (argument.keyword == "persistent") {
       if (!argument.value.isConstant()) {
-        error(argument.where, "persistent is True or False");
+        error(argument.where, "persistent is True or False, but " +
+                                  quoteValue(*this, argument) + " is " +
+                                  describe(argument.value))
+            .setFix("persistent=True");
         return failure();
       }
     } else {
-      Diagnostic &diagnostic = error(
-          argument.where, "tsr.grid has no option '" + argument.keyword + "'");
+      Diagnostic &diagnostic =
+          error(argument.where, "tsr.grid has no option '" + argument.keyword +
+                                    "'; it has group= and persistent=");
       std::vector<std::string> near =
           nearestNames(argument.keyword, {"group", "persistent"});
+      const ForeignName *foreign =
+          findForeign(ForeignKind::Keyword, argument.keyword);
+      std::string value = quoteValue(*this, argument);
+      std::vector<std::string> texts;
+      for (const CallArgument &other : args.arguments)
+        if (&other != &argument)
+          texts.push_back(quote(other.where));
       if (!near.empty())
-        diagnostic.setFix(near.front() + "=");
+        texts.push_back(near.front() + "=" + value);
+      else if (foreign && foreign->ours.starts_with("group="))
+        texts.push_back(fillForeign(foreign->ours, {}, {}, value));
+      diagnostic.setFix(rewriteCall(*this, site, texts));
       return failure();
     }
     result.options[argument.keyword] = argument.value;
@@ -527,8 +657,11 @@ ValueResult Analyzer::inlineFunction(const CapturedFunction &callee,
     } else if (parameter.hasDefault) {
       value = SemaValue::makeConstant(parameter.defaultValue);
     } else {
+      std::vector<std::string> texts = quoteArguments(*this, args, site);
+      texts.push_back(parameter.name + "=...");
       error(site.range, definition.name + " needs '" + parameter.name + "'")
-          .addNote(parameter.where, "declared here");
+          .addNote(parameter.where, parameter.name + " of " + definition.name)
+          .setFix(rewriteCall(*this, site, texts));
       return failure();
     }
     if (parameter.kind == ParameterDescription::Kind::Const &&
@@ -536,9 +669,12 @@ ValueResult Analyzer::inlineFunction(const CapturedFunction &callee,
       if (auto size = value.getConstantInt()) {
         value = SemaValue::makeConstant(*size);
       } else {
-        error(where, parameter.name + " is a compile-time parameter, but " +
-                         quote(where) + " is " + describe(value))
-            .addNote(parameter.where, "declared here");
+        error(where, parameter.name + " of " + definition.name +
+                         " is a compile-time parameter, but " + quote(where) +
+                         " is " + describe(value))
+            .addNote(parameter.where, parameter.name + ": const")
+            .setFix("def " + definition.name + "(..., " + parameter.name +
+                    "), without const");
         return failure();
       }
     }
@@ -547,7 +683,9 @@ ValueResult Analyzer::inlineFunction(const CapturedFunction &callee,
         error(where, parameter.name + " is a scalar " +
                          getDTypeName(*parameter.dtype) + ", but " +
                          quote(where) + " is " + describe(value))
-            .addNote(parameter.where, "declared here");
+            .addNote(parameter.where, quote(parameter.where))
+            .setFix("def " + definition.name + "(..., " + parameter.name +
+                    "), without a dtype");
         return failure();
       }
       ValueResult number = decay(value, where);

@@ -171,6 +171,15 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
         for (auto [i, axis] : llvm::enumerate(before.axes))
           fix += (i ? ", " : "") + axis->name;
         fix += ")";
+      } else if (after.axes.size() > before.axes.size()) {
+        // It grew: it must have these axes from the start.
+        fix = carried.name + " = tsr.zeros(";
+        for (auto [i, axis] : llvm::enumerate(after.axes))
+          fix += (i ? ", " : "") + axis->name;
+        fix += ") before the loop";
+      } else {
+        fix = "another name inside the loop, or " + carried.name +
+              " = ... with axes " + describeAxes(before.axes);
       }
     } else {
       message = carried.name +
@@ -180,10 +189,15 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
       fix = carried.name + ".filled(0)";
     }
   } else if (after.isTile() && before.isNumber()) {
-    fix = carried.name + " = tsr.full(" +
-          (before.isConstant() ? before.constant.str() : carried.name);
-    for (Axis *axis : after.axes)
-      fix += ", " + axis->name;
+    bool zero = before.isConstant() && before.constant.asFloat() == 0;
+    fix = carried.name + " = ";
+    if (zero)
+      fix += "tsr.zeros(";
+    else
+      fix += "tsr.full(" +
+             (before.isConstant() ? before.constant.str() : carried.name);
+    for (auto [i, axis] : llvm::enumerate(after.axes))
+      fix += (i || !zero ? ", " : "") + axis->name;
     if (after.dtype != DType::FP32)
       fix += std::string(", dtype=") + getDTypeName(after.dtype);
     fix += ")";
@@ -194,6 +208,11 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
   } else if (before.isNumber() && after.isScalar()) {
     fix = carried.name + ": " + getDTypeName(after.dtype) + " = " +
           (before.isConstant() ? before.constant.str() : carried.name);
+  } else if (before.isTensor() && after.isTensor() &&
+             before.dtype != after.dtype) {
+    fix = getCastFix(carried.name, before.dtype);
+  } else {
+    fix = "another name inside the loop: " + carried.name + "2 = ...";
   }
   error(where, message)
       .addNote(before.origin, carried.name + " before the loop")

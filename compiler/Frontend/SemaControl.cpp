@@ -35,15 +35,27 @@ Flow Analyzer::executeFor(const For &stmt) {
   if (failed(iterable))
     return Flow::Failed;
   if (iterable->kind != ValueKind::Iterable) {
-    error(stmt.iter->range, "'for' runs over range, tsr.tile, tsr.grid or "
-                            "tsr.unroll, not " +
-                                describe(*iterable));
+    reportNotIterable(stmt, *iterable);
     return Flow::Failed;
   }
+  if (failed(checkHasGrid(stmt, *iterable)))
+    return Flow::Failed;
   if (iterable->text == "grid")
     return executeGrid(stmt, *iterable);
   if (!is<Name>(stmt.target)) {
-    error(stmt.target->range, iterable->text + " gives one value a turn");
+    std::string call =
+        iterable->text == "range" ? "range" : "tsr." + iterable->text;
+    auto *names = dynCast<Tuple>(stmt.target);
+    error(stmt.target->range, call + " gives one value a turn, but " +
+                                  quote(stmt.target->range) + " are " +
+                                  (names ? std::to_string(names->elts.size())
+                                         : std::string("several")) +
+                                  " names")
+        .setFix("for " +
+                (names && is<Name>(names->elts[0])
+                     ? quote(names->elts[0]->range)
+                     : std::string("i")) +
+                " in " + quote(stmt.iter->range) + ":");
     return Flow::Failed;
   }
   if (iterable->text == "tile")
@@ -75,7 +87,8 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
                          stop = bounds[1].getConstantInt(),
                          step = bounds[2].getConstantInt();
   if (step && *step == 0) {
-    error(stmt.iter->range, "the step of a range is not 0");
+    error(stmt.iter->range, "the step of a range is not 0")
+        .setFix("range(start, stop, 1)");
     return Flow::Failed;
   }
   if (start && stop && step) {
@@ -152,7 +165,12 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
   const std::string name = checkedCast<Name>(stmt.target)->id;
   if (request.kind != ProgramKind::Kernel) {
     error(stmt.iter->range, "tsr.tile is for kernels; a function is scheduled "
-                            "by the compiler");
+                            "by the compiler")
+        .addNote(scope().definition->nameRange,
+                 scope().definition->name + " is a function")
+        .setFix("operations on whole tensors: tsr.sum(x, dim=-1); or "
+                "@tsr.kernel above def " +
+                scope().definition->name);
     return Flow::Failed;
   }
   Location location = loc(stmt.range, name);
@@ -249,17 +267,33 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
 Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   if (request.kind != ProgramKind::Kernel || scopes.size() != 1) {
     error(stmt.iter->range,
-          "tsr.grid is for kernels; a function is scheduled by the compiler");
+          "tsr.grid is for kernels; a function is scheduled by the compiler")
+        .addNote(scope().definition->nameRange,
+                 scope().definition->name + " is a function")
+        .setFix("@tsr.kernel above def " + scope().definition->name +
+                ", or operations on whole tensors without a loop");
     return Flow::Failed;
   }
   if (grid) {
+    // Inside the first one it can be a loop of the program.
+    std::string inside = quote(stmt.iter->range);
+    if (iterable.elements.size() == 1)
+      inside = quote(iterable.elements[0].origin);
     error(stmt.iter->range, "a kernel has one tsr.grid")
         .addNote(grid->iter->range, "the first one")
-        .setFix("for k in tsr.tile(K, 64): for what runs inside one program");
+        .setFix(!insideGrid ? "a second kernel for the second grid"
+                : iterable.elements.size() == 1
+                    ? "for " + quote(stmt.target->range) + " in " + inside + ":"
+                    : "one grid with all axes: for ... in " +
+                          quote(grid->iter->range)
+                              .substr(0, quote(grid->iter->range).size() - 1) +
+                          ", ...):");
     return Flow::Failed;
   }
   if (controlDepth) {
-    error(stmt.iter->range, "tsr.grid is the outermost loop of a kernel");
+    error(stmt.iter->range, "tsr.grid is the outermost loop of a kernel")
+        .setFix("move the 'for' over tsr.grid outside, the other loop or 'if' "
+                "into it");
     return Flow::Failed;
   }
   std::vector<const Expr *> targets;
@@ -280,7 +314,9 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   }
   for (const Expr *target : targets)
     if (!is<Name>(target)) {
-      error(target->range, "an axis of the grid gets one name");
+      error(target->range,
+            "an axis of the grid gets one name, not " + quote(target->range))
+          .setFix(getGridFix(stmt, iterable));
       return Flow::Failed;
     }
   if (failed(checkGridCarries(stmt)))
@@ -385,7 +421,9 @@ Flow Analyzer::executeWhile(const While &stmt) {
     return Flow::Failed;
   if (condition->isConstant()) {
     if (condition->constant.isTrue()) {
-      error(stmt.test->range, "this loop never ends");
+      error(stmt.test->range,
+            "this loop never ends: " + quote(stmt.test->range) + " is constant")
+          .setFix("for i in range(n):");
       return Flow::Failed;
     }
     scope().variables = before;

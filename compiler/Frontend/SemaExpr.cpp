@@ -42,9 +42,12 @@ ValueResult Analyzer::evaluate(const Expr *expr) {
     if (auto value = tryFold(expr, nullptr))
       return SemaValue::makeConstant(*value);
     if (constant->type == ConstantKind::Int)
-      error(expr->range, constant->text + " does not fit in 64 bits");
+      error(expr->range, constant->text + " does not fit in 64 bits")
+          .setFix(constant->text + ".0, a float");
     else
-      error(expr->range, "'...' is not a value here");
+      error(expr->range,
+            "'...' is not a value here; it stands only in an index")
+          .setFix("None, or the value");
     return failure();
   }
   case NodeKind::Attribute:
@@ -78,18 +81,31 @@ ValueResult Analyzer::evaluate(const Expr *expr) {
     return SemaValue::makeTuple(std::move(elements));
   }
   case NodeKind::Slice:
-    error(expr->range, "a slice stands only between [ and ]");
+    error(expr->range, "a slice stands only between [ and ]")
+        .setFix("x[" + quote(expr->range) + "]");
     return failure();
   case NodeKind::Starred:
-    error(expr->range, "* unpacks only arguments of a call");
+    error(expr->range, "* unpacks only arguments of a call")
+        .setFix("a tuple: a + b, or the elements written out");
     return failure();
-  case NodeKind::Dict:
+  case NodeKind::Dict: {
+    auto *dict = checkedCast<Dict>(expr);
+    std::string fix;
+    for (size_t i = 0; i < dict->keys.size(); ++i) {
+      auto *key = dynCast<Constant>(dict->keys[i]);
+      if (!key || key->type != ConstantKind::String)
+        continue;
+      fix += (fix.empty() ? "" : "\n") + key->text + " = " +
+             quote(dict->values[i]->range);
+    }
     error(expr->range, "a dict is not a value of a tessera program")
-        .setFix("name the values: a = ..., b = ...");
+        .setFix(fix.empty() ? "name the values: a = ..., b = ..." : fix);
     return failure();
+  }
   default:
-    error(expr->range, std::string(getNodeName(expr->kind)) +
-                           " is not part of the language");
+    error(expr->range,
+          std::string(getNodeName(expr->kind)) + " is not part of the language")
+        .setFix("operations on tiles and tensors: tsr.where(c, a, b), a + b");
     return failure();
   }
 }
@@ -140,11 +156,18 @@ ValueResult Analyzer::getCaptured(const CapturedValue &captured,
     value.kind = ValueKind::Function;
     value.function = captured.function;
     break;
-  case CapturedValue::Kind::DimName:
-    error(where, "dim " + captured.text +
-                     " is in no annotation of this signature, so it has no "
-                     "size here");
+  case CapturedValue::Kind::DimName: {
+    Diagnostic &diagnostic =
+        error(where, "dim " + captured.text +
+                         " is in no annotation of this signature, so it has "
+                         "no size here");
+    diagnostic.addNote(scope().definition->nameRange,
+                       "the signature of " + scope().definition->name);
+    if (!scope().definition->parameters.empty())
+      diagnostic.setFix(scope().definition->parameters[0].name + ": Tensor[" +
+                        captured.text + ", ...]");
     return failure();
+  }
   case CapturedValue::Kind::Array: {
     auto hidden = hiddenParameters.find(dotted);
     if (scopes.size() == 1 && hidden != hiddenParameters.end())
@@ -243,6 +266,16 @@ ValueResult Analyzer::unknownName(const std::string &name,
     diagnostic.setFix("tsr." + name);
   else if (!near.empty())
     diagnostic.setFix(near.front());
+  else if (name == "np" || name == "numpy" || name == "torch" || name == "tl" ||
+           name == "triton" || name == "F")
+    diagnostic.setFix("tsr, whose operations are tsr.exp, tsr.sum, ...");
+  else if (!explainForeign(*this, diagnostic, ForeignKind::Function, name, {},
+                           OpSite{where, where, {}}))
+    diagnostic.setFix(
+        scope.hasDims && std::isupper(uint8_t(name[0]))
+            ? "a parameter " + name + ": const = 64, or a dim \"" + name +
+                  "\" in the signature"
+            : name + " = ... before this line, or a parameter " + name);
   // A capital looks like a dim: say which there are.
   if (scope.hasDims && std::isupper(uint8_t(name[0]))) {
     std::string list;
@@ -267,8 +300,20 @@ ValueResult Analyzer::evaluateModuleAttribute(const SemaValue &module,
       return SemaValue::makeConstant(*number);
     if (isMathFunction(attribute.attr))
       return SemaValue::makeBuiltin("math." + attribute.attr);
-    error(attribute.attrRange,
-          "math has no '" + attribute.attr + "' that a program can use");
+    Diagnostic &diagnostic =
+        error(attribute.attrRange,
+              "math has no '" + attribute.attr + "' that a program can use");
+    OpSite site{attribute.range, attribute.attrRange, {}};
+    if (llvm::is_contained(library->getCallNames(), attribute.attr))
+      diagnostic.setFix("tsr." + attribute.attr + "(x)");
+    else if (!explainForeign(*this, diagnostic, ForeignKind::Function,
+                             attribute.attr, {}, site)) {
+      std::vector<std::string> near = nearestNames(
+          attribute.attr,
+          {"sqrt", "exp", "log", "log2", "log10", "log1p", "sin", "cos", "tanh",
+           "floor", "ceil", "pow", "pi", "e", "inf", "nan", "gcd", "fabs"});
+      diagnostic.setFix("math." + (near.empty() ? "sqrt" : near.front()));
+    }
     return failure();
   }
   if (auto constant = getTesseraConstant(attribute.attr))
@@ -322,6 +367,8 @@ ValueResult Analyzer::evaluateAttribute(const Attribute &attribute) {
     return failure();
   if (base->kind == ValueKind::Module)
     return evaluateModuleAttribute(*base, attribute);
+  if (base->kind == ValueKind::Builtin && is<Attribute>(attribute.value))
+    return reportNamespace(attribute);
   OpSite site{attribute.range, attribute.attrRange, {attribute.value}};
   return library->attribute(*base, attribute.attr, site);
 }
@@ -337,7 +384,8 @@ ValueResult Analyzer::combine(BinaryOperator op, const SemaValue &left,
     FoldResult folded = foldBinary(op, *leftData, *rightData);
     if (folded)
       return SemaValue::makeConstant(folded.value);
-    error(site.range, folded.error);
+    reportFold(folded.error, site.range, site.operands[0], site.operands[1],
+               op);
     return failure();
   }
   if (op == BinaryOperator::Add && left.kind == ValueKind::Tuple &&
@@ -421,7 +469,9 @@ ValueResult Analyzer::evaluateUnary(const UnaryOp &unary) {
     FoldResult folded = foldUnary(unary.op, *data);
     if (folded)
       return SemaValue::makeConstant(folded.value);
-    error(unary.range, folded.error);
+    error(unary.range, folded.error)
+        .setFix("-1, or another number in place of " +
+                quote(unary.operand->range));
     return failure();
   }
   ValueResult value = decay(*operand, unary.range);
@@ -502,7 +552,8 @@ ValueResult Analyzer::evaluateCompare(const Compare &compare) {
     if (leftData && rightData) {
       FoldResult folded = foldCompare(op, *leftData, *rightData);
       if (!folded) {
-        error(compare.range, folded.error);
+        error(compare.range, folded.error)
+            .setFix(quote(leftExpr->range) + " == " + quote(rightExpr->range));
         return failure();
       }
       holds = SemaValue::makeConstant(folded.value);
@@ -515,7 +566,25 @@ ValueResult Analyzer::evaluateCompare(const Compare &compare) {
       }
       holds = SemaValue::makeConstant(op == CompareOperator::IsNot);
     } else if (op == CompareOperator::In || op == CompareOperator::NotIn) {
-      error(compare.range, "'in' needs constants");
+      std::string fix;
+      if (right->kind == ValueKind::Tuple)
+        for (size_t k = 0; k < right->elements.size(); ++k) {
+          auto *tuple = dynCast<Tuple>(rightExpr);
+          auto *list = dynCast<List>(rightExpr);
+          const Expr *part = tuple  ? tuple->elts[k]
+                             : list ? list->elts[k]
+                                    : nullptr;
+          if (part)
+            fix += (fix.empty() ? "(" : " | (") + quote(leftExpr->range) +
+                   " == " + quote(part->range) + ")";
+        }
+      bool leftRuns = !leftData;
+      error(compare.range, "'in' needs constants, but " +
+                               quote((leftRuns ? leftExpr : rightExpr)->range) +
+                               " is " + describe(leftRuns ? *left : *right))
+          .setFix(fix.empty() ? "tsr.any(" + quote(rightExpr->range) +
+                                    " == " + quote(leftExpr->range) + ")"
+                              : fix);
       return failure();
     } else {
       ValueResult a = decay(*left, leftExpr->range);
@@ -566,17 +635,24 @@ ValueResult Analyzer::toBool(const SemaValue &value, const Expr *expr,
     return failure();
   }
   if (value.isTensor()) {
-    Diagnostic &diagnostic =
-        error(expr->range, std::string(what) + " on a tensor, " +
-                               describe(value) + ", not one bool");
-    diagnostic.setFix(fix);
+    Diagnostic &diagnostic = error(
+        expr->range, std::string(what) + " on " + quote(expr->range) +
+                         ", a tensor, " + describe(value) + ", not one bool");
+    diagnostic.setFix(
+        fix.empty() ? "tsr.where(" + quote(expr->range) + ", a, b)" : fix);
     return failure();
   }
   ValueResult scalar = decay(value, expr->range);
   if (failed(scalar))
     return failure();
   if (!scalar->isScalar()) {
-    error(expr->range, std::string(what) + " on " + describe(value));
+    Diagnostic &diagnostic = error(
+        expr->range, std::string(what) + " on " + quote(expr->range) +
+                         ", which is " + describe(value) + ", not a bool");
+    diagnostic.setFix(
+        value.kind == ValueKind::Range  ? quote(expr->range) + ".start == 0"
+        : value.kind == ValueKind::View ? quote(expr->range) + ".shape[0] > 0"
+                                        : quote(expr->range) + " != 0");
     return failure();
   }
   if (scalar->dtype == DType::Bool)
@@ -675,13 +751,22 @@ ValueResult Analyzer::evaluateSubscript(const Subscript &subscript) {
       index = indices->front().getConstantInt();
     int64_t size = base->elements.size();
     if (!index) {
-      error(subscript.slice->range, "a tuple is indexed by one constant int");
+      std::string got;
+      if (indices->size() == 1)
+        got = ", but " + quote(subscript.slice->range) + " is " +
+              describe(indices->front());
+      error(subscript.slice->range,
+            "a tuple is indexed by one constant int" + got)
+          .setFix(quote(subscript.value->range) + "[0]");
       return failure();
     }
     if (*index < -size || *index >= size) {
       error(subscript.slice->range, "index " + std::to_string(*index) +
-                                        " of a tuple of " +
-                                        std::to_string(size));
+                                        " is outside " +
+                                        quote(subscript.value->range) +
+                                        ", a tuple of " + std::to_string(size))
+          .setFix(quote(subscript.value->range) + "[" + (size ? "-1" : "...") +
+                  "]");
       return failure();
     }
     return base->elements[*index < 0 ? *index + size : *index];

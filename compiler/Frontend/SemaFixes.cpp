@@ -24,6 +24,38 @@ std::string Analyzer::findRange(const Dim &dim) const {
   return found;
 }
 
+std::string Analyzer::findRangeOfSize(int64_t size) const {
+  for (const auto &[name, value] : scopes.back()->variables)
+    if (value.kind == ValueKind::Range && value.axis->size == size)
+      return name;
+  return {};
+}
+
+bool Analyzer::isRange(llvm::StringRef name) const {
+  auto found = scopes.back()->variables.find(name.str());
+  return found != scopes.back()->variables.end() &&
+         found->second.kind == ValueKind::Range;
+}
+
+std::string Analyzer::suggestGrid() const {
+  // The axes of what is written are those of the grid.
+  std::string names, tiles;
+  for (const ParameterDescription &parameter : signature.parameters) {
+    if (parameter.kind != ParameterDescription::Kind::Out || !tiles.empty())
+      continue;
+    for (const std::string &dim : parameter.dims) {
+      if (!std::isalpha(uint8_t(dim[0])) ||
+          dim.find_first_of("+-*/()% .") != std::string::npos)
+        continue;
+      names += (names.empty() ? "" : ", ") + llvm::StringRef(dim).lower();
+      tiles += (tiles.empty() ? "" : ", ") + ("tsr.tile(" + dim + ", 64)");
+    }
+  }
+  if (tiles.empty())
+    return "for m in tsr.grid(tsr.tile(M, 64)):";
+  return "for " + names + " in tsr.grid(" + tiles + "):";
+}
+
 std::vector<Note> Analyzer::findOrigins(const SourceRange &where) const {
   std::vector<Note> notes;
   if (scopes.empty() || !where.isValid())
@@ -209,33 +241,282 @@ void Analyzer::reportForeign(const CapturedValue &captured,
       diagnostic.setFix(dotted + " = (...), a tuple");
     else if (type == "dict")
       diagnostic.setFix("a name of its own for each value that is used");
+    else if (type == "NoneType" || type == "complex")
+      diagnostic.setFix(dotted + " = 0.0");
+    else if (type == "module")
+      diagnostic.setFix("tsr, whose operations are tsr.exp, tsr.sum, ...");
+    else
+      diagnostic.setFix("pass it as an argument, or its number: " + dotted +
+                        ".value");
     return;
   }
-  Diagnostic &diagnostic = error(
-      where, "'" + dotted + "' is " +
-                 (plain                     ? "a plain Python function"
-                  : captured.text == "type" ? std::string("a Python class")
-                                            : "Python's, a " + captured.text) +
-                 "; a program calls operations of tessera and tessera "
-                 "functions");
+  std::string kind = plain                     ? "a plain Python function"
+                     : captured.text == "type" ? "a Python class"
+                     : dotted.find('.') == std::string::npos
+                         ? "a function of Python"
+                         : "not tessera's";
+  Diagnostic &diagnostic =
+      error(where, "'" + dotted + "' is " + kind +
+                       "; a program calls operations of tessera and tessera "
+                       "functions");
+  std::vector<std::string> arguments;
+  std::string listed = call ? "" : "...";
+  if (call) {
+    for (const Expr *argument : call->args)
+      arguments.push_back(quote(argument->range));
+    for (const Keyword &keyword : call->keywords)
+      arguments.push_back(quote(keyword.range));
+    for (const std::string &argument : arguments)
+      listed += (listed.empty() ? "" : ", ") + argument;
+  }
+  const ForeignName *foreign = findForeign(ForeignKind::Function, last);
   if (known) {
-    std::string arguments = "...";
-    if (call) {
-      arguments.clear();
-      for (const Expr *argument : call->args)
-        arguments += (arguments.empty() ? "" : ", ") + quote(argument->range);
-      for (const Keyword &keyword : call->keywords)
-        arguments += (arguments.empty() ? "" : ", ") + quote(keyword.range);
-    }
-    diagnostic.setFix("tsr." + last + "(" + arguments + ")");
+    diagnostic.setFix("tsr." + last + "(" + listed + ")");
+  } else if (foreign && !plain) {
+    if (!foreign->why.empty())
+      diagnostic.message += "; " + std::string(foreign->why);
+    diagnostic.setFix(foreign->ours.empty()
+                          ? "drop " + dotted
+                          : fillForeign(foreign->ours, arguments));
   } else if (plain) {
     diagnostic.setFix("@tsr.function above def " + last);
+  } else {
+    std::vector<std::string> near = nearestNames(last, library->getCallNames());
+    diagnostic.setFix(near.empty()
+                          ? "call " + dotted +
+                                " outside and pass its result as an "
+                                "argument"
+                          : "tsr." + near.front() + "(" + listed + ")");
+  }
+}
+
+/// tsr.nn.functional.relu: no name of tessera has names of its own.
+ValueResult Analyzer::reportNamespace(const Attribute &attribute) {
+  std::string dotted = getDottedName(&attribute);
+  std::string last = attribute.attr;
+  const auto *outer = checkedCast<Attribute>(attribute.value);
+  Diagnostic &diagnostic =
+      error(outer->attrRange, "tessera has no '" + outer->attr +
+                                  "'; its operations are tsr.exp, "
+                                  "tsr.softmax, ... themselves");
+  if (llvm::is_contained(library->getCallNames(), last))
+    diagnostic.setFix("tsr." + last + "(...)");
+  else
+    diagnostic.setFix("tsr.relu(x), tsr.softmax(x, dim=-1)");
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Values in the wrong place
+//===----------------------------------------------------------------------===//
+
+void Analyzer::reportNotCallable(const Call &call, const SemaValue &callee) {
+  std::string name = quote(call.func->range);
+  Diagnostic &diagnostic =
+      error(call.func->range,
+            name + " is " + describe(callee) + ", which cannot be called");
+  std::string arguments;
+  for (const Expr *argument : call.args)
+    arguments += (arguments.empty() ? "" : ", ") + quote(argument->range);
+  if (callee.kind == ValueKind::View || callee.isTensor() ||
+      callee.kind == ValueKind::Tuple)
+    diagnostic.setFix(name + "[" + arguments + "]");
+  else if (callee.isNumber() || callee.isTile())
+    diagnostic.setFix(name +
+                      (arguments.empty() ? "" : " * (" + arguments + ")"));
+  else
+    diagnostic.setFix(name);
+}
+
+void Analyzer::reportAttributeTarget(const Attribute &target,
+                                     const Expr *value) {
+  std::string object = quote(target.value->range);
+  std::string given = value ? quote(value->range) : std::string("...");
+  Diagnostic &diagnostic =
+      error(target.range,
+            "attributes cannot be assigned: values of a program, like " +
+                object + ", never change");
+  auto found = scope().variables.find(object);
+  if (found != scope().variables.end() &&
+      found->second.kind == ValueKind::Range) {
+    Axis *axis = found->second.axis;
+    diagnostic.addNote(axis->where, "the range " + object);
+    diagnostic.setFix(object + "2 = tsr.range_at(" +
+                      (axis->dim ? axis->dim->name : std::string("N")) + ", " +
+                      given + ", " + std::to_string(axis->size) + ")");
+    return;
+  }
+  diagnostic.setFix(target.attr + " = " + given);
+}
+
+void Analyzer::reportUnpack(const Expr *target,
+                            const std::vector<Expr *> &targets,
+                            const SemaValue &value, const Expr *valueExpr) {
+  std::vector<std::string> names;
+  std::string listed;
+  for (const Expr *one : targets) {
+    names.push_back(quote(one->range));
+    listed += (listed.empty() ? "" : ", ") + names.back();
+  }
+  std::string text = valueExpr ? quote(valueExpr->range) : std::string("it");
+  std::string count = std::to_string(targets.size()) +
+                      (targets.size() == 1 ? " name (" : " names (") + listed +
+                      ")";
+  if (value.kind == ValueKind::Tuple) {
+    size_t size = value.elements.size();
+    std::string parts;
+    for (const SemaValue &element : value.elements)
+      parts += (parts.empty() ? "" : ", ") +
+               (element.name.empty() ? describe(element) : element.name);
+    Diagnostic &diagnostic =
+        error(target->range, count + " for " + std::to_string(size) +
+                                 (size == 1 ? " value: " : " values: ") + text +
+                                 " is (" + parts + ")");
+    // The last names are those of the last axes.
+    std::vector<std::string> kept = names;
+    while (kept.size() > size)
+      kept.erase(kept.begin());
+    while (kept.size() < size)
+      kept.insert(kept.begin(), "_" + std::to_string(size - kept.size()));
+    std::string fix;
+    for (const std::string &name : kept)
+      fix += (fix.empty() ? "" : ", ") + name;
+    diagnostic.setFix(fix + " = " + text);
+    return;
+  }
+  Diagnostic &diagnostic =
+      error(target->range,
+            count + " for one value: " + text + " is " + describe(value));
+  // torch's max and min give the positions, too.
+  if (auto *call = dynCast<Call>(valueExpr); call && targets.size() == 2) {
+    std::string callee = quote(call->func->range);
+    llvm::StringRef last = llvm::StringRef(callee).rsplit('.').second;
+    if (last == "max" || last == "min") {
+      std::string rest = text.substr(callee.size());
+      diagnostic.message += "; the positions are tsr.arg" + last.str();
+      diagnostic.setFix(names[0] + ", " + names[1] + " = " + text + ", " +
+                        callee.substr(0, callee.size() - last.size()) + "arg" +
+                        last.str() + rest);
+      return;
+    }
+    if (last == "var_mean" || last == "std_mean" || last == "var") {
+      diagnostic.setFix(listed + " = " + text + ", tsr.mean" +
+                        text.substr(callee.size()));
+      return;
+    }
+  }
+  if (value.kind == ValueKind::View || value.isTensor())
+    diagnostic.setFix(listed + " = " + text + ".shape");
+  else
+    diagnostic.setFix(names[0] + " = " + text);
+}
+
+void Analyzer::reportFold(const std::string &message, const SourceRange &where,
+                          const Expr *left, const Expr *right,
+                          BinaryOperator op) {
+  std::string a = left ? quote(left->range) : std::string("a");
+  std::string b = right ? quote(right->range) : std::string("b");
+  Diagnostic &diagnostic = error(where, message + ": " + a + " " +
+                                            getOperatorSpelling(op) + " " + b);
+  if (op == BinaryOperator::MatMult)
+    diagnostic.setFix(a + " * " + b);
+  else if (op == BinaryOperator::Div || op == BinaryOperator::FloorDiv ||
+           op == BinaryOperator::Mod)
+    diagnostic.setFix(a + " " + getOperatorSpelling(op) + " max(" + b + ", 1)");
+  else if (message.find("64 bits") != std::string::npos)
+    diagnostic.setFix("float(" + a + ") " + getOperatorSpelling(op) + " " + b);
+  else if (message.find("shift") != std::string::npos)
+    diagnostic.setFix(a + (op == BinaryOperator::LShift ? " >> -(" : " << -(") +
+                      b + ")");
+  else if (message.find("power") != std::string::npos)
+    diagnostic.setFix("float(" + a + ") ** abs(" + b + ")");
+  else if (message.find("str") != std::string::npos)
+    diagnostic.setFix("print(" + a + ", " + b + ")");
+  else
+    diagnostic.setFix("int(" + a + ") " + getOperatorSpelling(op) + " int(" +
+                      b + ")");
+}
+
+void Analyzer::reportNotIterable(const For &stmt, const SemaValue &value) {
+  std::string text = quote(stmt.iter->range);
+  std::string target = quote(stmt.target->range);
+  Diagnostic &diagnostic =
+      error(stmt.iter->range,
+            "'for' runs over range, tsr.tile, tsr.grid or tsr.unroll, but " +
+                text + " is " + describe(value));
+  auto isNamed = [](Dim *dim) {
+    return dim && std::isalpha(uint8_t(dim->name[0])) &&
+           dim->name.find('.') == std::string::npos;
+  };
+  if (value.kind == ValueKind::Tuple) {
+    std::string fix = "for i in tsr.unroll(" +
+                      std::to_string(value.elements.size()) + "):\n    " +
+                      target + " = " + text + "[i]";
+    diagnostic.setFix(fix);
+  } else if (value.kind == ValueKind::View && !value.dims.empty()) {
+    std::string dim =
+        isNamed(value.dims[0]) ? value.dims[0]->name : text + ".shape[0]";
+    diagnostic.setFix("for k in tsr.tile(" + dim + ", 64): " + target + " = " +
+                      text + "[k]");
+  } else if (value.isTensor() || value.isTile()) {
+    diagnostic.setFix("one operation on all of " + text + ": tsr.sum(" + text +
+                      ")");
+  } else if (value.kind == ValueKind::Range) {
+    diagnostic.setFix("for " + target + " in range(" + text + ".start, " +
+                      text + ".stop):");
+  } else if (value.isNumber()) {
+    diagnostic.setFix("for " + target + " in range(" + text + "):");
+  } else {
+    diagnostic.setFix("for " + target + " in range(n):");
   }
 }
 
 //===----------------------------------------------------------------------===//
 // The grid
 //===----------------------------------------------------------------------===//
+
+/// Whether a body has a `for` over tsr.grid.
+static bool hasGrid(const Body &body, const CapturedNames &captured) {
+  return llvm::any_of(body, [&](const Stmt *stmt) {
+    if (auto *loop = dynCast<For>(stmt)) {
+      auto *call = dynCast<Call>(loop->iter);
+      if (call && (resolveBuiltin(call->func, captured) == "grid" ||
+                   llvm::StringRef(getDottedName(call->func)) == "tsr.grid"))
+        return true;
+      return hasGrid(loop->body, captured);
+    }
+    if (auto *branch = dynCast<If>(stmt))
+      return hasGrid(branch->body, captured) ||
+             hasGrid(branch->orelse, captured);
+    return false;
+  });
+}
+
+LogicalResult Analyzer::checkHasGrid(const For &stmt,
+                                     const SemaValue &iterable) {
+  if (request.kind != ProgramKind::Kernel || scopes.size() != 1 || grid ||
+      iterable.text == "grid" ||
+      hasGrid(scope().definition->body, *scope().captured))
+    return success();
+  std::string text = quote(stmt.iter->range), axes;
+  if (iterable.text == "tile") {
+    axes = text;
+  } else {
+    auto *call = dynCast<Call>(stmt.iter);
+    axes = call && !call->args.empty() ? quote(call->args.back()->range)
+                                       : std::string("N");
+    axes = "tsr.tile(" + axes + ", 64)";
+  }
+  error(stmt.iter->range,
+        "the outermost loop of a kernel runs over tsr.grid, not " +
+            (iterable.text == "range" ? "range" : "tsr." + iterable.text) +
+            "; each turn of the grid is one program")
+      .addNote(scope().definition->nameRange,
+               scope().definition->name + " is a kernel without a grid")
+      .setFix("for " + quote(stmt.target->range) + " in tsr.grid(" + axes +
+              "):");
+  return failure();
+}
 
 /// Python would carry a variable from one iteration to the next; programs of a
 /// grid run in any order, so there is no next.

@@ -73,6 +73,9 @@ public:
   const std::string &getSymbol() const { return symbol; }
 
   std::string findRange(const Dim &dim) const override;
+  std::string findRangeOfSize(int64_t size) const override;
+  bool isRange(llvm::StringRef name) const override;
+  std::string suggestGrid() const override;
   std::vector<Note> findOrigins(const SourceRange &where) const override;
   ValueResult evaluateDimExpression(const Expr *expr) override;
   mlir::FailureOr<std::string>
@@ -141,6 +144,7 @@ private:
   ValueResult toBool(const SemaValue &value, const Expr *expr, const char *what,
                      const std::string &fix = {});
   ValueResult unknownName(const std::string &name, const SourceRange &where);
+  ValueResult reportNamespace(const Attribute &attribute);
 
   // SemaFixes.cpp: what to write instead, in the user's own words.
   std::string getWhereFix(const If &stmt);
@@ -151,6 +155,15 @@ private:
   void reportForeign(const CapturedValue &captured, const std::string &dotted,
                      const SourceRange &where, const Call *call);
   mlir::LogicalResult checkGridCarries(const For &stmt);
+  void reportNotCallable(const Call &call, const SemaValue &callee);
+  void reportAttributeTarget(const Attribute &target, const Expr *value);
+  void reportUnpack(const Expr *target, const std::vector<Expr *> &targets,
+                    const SemaValue &value, const Expr *valueExpr);
+  void reportFold(const std::string &message, const SourceRange &where,
+                  const Expr *left, const Expr *right, BinaryOperator op);
+  void reportNotIterable(const For &stmt, const SemaValue &value);
+  /// A loop at the top of a kernel that has no grid.
+  mlir::LogicalResult checkHasGrid(const For &stmt, const SemaValue &iterable);
 
   // SemaCall.cpp
   ValueResult evaluateCall(const Call &call);

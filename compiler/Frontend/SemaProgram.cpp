@@ -59,8 +59,10 @@ static std::string getShapeText(const ArgumentSpec &spec) {
 LogicalResult Analyzer::checkDType(SourceRange where, DType dtype) {
   if (isSupportedDType(dtype))
     return success();
-  return notYet(where, std::string("the dtype ") + getDTypeName(dtype),
-                "fp32, fp16, bf16, fp64, i32, i64 or bool");
+  return notYet(where,
+                std::string("the dtype ") + getDTypeName(dtype) +
+                    "; there are fp64, fp32, fp16, bf16, i64, i32 and bool",
+                getSupportedInstead(dtype));
 }
 
 /// Settles what each parameter is in this version.
@@ -93,7 +95,9 @@ LogicalResult Analyzer::settleArguments() {
         if (!parameter.dtype && !firstDType) {
           error(parameter.where, "nothing gives the dtype of " +
                                      parameter.name +
-                                     ", which was left out of the call");
+                                     ", which was left out of the call")
+              .setFix(parameter.name + ": Out[\"" +
+                      llvm::join(parameter.dims, "\", \"") + "\", fp32]");
           return failure();
         }
         spec.dtype = parameter.dtype ? *parameter.dtype : *firstDType;
@@ -103,7 +107,9 @@ LogicalResult Analyzer::settleArguments() {
       } else if (parameter.hasDefault) {
         spec = ArgumentSpec::value(parameter.defaultValue);
       } else {
-        error(parameter.where, "'" + parameter.name + "' has no value");
+        error(parameter.where,
+              "'" + parameter.name + "' has no value and no default")
+            .setFix(definition.name + "(..., " + parameter.name + "=...)");
         return failure();
       }
     }
@@ -111,22 +117,37 @@ LogicalResult Analyzer::settleArguments() {
         spec.kind != ArgumentSpec::Kind::Constant) {
       error(parameter.where, parameter.name +
                                  " is a compile-time parameter and needs a "
-                                 "constant");
+                                 "constant, but got " +
+                                 (spec.kind == ArgumentSpec::Kind::Scalar
+                                      ? std::string("a run-time scalar")
+                                      : std::string("an array")))
+          .setFix(definition.name + "(..., " + parameter.name + "=64)");
       return failure();
     }
     if (isTensorKind(parameter.kind) &&
         spec.kind != ArgumentSpec::Kind::Tensor &&
         spec.kind != ArgumentSpec::Kind::Omitted) {
-      error(parameter.where, parameter.name + " is a tensor, but was given " +
-                                 (spec.kind == ArgumentSpec::Kind::Constant
-                                      ? spec.constant.str()
-                                      : std::string("a scalar")));
+      error(parameter.where,
+            parameter.name + " is a tensor, but was given " +
+                (spec.kind == ArgumentSpec::Kind::Constant
+                     ? spec.constant.str()
+                     : std::string("a scalar")) +
+                (parameter.hasDefault ? "; a tensor has no default" : ""))
+          .setFix(parameter.hasDefault
+                      ? quote(parameter.where) + ", without a default, and "
+                                                 "an array in the call"
+                      : parameter.name + ", without Tensor[...], for a number");
       return failure();
     }
     if (parameter.kind == Kind::Scalar &&
         spec.kind == ArgumentSpec::Kind::Tensor) {
       error(parameter.where, parameter.name + " is a scalar, but was given a "
-                                              "tensor");
+                                              "tensor")
+          .setFix(parameter.name + ": Tensor[\"M\"" +
+                  (parameter.dtype
+                       ? std::string(", ") + getDTypeName(*parameter.dtype)
+                       : std::string()) +
+                  "]");
       return failure();
     }
     bool tensor = spec.kind == ArgumentSpec::Kind::Tensor ||
@@ -139,13 +160,17 @@ LogicalResult Analyzer::settleArguments() {
     if (parameter.hasDims && parameter.dims.size() != spec.sizes.size()) {
       error(parameter.where,
             parameter.name + " has " + std::to_string(spec.sizes.size()) +
-                " axes, but is annotated " + getAnnotationText(parameter));
+                " axes, but is annotated " + getAnnotationText(parameter))
+          .setFix(parameter.name + ": Tensor[...] with " +
+                  std::to_string(spec.sizes.size()) + " dims");
       return failure();
     }
     if (parameter.dtype && *parameter.dtype != spec.dtype) {
       error(parameter.where,
             parameter.name + " is " + getDTypeName(spec.dtype) +
-                ", but is annotated " + getDTypeName(*parameter.dtype));
+                ", but is annotated " + getDTypeName(*parameter.dtype))
+          .setFix(parameter.name + ".to(" + getDTypeName(*parameter.dtype) +
+                  ")");
       return failure();
     }
   }
@@ -201,7 +226,11 @@ LogicalResult Analyzer::declareDims() {
         Expr *tree = parseExpression(dimTrees, dimSources, file, quiet);
         std::string canonical = tree ? getCanonicalDim(tree) : "";
         if (canonical.empty()) {
-          error(parameter.where, "'" + text + "' is not an expression of dims");
+          error(parameter.where,
+                "'" + text +
+                    "' is not an expression of dims; a dim is a name, "
+                    "an int, or +, -, *, // of them")
+              .setFix("\"M\", \"N\", \"H*D\" or \"S//2\"");
           return failure();
         }
         if (auto found = dimByText.find(canonical); found != dimByText.end()) {
@@ -576,9 +605,16 @@ LogicalResult Analyzer::runFunction() {
   if (execute(definition.body) == Flow::Failed)
     return failure();
   if (!scope().returned || scope().returned->isNone()) {
-    error(definition.nameRange,
-          "the function " + definition.name + " returns nothing")
-        .setFix("return the tensor it computes");
+    // The last thing it computed is what it should return.
+    std::string last;
+    if (!definition.body.empty())
+      if (auto *assign = dynCast<Assign>(definition.body.back());
+          assign && is<Name>(assign->targets[0]))
+        last = quote(assign->targets[0]->range);
+    error(definition.nameRange, "the function " + definition.name +
+                                    " returns nothing; it has no 'return'")
+        .setFix(last.empty() ? "return the tensor it computes"
+                             : "return " + last);
     return failure();
   }
   std::vector<SemaValue> results = {*scope().returned};
@@ -608,7 +644,8 @@ LogicalResult Analyzer::runFunction() {
                                 loc(scope().returnRange, "result"));
     if (!ssa) {
       error(scope().returnRange,
-            "a function returns tensors, not " + describe(*value));
+            "a function returns tensors, not " + describe(*value))
+          .setFix("return y, with y a tensor or a tuple of tensors");
       return failure();
     }
     values.push_back(ssa);

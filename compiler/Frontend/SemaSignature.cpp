@@ -97,8 +97,11 @@ private:
   LogicalResult readRegion(const Expr *slice, ParameterDescription &result);
   LogicalResult readDim(const Expr *expr, ParameterDescription &result,
                         bool last);
+  LogicalResult checkDimText(const Expr *expr, const std::string &text);
   LogicalResult setDType(const Expr *expr, DType dtype,
                          ParameterDescription &result);
+  /// The dims and the dtype of `siblings` in the right order.
+  std::string moveLast(const Expr *dtype) const;
   std::optional<ConstantData> lookUp(const std::string &dotted) const;
   std::string getDimText(const Expr *expr) const;
   std::string quote(const Expr *expr) const {
@@ -107,7 +110,17 @@ private:
 
   const CapturedNames &captured;
   DiagnosticEngine &diags;
+  /// What stands between the brackets being read.
+  std::vector<const Expr *> siblings;
 };
+
+std::string Reader::moveLast(const Expr *dtype) const {
+  std::string text;
+  for (const Expr *sibling : siblings)
+    if (sibling != dtype)
+      text += quote(sibling) + ", ";
+  return "[" + text + quote(dtype) + "]";
+}
 
 std::vector<const Expr *> getElements(const Expr *slice) {
   if (auto *tuple = dynCast<Tuple>(slice))
@@ -161,12 +174,58 @@ LogicalResult Reader::setDType(const Expr *expr, DType dtype,
   if (!isSupportedDType(dtype)) {
     diags
         .error(expr->range,
-               std::string("not yet: the dtype ") + getDTypeName(dtype))
-        .setFix("fp32, fp16, bf16, fp64, i32, i64 or bool");
+               std::string("not yet: the dtype ") + getDTypeName(dtype) +
+                   "; there are fp64, fp32, fp16, bf16, i64, i32 and bool")
+        .setFix(getSupportedInstead(dtype));
     return failure();
   }
   result.dtype = dtype;
   return success();
+}
+
+/// "M N", "M, N", "batch-size", "...": several dims in one string, or none.
+LogicalResult Reader::checkDimText(const Expr *expr, const std::string &text) {
+  auto isWord = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+  std::vector<std::string> words(1);
+  bool several = false, strange = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (isWord(c)) {
+      bool gap = i && !isWord(text[i - 1]) && !words.back().empty();
+      if (gap) {
+        // Blanks and commas part words; an operator joins them.
+        size_t back = i;
+        while (back && !isWord(text[back - 1]))
+          --back;
+        std::string between = text.substr(back, i - back);
+        several |= between.find_first_not_of(" ,") == std::string::npos;
+        words.emplace_back();
+      }
+      words.back() += c;
+      continue;
+    }
+    strange |= llvm::StringRef(" ,+-*/()%").find(c) == llvm::StringRef::npos;
+  }
+  if (words.back().empty())
+    strange = true;
+  if (!several && !strange)
+    return success();
+  std::string fix;
+  for (const std::string &word : words)
+    if (!word.empty())
+      fix += (fix.empty() ? "\"" : ", \"") + word + "\"";
+  if (several && !strange)
+    diags
+        .error(expr->range, quote(expr) + " holds " +
+                                std::to_string(words.size()) +
+                                " dims; each dim is a string of its own")
+        .setFix(fix);
+  else
+    diags
+        .error(expr->range, quote(expr) + " is not a dim; a dim is a name, an "
+                                          "int, or +, -, *, // of them")
+        .setFix(fix.empty() ? "\"M\", \"N\"" : fix);
+  return failure();
 }
 
 LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
@@ -186,9 +245,11 @@ LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
         return failure();
       }
       if (text.empty()) {
-        diags.error(expr->range, "an empty dim name");
+        diags.error(expr->range, "an empty dim name").setFix("\"M\"");
         return failure();
       }
+      if (failed(checkDimText(expr, constant->text)))
+        return failure();
       result.dims.push_back(text);
       return success();
     }
@@ -213,7 +274,7 @@ LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
       diags
           .error(expr->range, std::string("the dtype ") + getDTypeName(*dtype) +
                                   " comes after the dims")
-          .setFix("put it last");
+          .setFix(moveLast(expr));
       return failure();
     }
     return setDType(expr, *dtype, result);
@@ -222,8 +283,18 @@ LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
       expr->range,
       "a dim is a name in quotes, an int or an expression of them, not " +
           quote(expr));
-  if (is<Name>(expr))
+  if (is<Name>(expr)) {
     diagnostic.setFix("\"" + quote(expr) + "\"");
+  } else if (is<List>(expr) || is<Tuple>(expr)) {
+    std::string text = quote(expr);
+    diagnostic.setFix(text.substr(1, text.size() - 2));
+  } else {
+    auto *constant = dynCast<Constant>(expr);
+    diagnostic.setFix(constant && constant->type == ConstantKind::Float
+                          ? "an int: " +
+                                quote(expr).substr(0, quote(expr).find('.'))
+                          : "\"M\"");
+  }
   return failure();
 }
 
@@ -231,6 +302,7 @@ LogicalResult Reader::readTensor(const Expr *slice,
                                  ParameterDescription &result) {
   result.hasDims = true;
   std::vector<const Expr *> elements = getElements(slice);
+  siblings = elements;
   for (auto [i, element] : llvm::enumerate(elements))
     if (failed(readDim(element, result, i + 1 == elements.size())))
       return failure();
@@ -266,7 +338,8 @@ LogicalResult Reader::readRegion(const Expr *slice,
     return failure();
   }
   if (!found->mode) {
-    diags.error(elements[0]->range, "not yet: Region[" + name + "]");
+    diags.error(elements[0]->range, "not yet: Region[" + name + "]")
+        .setFix("Region[reduce_sum]");
     return failure();
   }
   result.mode = found->mode;
@@ -328,13 +401,39 @@ LogicalResult Reader::readAnnotation(const Expr *annotation,
     }
   }
   Diagnostic &diagnostic = diags.error(
-      annotation->range, "the annotation of " + result.name +
-                             " is none of Tensor[...], Out[...], InOut[...], "
+      annotation->range, "the annotation of " + result.name + ", " +
+                             quote(annotation) +
+                             ", is none of Tensor[...], Out[...], InOut[...], "
                              "Region[...], const or a dtype");
-  std::vector<std::string> near = nearestNames(
-      name, {std::begin(annotationNames), std::end(annotationNames)});
-  if (!near.empty())
-    diagnostic.setFix(near.front());
+  std::string dotted = getDottedName(base);
+  llvm::StringRef last = llvm::StringRef(dotted).rsplit('.').second;
+  if (last.empty())
+    last = dotted;
+  std::vector<std::string> near =
+      nearestNames(name.empty() ? last.str() : name,
+                   {std::begin(annotationNames), std::end(annotationNames)});
+  std::string own = result.name + ": ";
+  if (last == "ndarray" || last == "Tensor" || last == "array" ||
+      last == "NDArray" || last == "Array" || last == "tensor")
+    diagnostic.setFix(own + "Tensor[\"M\", \"N\"]");
+  else if (last == "constexpr" || last == "str" || last == "type" ||
+           last == "Literal" || last == "Final")
+    diagnostic.setFix(own + "const");
+  else if (last == "Optional" || last == "Union" || last == "List" ||
+           last == "list" || last == "Sequence" || last == "Any" ||
+           last == "Callable")
+    diagnostic.setFix(result.name + ", without an annotation");
+  else if (auto *text = dynCast<Constant>(annotation);
+           text && text->type == ConstantKind::String)
+    diagnostic.setFix(own +
+                      (parseDType(text->text)
+                           ? std::string(getDTypeName(*parseDType(text->text)))
+                           : "Tensor[\"M\", \"N\"]"));
+  else if (!near.empty())
+    diagnostic.setFix(own + near.front() +
+                      (subscript ? "[" + quote(subscript->slice) + "]" : ""));
+  else
+    diagnostic.setFix(own + "Tensor[\"M\", \"N\"], or " + own + "const");
   return failure();
 }
 
@@ -365,8 +464,13 @@ LogicalResult Reader::read(const Parameter &parameter,
     return std::optional<ConstantData>();
   });
   if (!value) {
-    diags.error(parameter.defaultValue->range,
-                "the default of " + parameter.name + " is not a constant");
+    diags
+        .error(parameter.defaultValue->range,
+               "the default of " + parameter.name + ", " +
+                   quote(parameter.defaultValue) +
+                   ", is not a constant (int, float, bool, str, dtype, None)")
+        .setFix(parameter.name + "=None, or no default and the value in the "
+                                 "call");
     return failure();
   }
   result.defaultValue = *value;

@@ -22,8 +22,10 @@ Flow Analyzer::execute(const Body &body) {
       // A constant `if` may return early; what follows is then dead.
       if (is<If>(stmt))
         return flow;
-      error(next->range, "nothing is run after 'return'")
-          .addNote(stmt->range, "returns here");
+      error(next->range, "nothing is run after 'return'; " +
+                             describeStatement(*next) + " stands here")
+          .addNote(stmt->range, "returns here")
+          .setFix("drop the lines after " + quote(stmt->range));
       return Flow::Failed;
     }
     if (flow == Flow::Returned)
@@ -87,7 +89,8 @@ Flow Analyzer::execute(const Stmt *stmt) {
     return Flow::Failed;
   case NodeKind::FunctionDef:
     error(stmt->range, "a function inside a program")
-        .setFix("define it outside, as @tsr.function")
+        .setFix("define it outside: @tsr.function above def " +
+                checkedCast<FunctionDef>(stmt)->name)
         .construct = "def";
     return Flow::Failed;
   case NodeKind::Import:
@@ -155,7 +158,10 @@ LogicalResult Analyzer::assign(const Expr *target, SemaValue value,
       return failure();
     }
     if (value.isNone() && valueExpr && is<Call>(valueExpr)) {
-      error(valueExpr->range, quote(valueExpr->range) + " returns nothing");
+      error(valueExpr->range, quote(valueExpr->range) +
+                                  " returns nothing, so " + name->id +
+                                  " would have no value")
+          .setFix(quote(valueExpr->range));
       return failure();
     }
     scope().sources[name->id] = {valueExpr, {}};
@@ -165,8 +171,7 @@ LogicalResult Analyzer::assign(const Expr *target, SemaValue value,
   if (auto *subscript = dynCast<Subscript>(target))
     return storeTo(*subscript, value, valueExpr);
   if (auto *attribute = dynCast<Attribute>(target)) {
-    error(target->range, "attributes cannot be assigned")
-        .setFix(attribute->attr + " = ...");
+    reportAttributeTarget(*attribute, valueExpr);
     return failure();
   }
   const std::vector<Expr *> *targets = nullptr;
@@ -175,16 +180,17 @@ LogicalResult Analyzer::assign(const Expr *target, SemaValue value,
   else if (auto *list = dynCast<List>(target))
     targets = &list->elts;
   if (!targets) {
-    error(target->range, "this cannot be assigned to");
+    error(target->range, quote(target->range) + " cannot be assigned to")
+        .setFix("name = " +
+                (valueExpr ? quote(valueExpr->range) : std::string("...")));
     return failure();
   }
   if (value.kind != ValueKind::Tuple) {
-    error(target->range, "a tuple is needed here, not " + describe(value));
+    reportUnpack(target, *targets, value, valueExpr);
     return failure();
   }
   if (value.elements.size() != targets->size()) {
-    error(target->range, std::to_string(targets->size()) + " names for " +
-                             std::to_string(value.elements.size()) + " values");
+    reportUnpack(target, *targets, value, valueExpr);
     return failure();
   }
   const std::vector<Expr *> *parts = nullptr;
@@ -246,7 +252,7 @@ Flow Analyzer::executeAugAssign(const AugAssign &stmt) {
   whole.end = stmt.value->range.end;
   OpSite site{whole, stmt.opRange, {stmt.target, stmt.value}};
   if (auto *attribute = dynCast<Attribute>(stmt.target)) {
-    error(attribute->range, "attributes cannot be assigned");
+    reportAttributeTarget(*attribute, stmt.value);
     return Flow::Failed;
   }
   ValueResult before = evaluate(stmt.target);
@@ -284,20 +290,25 @@ Flow Analyzer::executeAnnAssign(const AnnAssign &stmt) {
   std::string name = resolveBuiltin(stmt.annotation, *scope().captured);
   if (name == "const") {
     if (!value->isConstant() && value->kind != ValueKind::Tuple) {
-      error(stmt.value->range,
-            "this is not a constant, but " + describe(*value));
+      error(stmt.value->range, quote(stmt.target->range) + " is const, but " +
+                                   quote(stmt.value->range) + " is " +
+                                   describe(*value) + ", not a constant")
+          .setFix(quote(stmt.target->range) + " = " + quote(stmt.value->range));
       return Flow::Failed;
     }
   } else if (auto dtype = parseDType(name)) {
     PromotionOperand operand = value->getPromotionOperand();
     if (!value->isNumber() && !value->isTile() && !value->isTensor()) {
-      error(stmt.value->range,
-            "this is " + describe(*value) + ", not a number");
+      error(stmt.value->range, quote(stmt.value->range) + " is " +
+                                   describe(*value) + ", not a number of " +
+                                   name)
+          .setFix(quote(stmt.target->range) + " = " + quote(stmt.value->range));
       return Flow::Failed;
     }
     if (!operand.weak && operand.dtype != *dtype) {
-      error(stmt.value->range, "this is " + describe(*value) + ", not " + name)
-          .setFix(quote(stmt.value->range) + ".to(" + name + ")");
+      error(stmt.value->range, quote(stmt.value->range) + " is " +
+                                   describe(*value) + ", not " + name)
+          .setFix(parenthesize(stmt.value) + ".to(" + name + ")");
       return Flow::Failed;
     }
     if (operand.weak && (!isFloat(operand.dtype) || isFloat(*dtype))) {
@@ -309,7 +320,9 @@ Flow Analyzer::executeAnnAssign(const AnnAssign &stmt) {
     }
   } else {
     error(stmt.annotation->range,
-          "a variable is annotated with const or a dtype, if at all");
+          "a variable is annotated with const or a dtype, if at all, not " +
+              quote(stmt.annotation->range))
+        .setFix(quote(stmt.target->range) + " = " + quote(stmt.value->range));
     return Flow::Failed;
   }
   return failed(assign(stmt.target, *value, stmt.value)) ? Flow::Failed
@@ -328,7 +341,10 @@ Flow Analyzer::executeAssert(const Assert &stmt) {
     if (failed(text))
       return Flow::Failed;
     if (!text->isConstant() || !text->constant.isString()) {
-      error(stmt.msg->range, "the text of an assert is a string");
+      error(stmt.msg->range, "the text of an assert is a string, but " +
+                                 quote(stmt.msg->range) + " is " +
+                                 describe(*text))
+          .setFix("assert " + quote(stmt.test->range) + ", \"text\"");
       return Flow::Failed;
     }
     message = text->constant.asString();
@@ -381,7 +397,13 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
       return Flow::Failed;
     for (const CallArgument &argument : arguments->arguments) {
       if (!argument.keyword.empty()) {
-        error(argument.where, "print takes no keywords here");
+        std::vector<std::string> texts;
+        for (const CallArgument &other : arguments->arguments)
+          if (other.keyword.empty())
+            texts.push_back(quote(other.where));
+        error(argument.where, "print takes no keywords here, but '" +
+                                  argument.keyword + "' is given")
+            .setFix(rewriteCall(*this, site, texts));
         return Flow::Failed;
       }
       ValueResult value = decay(argument.value, argument.where);
@@ -396,7 +418,14 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
         continue;
       }
       if (!value->isConstant()) {
-        error(argument.where, "print cannot show " + describe(*value));
+        std::string text = quote(argument.where);
+        error(argument.where,
+              "print cannot show " + text + ", which is " + describe(*value))
+            .setFix("print(" +
+                    (value->kind == ValueKind::Range  ? text + ".start"
+                     : value->kind == ValueKind::View ? text + ".shape[0]"
+                                                      : "\"" + text + "\"") +
+                    ")");
         return Flow::Failed;
       }
       if (!text.empty())
@@ -413,7 +442,15 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
   if (failed(value))
     return Flow::Failed;
   if (!call) {
-    error(stmt.value->range, "the value of this line is not used");
+    bool compares = is<Compare>(stmt.value);
+    auto *comparison = dynCast<Compare>(stmt.value);
+    error(stmt.value->range,
+          "the value of this line, " + describe(*value) + ", is not used")
+        .setFix(compares && comparison->ops.size() == 1 &&
+                        comparison->ops[0] == CompareOperator::Eq
+                    ? quote(comparison->left->range) + " = " +
+                          quote(comparison->comparators[0]->range)
+                    : "y = " + quote(stmt.value->range));
     return Flow::Failed;
   }
   return Flow::Normal;

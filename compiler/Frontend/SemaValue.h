@@ -29,6 +29,7 @@
 #include "compiler/Frontend/AST.h"
 #include "compiler/Frontend/Constants.h"
 #include "compiler/Frontend/Diagnostics.h"
+#include "compiler/Frontend/ForeignNames.h"
 #include "compiler/Frontend/Promotion.h"
 #include "compiler/Frontend/Sema.h"
 
@@ -300,6 +301,14 @@ public:
   /// The name of the range in scope that covers this dim, for a fix; empty if
   /// there is none or more than one.
   virtual std::string findRange(const Dim &dim) const = 0;
+  /// The name of a range in scope with this many elements; empty if there is
+  /// none.
+  virtual std::string findRangeOfSize(int64_t size) const = 0;
+  /// Whether a variable of this name is a range.
+  virtual bool isRange(llvm::StringRef name) const = 0;
+  /// "for m, n in tsr.grid(tsr.tile(M, 64), tsr.tile(N, 64)):" for the dims of
+  /// this signature.
+  virtual std::string suggestGrid() const = 0;
   /// Where the variables under `where` were last assigned, and what they are;
   /// ranges are left out: errors about them name their loop.
   virtual std::vector<Note> findOrigins(const SourceRange &where) const = 0;
@@ -341,8 +350,8 @@ private:
 using BoundArguments = llvm::SmallVector<const CallArgument *, 8>;
 
 /// Matches the arguments with `parameters` (names; the first `required` must be
-/// given; one that starts with '*' is keyword-only, without the star). Reports
-/// an unknown keyword with the nearest names.
+/// given; one that starts with '*' is keyword-only, without the star). An error
+/// says what there is; its fix is the call as it should be.
 mlir::FailureOr<BoundArguments>
 bindArguments(SemaContext &context, llvm::StringRef callee,
               const CallArguments &arguments,
@@ -356,10 +365,36 @@ mlir::FailureOr<int64_t> getConstantInt(SemaContext &context,
 mlir::FailureOr<std::string> getConstantString(SemaContext &context,
                                                const CallArgument &argument,
                                                llvm::StringRef what);
+/// One of `choices`, the default first; those in `later` are refused as not
+/// there yet.
+mlir::FailureOr<std::string>
+getChoice(SemaContext &context, const CallArgument &argument,
+          llvm::StringRef what, llvm::ArrayRef<llvm::StringRef> choices,
+          llvm::ArrayRef<llvm::StringRef> later = {});
 /// A dtype: a dtype value, or a string that names one. Refuses those that are
 /// not supported yet.
 mlir::FailureOr<DType> getDTypeArgument(SemaContext &context,
                                         const CallArgument &argument);
+
+/// The text of an argument's value, without its keyword; where it stands.
+std::string quoteValue(const SemaContext &context,
+                       const CallArgument &argument);
+SourceRange getValueRange(const CallArgument &argument);
+/// The arguments of a call as written; those of the object before the name of a
+/// method are left out.
+std::vector<std::string> quoteArguments(const SemaContext &context,
+                                        const CallArguments &arguments,
+                                        const OpSite &site);
+/// The call as written, with other arguments.
+std::string rewriteCall(const SemaContext &context, const OpSite &site,
+                        llvm::ArrayRef<std::string> arguments);
+/// If the name is one of another library, adds to the message what it is here,
+/// and the fix. `object` is the expression before the dot of a method or
+/// attribute.
+bool explainForeign(const SemaContext &context, Diagnostic &diagnostic,
+                    ForeignKind kind, llvm::StringRef name,
+                    const CallArguments &arguments, const OpSite &site,
+                    const Expr *object = nullptr);
 
 //===----------------------------------------------------------------------===//
 // Libraries

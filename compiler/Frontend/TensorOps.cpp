@@ -91,6 +91,48 @@ static const llvm::StringSet<> kernelNames = {
     "atomic_cas", "atomic_xchg", "program_id", "num_programs", "range_at",
     "mma",        "grid",        "filled"};
 
+/// What to write until a name that comes later is there.
+static std::string getLaterFix(llvm::StringRef name,
+                               const std::vector<std::string> &given) {
+  if (name == "einsum") {
+    // "ij,jk->ik" is a product.
+    return given.size() == 3 ? fillForeign("$1 @ $2", given)
+                             : "tsr.sum(a * b, dim=-1), a @ b, or x.permute";
+  }
+  if (name == "std")
+    return fillForeign("tsr.sqrt(tsr.var($*))", given);
+  if (name == "norm")
+    return fillForeign("tsr.sqrt(tsr.sum($0 * $0, dim=-1))", given);
+  if (name == "outer")
+    return fillForeign("$0[:, None] * $1[None, :]", given);
+  if (name == "dropout")
+    return "a mask of the caller's: tsr.where(keep, " +
+           (given.empty() ? std::string("x") : given[0]) + " / (1 - p), 0.0)";
+  if (name == "rand")
+    return "random numbers as an argument, or tsr.rand in a @tsr.kernel";
+  if (name == "topk" || name == "sort" || name == "argsort")
+    return fillForeign(
+        "tsr.max($0, dim=-1) and tsr.argmax($0, dim=-1), or sort "
+        "in the calling code",
+        given);
+  if (name == "one_hot")
+    return fillForeign("($0[:, None] == tsr.arange(classes)).to(fp32)", given);
+  if (name == "tril" || name == "triu")
+    return fillForeign("tsr.where(mask, $0, 0.0), with the mask an argument",
+                       given);
+  if (name == "tile" || name == "repeat")
+    return fillForeign("$0.expand(...)", given);
+  if (name == "reduce" || name == "scan")
+    return "tsr.sum, tsr.max, tsr.prod, tsr.cumsum or tsr.cumprod";
+  if (name == "pad")
+    return fillForeign("tsr.cat([$0, tsr.zeros(...)], dim=-1)", given);
+  if (name == "flip" || name == "roll")
+    return fillForeign("tsr.take($0, index, dim=-1)", given);
+  if (name == "breakpoint")
+    return "return the value, and look at it outside";
+  return "do it in the code that calls this function, and pass the result";
+}
+
 std::vector<std::string> TensorOps::getCallNames() const {
   std::vector<std::string> names;
   for (const auto &[name, entry] : getEntries())
@@ -105,27 +147,47 @@ ValueResult TensorOps::call(llvm::StringRef name,
   auto found = getEntries().find(name.str());
   if (found != getEntries().end() && found->second.function)
     return dispatch(found->second, name, arguments, site);
+  std::vector<std::string> given = quoteArguments(context, arguments, site);
   if (laterNames.contains(name)) {
-    (void)context.notYet(site.nameRange, "tsr." + name.str());
+    (void)context.notYet(site.nameRange, "tsr." + name.str() + " in a function",
+                         getLaterFix(name, given));
     return failure();
   }
-  if (kernelNames.contains(name))
+  if (kernelNames.contains(name)) {
+    std::string fix = "@tsr.kernel above the def";
+    if (name == "mma")
+      fix = fillForeign(given.size() > 2 ? "$2 + $0 @ $1" : "$0 @ $1", given);
+    else if (name == "load" && !given.empty())
+      fix = given[0];
     return fail(site.nameRange,
                 "tsr." + name.str() + " is for kernels, not for functions",
-                "@tsr.kernel");
+                fix);
+  }
   Diagnostic &diagnostic =
       context.error(site.nameRange, "tessera has no '" + name.str() + "'");
   if (found != getEntries().end()) {
-    diagnostic.setFix("x." + name.str() + "(...)");
+    std::string rest;
+    for (size_t i = 1; i < given.size(); ++i)
+      rest += (i > 1 ? ", " : "") + given[i];
+    diagnostic.setFix((given.empty() ? std::string("x") : given[0]) + "." +
+                      name.str() + "(" + rest + ")");
     return failure();
   }
+  if (explainForeign(context, diagnostic, ForeignKind::Function, name,
+                     arguments, site) &&
+      !diagnostic.fix.empty())
+    return failure();
   std::vector<std::string> near = nearestNames(name.str(), getCallNames());
-  if (!near.empty()) {
-    std::string fix;
-    for (const std::string &candidate : near)
-      fix += (fix.empty() ? "tsr." : " or tsr.") + candidate;
-    diagnostic.setFix(fix);
-  }
+  std::string listed;
+  for (const std::string &text : given)
+    listed += (listed.empty() ? "" : ", ") + text;
+  std::string fix;
+  for (const std::string &candidate : near)
+    fix += (fix.empty() ? "" : " or ") + ("tsr." + candidate) +
+           (near.size() == 1 ? "(" + listed + ")" : "");
+  diagnostic.setFix(fix.empty() ? "@tsr.function above a def " + name.str() +
+                                      "(...) of your own"
+                                : fix);
   return failure();
 }
 
@@ -135,9 +197,16 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
   auto found = getEntries().find(name.str());
   const Expr *expr = site.operands.empty() ? nullptr : site.operands.front();
   SourceRange where = expr ? expr->range : site.range;
-  if (!object.isTensor() && !object.isNumber())
-    return fail(site.nameRange,
-                describe(object) + " has no method '" + name.str() + "'");
+  if (!object.isTensor() && !object.isNumber()) {
+    Diagnostic &diagnostic =
+        context.error(site.nameRange,
+                      describe(object) + " has no method '" + name.str() + "'");
+    if (!explainForeign(context, diagnostic, ForeignKind::Method, name,
+                        arguments, site, expr) ||
+        diagnostic.fix.empty())
+      diagnostic.setFix("methods of tensors: x.sum(dim=-1), x.to(fp16)");
+    return failure();
+  }
   if (found != getEntries().end() && found->second.method) {
     CallArguments all;
     all.arguments.push_back({"", object, expr, where});
@@ -145,7 +214,10 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
     return dispatch(found->second, name, std::move(all), site);
   }
   if (laterNames.contains(name)) {
-    (void)context.notYet(site.nameRange, "." + name.str());
+    std::vector<std::string> given = quoteArguments(context, arguments, site);
+    given.insert(given.begin(), nameOf(object, expr));
+    (void)context.notYet(site.nameRange, "." + name.str(),
+                         getLaterFix(name, given));
     return failure();
   }
   if (name == "t" || name == "T") {
@@ -153,19 +225,30 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
                 nameOf(object, expr) + ".T");
   }
   Diagnostic &diagnostic = context.error(
-      site.nameRange, "a tensor has no method '" + name.str() + "'");
+      site.nameRange, "a tensor has no method '" + name.str() + "'; " +
+                          nameOf(object, expr) + " is " + describe(object));
+  std::string listed;
+  for (const std::string &text : quoteArguments(context, arguments, site))
+    listed += (listed.empty() ? "" : ", ") + text;
   if (found != getEntries().end()) {
     diagnostic.setFix("tsr." + name.str() + "(" + nameOf(object, expr) +
-                      ", ...)");
+                      (listed.empty() ? "" : ", " + listed) + ")");
     return failure();
   }
+  if (explainForeign(context, diagnostic, ForeignKind::Method, name, arguments,
+                     site, expr) &&
+      !diagnostic.fix.empty())
+    return failure();
   std::vector<std::string> known;
   for (const auto &[known_, entry] : getEntries())
     if (entry.method)
       known.push_back(known_);
   std::vector<std::string> near = nearestNames(name.str(), known);
-  if (!near.empty())
-    diagnostic.setFix(nameOf(object, expr) + "." + near.front() + "(...)");
+  diagnostic.setFix(near.empty()
+                        ? "tsr.exp(" + nameOf(object, expr) + "), tsr.sum(" +
+                              nameOf(object, expr) + ", dim=-1), ..."
+                        : nameOf(object, expr) + "." + near.front() + "(" +
+                              listed + ")");
   return failure();
 }
 
@@ -206,11 +289,13 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
         return fail(site.nameRange,
                     ".T needs 2 axes, but " + nameOf(object, expr) + " is " +
                         describeShape(object),
-                    nameOf(object, expr) + (rank > 2 ? ".mT" : ""));
+                    nameOf(object, expr) +
+                        (rank > 2 ? ".mT" : ", which has no axes to swap"));
       if (rank < 2)
-        return fail(site.nameRange, ".mT needs 2 axes or more, but " +
-                                        nameOf(object, expr) + " is " +
-                                        describeShape(object));
+        return fail(site.nameRange,
+                    ".mT needs 2 axes or more, but " + nameOf(object, expr) +
+                        " is " + describeShape(object),
+                    nameOf(object, expr));
       SmallVector<int64_t> permutation;
       for (int64_t i = 0; i < rank; ++i)
         permutation.push_back(i);
@@ -223,11 +308,18 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
     return fail(site.nameRange, "'" + name.str() + "' is a method",
                 nameOf(object, expr) + "." + name.str() + "()");
   Diagnostic &diagnostic = context.error(
-      site.nameRange, "a tensor has no attribute '" + name.str() + "'");
+      site.nameRange,
+      (object.isTensor() ? std::string("a tensor") : describe(object)) +
+          " has no attribute '" + name.str() +
+          "'; a tensor has shape, dtype, ndim, T, mT");
   std::vector<std::string> near =
       nearestNames(name.str(), {"shape", "dtype", "ndim", "T", "mT"});
   if (!near.empty())
     diagnostic.setFix(nameOf(object, expr) + "." + near.front());
+  else if (!explainForeign(context, diagnostic, ForeignKind::Attribute, name,
+                           {}, site, expr) ||
+           diagnostic.fix.empty())
+    diagnostic.setFix(nameOf(object, expr) + ".shape");
   return failure();
 }
 
@@ -291,22 +383,44 @@ void TensorOps::noteOrigin(Diagnostic &diagnostic, const SemaValue &value,
     diagnostic.addNote({}, name + " is " + describeShape(value));
 }
 
+std::string TensorOps::getTensorFix(const CallArgument &argument,
+                                    llvm::StringRef callee) const {
+  const SemaValue &value = argument.value;
+  std::string text = context.quote(argument.where);
+  if (value.kind == ValueKind::Tuple)
+    return callee == "cat" || callee == "stack" || value.elements.empty()
+               ? "tsr." + callee.str() + "((a, b), dim=0)"
+               : "tsr.stack(" + text + ")";
+  if (value.kind == ValueKind::Builtin || value.kind == ValueKind::Function ||
+      value.kind == ValueKind::Method)
+    return text + "(x)";
+  if (value.isConstant() && value.constant.isNone())
+    return "leave it out, or a tensor parameter";
+  if (value.isNumber())
+    return "tsr.full(" + text + ", M, N)";
+  return "a tensor parameter: x: Tensor[\"M\", \"N\"]";
+}
+
 ValueResult TensorOps::operand(const CallArgument &argument,
                                llvm::StringRef callee) {
   if (argument.value.isTensor() || argument.value.isNumber())
     return context.decay(argument.value, argument.where);
-  return fail(argument.where, callee.str() + " needs a tensor, but " +
-                                  context.quote(argument.where) + " is " +
-                                  describe(argument.value));
+  return fail(argument.where,
+              callee.str() + " needs a tensor, but " +
+                  context.quote(argument.where) + " is " +
+                  describe(argument.value),
+              getTensorFix(argument, callee));
 }
 
 FailureOr<SemaValue> TensorOps::tensorOperand(const CallArgument &argument,
                                               llvm::StringRef callee) {
   if (argument.value.isTensor())
     return argument.value;
-  return fail(argument.where, callee.str() + " needs a tensor, but " +
-                                  context.quote(argument.where) + " is " +
-                                  describe(argument.value));
+  return fail(argument.where,
+              callee.str() + " needs a tensor, but " +
+                  context.quote(argument.where) + " is " +
+                  describe(argument.value),
+              getTensorFix(argument, callee));
 }
 
 FailureOr<bool> TensorOps::flag(const CallArgument *argument, bool otherwise,
@@ -316,9 +430,11 @@ FailureOr<bool> TensorOps::flag(const CallArgument *argument, bool otherwise,
   if (argument->value.isConstant() &&
       (argument->value.constant.isBool() || argument->value.constant.isInt()))
     return argument->value.constant.isTrue();
-  return fail(argument->where, what.str() + " must be True or False, but " +
-                                   context.quote(argument->where) + " is " +
-                                   describe(argument->value));
+  return fail(getValueRange(*argument),
+              what.str() + " must be True or False, but " +
+                  quoteValue(context, *argument) + " is " +
+                  describe(argument->value),
+              what.str() + "=True");
 }
 
 FailureOr<double> TensorOps::number(const CallArgument *argument,
@@ -327,9 +443,23 @@ FailureOr<double> TensorOps::number(const CallArgument *argument,
     return otherwise;
   if (argument->value.isConstant() && argument->value.constant.isNumber())
     return argument->value.constant.asFloat();
-  return fail(argument->where, what.str() + " must be a constant number, but " +
-                                   context.quote(argument->where) + " is " +
-                                   describe(argument->value));
+  return fail(getValueRange(*argument),
+              what.str() + " must be a constant number, but " +
+                  quoteValue(context, *argument) + " is " +
+                  describe(argument->value),
+              what.str() + "=1e-5, or a parameter " + what.str() + ": const");
+}
+
+/// dim="N": the axis of that dim; else the last one.
+static std::string getAxisFix(const CallArgument &argument,
+                              const SemaValue &tensor) {
+  int64_t found = -1;
+  if (argument.value.isConstant() && argument.value.constant.isString())
+    for (auto [i, dim] : llvm::enumerate(tensor.dims))
+      if (dim && dim->name == argument.value.constant.asString())
+        found = int64_t(i);
+  return (argument.keyword.empty() ? "" : argument.keyword + "=") +
+         std::to_string(found);
 }
 
 FailureOr<int64_t> TensorOps::axis(const CallArgument &argument,
@@ -351,9 +481,11 @@ FailureOr<int64_t> TensorOps::axis(const CallArgument &argument,
   if (argument.value.isConstant() && argument.value.constant.isInt())
     index = argument.value.constant.asInt();
   if (!index)
-    return fail(argument.where, "an axis is a constant int or a dim, but " +
-                                    context.quote(argument.where) + " is " +
-                                    describe(argument.value));
+    return fail(getValueRange(argument),
+                "an axis is a constant int or a dim, but " +
+                    quoteValue(context, argument) + " is " +
+                    describe(argument.value),
+                getAxisFix(argument, tensor));
   if (*index < -rank || *index >= rank) {
     std::string axes = std::to_string(rankOf(tensor)) +
                        (rankOf(tensor) == 1 ? " axis" : " axes");
@@ -383,8 +515,9 @@ FailureOr<SmallVector<int64_t>> TensorOps::axes(const CallArgument *argument,
     if (failed(one))
       return failure();
     if (llvm::is_contained(result, *one))
-      return fail(argument->where,
-                  "axis " + std::to_string(*one) + " is named twice");
+      return fail(getValueRange(*argument),
+                  "axis " + std::to_string(*one) + " is named twice",
+                  "dim=" + std::to_string(*one));
     result.push_back(*one);
   }
   llvm::sort(result);
@@ -516,10 +649,14 @@ ValueResult TensorOps::sizeValue(const SemaValue &tensor, int64_t axis,
 LogicalResult TensorOps::store(const SemaValue &object, ArrayRef<SemaValue>,
                                const SemaValue &, const OpSite &site) {
   std::string name = object.name.empty() ? "a tensor" : object.name;
+  std::string value = site.operands.empty() || !site.operands.back()
+                          ? "new"
+                          : context.quote(site.operands.back()->range);
   return fail(site.range,
               "a function does not write into " + name +
                   "; it makes new tensors",
-              "tsr.where(...), tsr.cat(...), or a @tsr.kernel");
+              name + " = tsr.where(mask, " + value + ", " + name +
+                  "), or a @tsr.kernel, which stores");
 }
 
 LogicalResult TensorOps::print(llvm::StringRef, ArrayRef<SemaValue>,

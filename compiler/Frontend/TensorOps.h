@@ -128,6 +128,9 @@ private:
        unsigned required);
   /// A tensor or run-time scalar with its dims decayed; anything else is an
   /// error that names the operation.
+  /// What could stand where a tensor is needed.
+  std::string getTensorFix(const CallArgument &argument,
+                           llvm::StringRef callee) const;
   ValueResult operand(const CallArgument &argument, llvm::StringRef callee);
   mlir::FailureOr<SemaValue> tensorOperand(const CallArgument &argument,
                                            llvm::StringRef callee);

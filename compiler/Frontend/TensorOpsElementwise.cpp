@@ -96,11 +96,16 @@ ValueResult TensorOps::elementwise(llvm::StringRef op, llvm::StringRef what,
                     describeShape(operands[0]),
                 names[0] + ".to(i32)");
   if (isInt && isFloat(dtype))
-    return fail(site.range, what.str() + " needs ints or bools: " + names[0] +
-                                " is " + describeShape(operands[0]));
+    return fail(site.range,
+                what.str() + " needs ints or bools: " + names[0] + " is " +
+                    describeShape(operands[0]),
+                what == "^" && names.size() > 1 ? names[0] + " ** " + names[1]
+                                                : names[0] + ".to(i32)");
   if ((op == "gir.shl" || op == "gir.shr") && dtype == DType::Bool)
-    return fail(site.range, what.str() + " needs ints: " + names[0] + " is " +
-                                describeShape(operands[0]));
+    return fail(site.range,
+                what.str() + " needs ints: " + names[0] + " is " +
+                    describeShape(operands[0]),
+                names[0] + ".to(i32)");
   TensorShape shape;
   SmallVector<DType> dtypes(operands.size(), dtype);
   FailureOr<SmallVector<mlir::Value>> values =
@@ -115,6 +120,26 @@ ValueResult TensorOps::elementwise(llvm::StringRef op, llvm::StringRef what,
 // Operators
 //===----------------------------------------------------------------------===//
 
+/// What could stand where an operand is no tensor and no number.
+static std::string getOperandFix(const SemaValue &value,
+                                 const std::string &name) {
+  if (value.isConstant() && value.constant.isString()) {
+    double number;
+    llvm::StringRef text = value.constant.asString();
+    return text.getAsDouble(number) ? "a number, without quotes" : text.str();
+  }
+  if (value.isConstant() && value.constant.isDType())
+    return "x.to(" + name + ")";
+  if (value.isNone())
+    return "0.0, or an 'if' that leaves it out";
+  if (value.kind == ValueKind::Tuple)
+    return value.elements.empty() ? "0.0" : name + "[0]";
+  if (value.kind == ValueKind::Function || value.kind == ValueKind::Builtin ||
+      value.kind == ValueKind::Method)
+    return name + "(x)";
+  return "a tensor or a number";
+}
+
 FailureOr<TensorOps::Prepared>
 TensorOps::prepare(std::initializer_list<const SemaValue *> values,
                    const OpSite &site) {
@@ -123,8 +148,10 @@ TensorOps::prepare(std::initializer_list<const SemaValue *> values,
     const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
     SourceRange where = expr ? expr->range : site.range;
     if (!value->isTensor() && !value->isNumber())
-      return fail(where, "an operator needs tensors or numbers, but " +
-                             nameOf(*value, expr) + " is " + describe(*value));
+      return fail(where,
+                  "an operator needs tensors or numbers, but " +
+                      nameOf(*value, expr) + " is " + describe(*value),
+                  getOperandFix(*value, nameOf(*value, expr)));
     ValueResult decayed = context.decay(*value, where);
     if (failed(decayed))
       return failure();
@@ -247,8 +274,10 @@ ValueResult TensorOps::unary(UnaryOperator op, const SemaValue &operand,
     return elementwise("gir.neg", "-", value, names[0], site);
   case UnaryOperator::Invert:
     if (isFloat(dtype))
-      return fail(site.range, "~ needs ints or bools: " + names[0] + " is " +
-                                  describeShape(value));
+      return fail(site.range,
+                  "~ needs ints or bools: " + names[0] + " is " +
+                      describeShape(value),
+                  names[0] + " == 0");
     break;
   case UnaryOperator::Not:
     if (value.isTensor() && rankOf(value) > 0)
@@ -298,7 +327,7 @@ ValueResult TensorOps::compare(CompareOperator op, const SemaValue &left,
     return fail(site.range,
                 std::string("'") + getOperatorSpelling(op) +
                     "' does not compare tensors",
-                "==");
+                names[0] + " == " + names[1]);
   }
   std::string what = getOperatorSpelling(op);
   FailureOr<Promotion> common = promoteAll(operands, names, what, site);
@@ -498,7 +527,8 @@ ValueResult TensorOps::callClamp(const NamedCall &call) {
       return failure();
   }
   if (!given)
-    return fail(call.site.range, call.name + " needs min=, max= or both");
+    return fail(call.site.range, call.name + " needs min=, max= or both",
+                "tsr." + call.name + "(" + name + ", 0.0, 1.0)");
   return result;
 }
 
@@ -533,11 +563,9 @@ ValueResult TensorOps::callGelu(const NamedCall &call) {
   bool tanh = false;
   if ((*args)[1]) {
     FailureOr<std::string> how =
-        getConstantString(context, *(*args)[1], "approximate");
+        getChoice(context, *(*args)[1], "approximate", {"none", "tanh"});
     if (failed(how))
       return failure();
-    if (*how != "none" && *how != "tanh")
-      return fail((*args)[1]->where, "approximate is \"none\" or \"tanh\"");
     tanh = *how == "tanh";
   }
   ValueResult input = operand(*(*args)[0], "gelu");
@@ -585,18 +613,10 @@ ValueResult TensorOps::callTo(const NamedCall &call) {
     return failure();
   std::string rounding = "rn";
   if ((*args)[2]) {
-    FailureOr<std::string> mode =
-        getConstantString(context, *(*args)[2], "rounding");
+    FailureOr<std::string> mode = getChoice(context, *(*args)[2], "rounding",
+                                            {"rn", "rz"}, {"stochastic"});
     if (failed(mode))
       return failure();
-    if (*mode == "stochastic") {
-      (void)context.notYet((*args)[2]->where, "rounding=\"stochastic\"");
-      return failure();
-    }
-    if (*mode != "rn" && *mode != "rz")
-      return fail((*args)[2]->where,
-                  "rounding is \"rn\", \"rz\" or \"stochastic\"",
-                  "rounding=\"rn\"");
     rounding = *mode;
   }
   return cast(*input, *dtype, rounding, call.site);

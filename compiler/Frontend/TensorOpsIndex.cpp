@@ -33,6 +33,7 @@ TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
                        std::to_string(size.constant));
         if (object.origin.isValid())
           noteOrigin(diagnostic, object, name);
+        diagnostic.setFix(name + "[" + (axis ? "..., " : "") + "-1]");
         return failure();
       }
       result.start =
@@ -120,17 +121,26 @@ TensorOps::sliceAxis(const SemaValue &object, const SemaValue &index,
       return failure();
     if (!bound->isNone() &&
         (!bound->isNumber() || !isInteger(bound->getPromotionOperand().dtype)))
-      return fail(where, "the bounds of a slice are ints, but here is " +
-                             describe(*bound));
+      return fail(where,
+                  "the bounds of a slice are ints, but here is " +
+                      describe(*bound),
+                  bound->isConstant() && bound->constant.isFloat()
+                      ? "a // b, or int(...): " + context.quote(where)
+                      : "tsr.where(mask, x, 0), or tsr.take(x, index)");
     bounds[i] = *bound;
   }
   if (!bounds[2].isNone()) {
     std::optional<int64_t> step = bounds[2].getConstantInt();
     if (!step)
-      return fail(where, "the step of a slice is a constant int, but here is " +
-                             describe(bounds[2]));
+      return fail(where,
+                  "the step of a slice is a constant int, but here is " +
+                      describe(bounds[2]),
+                  "a parameter step: const");
     if (*step == 0)
-      return fail(where, "the step of a slice is 0");
+      return fail(where,
+                  "the step of a slice is 0, but must be 1 or another "
+                  "number",
+                  "::1");
     result.step = *step;
   }
   if (bounds[0].isNone() && bounds[1].isNone() && result.step == 1) {
@@ -185,7 +195,17 @@ ValueResult TensorOps::subscript(const SemaValue &object,
                                  ArrayRef<SemaValue> indices,
                                  const OpSite &site) {
   if (!object.isTensor())
-    return fail(site.range, describe(object) + " cannot be indexed");
+    return fail(site.range,
+                context.quote(site.range)
+                        .substr(0, context.quote(site.range).find('[')) +
+                    " is " + describe(object) + ", which cannot be indexed",
+                object.kind == ValueKind::Function ||
+                        object.kind == ValueKind::Builtin
+                    ? context.quote(site.range)
+                              .substr(0, context.quote(site.range).find('[')) +
+                          "(...)"
+                    : context.quote(site.range)
+                          .substr(0, context.quote(site.range).find('[')));
   int64_t rank = rankOf(object);
   std::string name = object.name.empty() ? "it" : object.name;
   auto isEllipsis = [&](size_t i) {
@@ -203,13 +223,20 @@ ValueResult TensorOps::subscript(const SemaValue &object,
       ++used;
   }
   if (ellipses > 1)
-    return fail(site.nameRange, "an index has one '...'");
+    return fail(site.nameRange,
+                "an index has one '...', but here are " +
+                    std::to_string(ellipses),
+                name + "[..., 0]");
   if (used > rank) {
     Diagnostic &diagnostic = context.error(
         site.nameRange, std::to_string(used) + " indices into " + name +
                             ", which is " + describeShape(object));
     if (object.origin.isValid())
       noteOrigin(diagnostic, object, name);
+    std::string fix;
+    for (int64_t i = 0; i < rank && size_t(i) < site.operands.size(); ++i)
+      fix += (i ? ", " : "") + context.quote(site.operands[i]->range);
+    diagnostic.setFix(rank ? name + "[" + fix + "]" : name);
     return failure();
   }
 
@@ -280,9 +307,14 @@ ValueResult TensorOps::subscript(const SemaValue &object,
     if (!(index.isNumber() || index.isTensor()) ||
         !isInteger(index.isTensor() ? index.dtype
                                     : index.getPromotionOperand().dtype))
-      return fail(where, "an index is an int, a slice, None or a tensor of "
-                         "ints, but " +
-                             context.quote(where) + " is " + describe(index));
+      return fail(where,
+                  "an index is an int, a slice, None or a tensor of ints, "
+                  "but " +
+                      context.quote(where) + " is " + describe(index),
+                  index.isNumber() ? (index.isConstant()
+                                          ? "int(" + context.quote(where) + ")"
+                                          : context.quote(where) + ".to(i64)")
+                                   : ":");
     ValueResult position = context.decay(index, where);
     if (failed(position))
       return failure();

@@ -175,10 +175,12 @@ ValueResult TensorOps::callLinear(const NamedCall &call) {
   if (failed(weight))
     return failure();
   if (rankOf(*weight) != 2)
-    return fail((*args)[1]->where, "the weight of linear has axes [out, in], "
-                                   "but " +
-                                       nameOf(*weight, (*args)[1]->expr) +
-                                       " is " + describeShape(*weight));
+    return fail((*args)[1]->where,
+                "the weight of linear has axes [out, in], "
+                "but " +
+                    nameOf(*weight, (*args)[1]->expr) + " is " +
+                    describeShape(*weight),
+                "weight: Tensor[\"O\", \"I\"]");
   ValueResult transposed = permute(*weight, {1, 0}, call.site);
   if (failed(transposed))
     return failure();
@@ -222,7 +224,8 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
       return fail((*args)[i]->where,
                   call.name + " needs equal ranks of at least 2: " + names[0] +
                       " is " + describeShape(tensors[0]) + ", " + names[i] +
-                      " is " + describeShape(*tensor));
+                      " is " + describeShape(*tensor),
+                  names[i] + "[None, :, :], or q, k and v of the same rank");
   }
   if ((*args)[3] && !(*args)[3]->value.isNone()) {
     (void)context.notYet((*args)[3]->where, "attn_mask of " + call.name,
@@ -262,6 +265,8 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                              "); they must be equal");
     noteOrigin(diagnostic, tensors[i], names[i]);
     noteOrigin(diagnostic, tensors[k], names[k]);
+    diagnostic.setFix(names[k] + ".transpose(-2, -1), or axes in the order "
+                                 "[B, H, T, D]");
     return failure();
   };
   // D of q and k; T of k and v; the batch axes of all; heads of k and v.
@@ -292,6 +297,9 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                             std::to_string(other.constant) + " of " + names[1]);
       noteOrigin(diagnostic, tensors[0], names[0]);
       noteOrigin(diagnostic, tensors[1], names[1]);
+      diagnostic.setFix("a number of heads of " + names[0] +
+                        " that is a multiple of " +
+                        std::to_string(other.constant));
       return failure();
     }
     mlir::Value heads = graph::materialize(context.builder, location, own);
@@ -315,9 +323,11 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
     if (failed(scale))
       return failure();
     if (rankOf(*scale) != 0)
-      return fail((*args)[6]->where, "scale is one number, but " +
-                                         nameOf(*scale, (*args)[6]->expr) +
-                                         " is " + describeShape(*scale));
+      return fail((*args)[6]->where,
+                  "scale is one number, but " +
+                      nameOf(*scale, (*args)[6]->expr) + " is " +
+                      describeShape(*scale),
+                  "scale=1.0");
     values.push_back(
         convert(*scale, getAccumulateDType(tensors[0].dtype), location));
   }

@@ -54,7 +54,8 @@ ValueResult TensorOps::callTranspose(const NamedCall &call) {
 ValueResult TensorOps::callPermute(const NamedCall &call) {
   const std::vector<CallArgument> &all = call.arguments.arguments;
   if (all.empty())
-    return fail(call.site.range, "permute needs a tensor and its axes");
+    return fail(call.site.range, "permute needs a tensor and its axes",
+                "x.permute(1, 0)");
   FailureOr<SemaValue> input = tensorOperand(all[0], "permute");
   if (failed(input))
     return failure();
@@ -66,7 +67,8 @@ ValueResult TensorOps::callPermute(const NamedCall &call) {
       return failure();
     if (llvm::is_contained(permutation, *one))
       return fail(argument.where,
-                  "permute names axis " + std::to_string(*one) + " twice");
+                  "permute names axis " + std::to_string(*one) + " twice",
+                  "x.permute(1, 0), each axis once");
     permutation.push_back(*one);
   }
   if (int64_t(permutation.size()) != rankOf(*input)) {
@@ -88,7 +90,8 @@ ValueResult TensorOps::callPermute(const NamedCall &call) {
 ValueResult TensorOps::callReshape(const NamedCall &call) {
   const std::vector<CallArgument> &all = call.arguments.arguments;
   if (all.empty())
-    return fail(call.site.range, call.name + " needs a tensor and sizes");
+    return fail(call.site.range, call.name + " needs a tensor and sizes",
+                "x." + call.name + "(M, -1)");
   for (const CallArgument &argument : all)
     if (!argument.keyword.empty() && argument.keyword != "shape")
       return fail(argument.where,
@@ -223,8 +226,10 @@ ValueResult TensorOps::callFlatten(const NamedCall &call) {
     (i == 1 ? first : last) = *given;
   }
   if (first > last && rankOf(*input) > 0)
-    return fail(call.site.range, "flatten from axis " + std::to_string(first) +
-                                     " to axis " + std::to_string(last));
+    return fail(call.site.range,
+                "flatten from axis " + std::to_string(first) + " to axis " +
+                    std::to_string(last),
+                "start_dim=0, end_dim=-1");
   TensorShape from = shapeOf(*input), to;
   for (int64_t i = 0; i < first; ++i)
     to.append(from, i);
@@ -283,7 +288,9 @@ ValueResult TensorOps::callSqueeze(const NamedCall &call) {
                     "squeeze drops axes of size 1, but axis " +
                         std::to_string(i) + " of " +
                         nameOf(*input, (*args)[0]->expr) + " is " +
-                        axisText(from.extents[i], from.dims[i]));
+                        axisText(from.extents[i], from.dims[i]),
+                    nameOf(*input, (*args)[0]->expr) +
+                        ", or [..., 0] for one position of the axis");
   } else {
     for (size_t i = 0; i < from.rank(); ++i)
       if (from.extents[i].isConstant(1))
@@ -299,7 +306,8 @@ ValueResult TensorOps::callSqueeze(const NamedCall &call) {
 ValueResult TensorOps::callExpand(const NamedCall &call) {
   const std::vector<CallArgument> &all = call.arguments.arguments;
   if (all.empty())
-    return fail(call.site.range, call.name + " needs a tensor and sizes");
+    return fail(call.site.range, call.name + " needs a tensor and sizes",
+                "x." + call.name + "(M, -1)");
   ValueResult input = operand(all[0], call.name);
   if (failed(input))
     return failure();
@@ -312,7 +320,9 @@ ValueResult TensorOps::callExpand(const NamedCall &call) {
     return fail(call.site.range,
                 call.name + " of " + name + " " + shapeText(from) +
                     " needs at least " + std::to_string(from.rank()) +
-                    " sizes, but has " + std::to_string(given.size()));
+                    " sizes, but has " + std::to_string(given.size()),
+                name + "." + call.name + "(" +
+                    std::string(from.rank() > 1 ? "-1, " : "") + "-1)");
   size_t added = given.size() - from.rank();
   Location location = loc(call.site);
   for (auto [i, argument] : llvm::enumerate(given)) {
@@ -323,9 +333,10 @@ ValueResult TensorOps::callExpand(const NamedCall &call) {
     SizeArgument &one = size->front();
     if (i < added) {
       if (one.inferred)
-        return fail(argument.where, call.name +
-                                        ": -1 keeps an axis, but axis " +
-                                        std::to_string(i) + " is new");
+        return fail(argument.where,
+                    call.name + ": -1 keeps an axis, but axis " +
+                        std::to_string(i) + " is new",
+                    "1, or the size of the new axis");
       to.push_back(one.extent, one.dim);
       continue;
     }
@@ -400,7 +411,9 @@ ValueResult TensorOps::callCat(const NamedCall &call) {
       return fail(call.site.range,
                   call.name + " needs equal ranks: " + names[0] + " is " +
                       describeShape(inputs[0]) + ", " + names[i] + " is " +
-                      describeShape(input));
+                      describeShape(input),
+                  shape.rank() < first.rank() ? names[i] + ".unsqueeze(0)"
+                                              : names[0] + ".unsqueeze(0)");
     for (size_t k = 0; k < shape.rank(); ++k) {
       if (!stacks && int64_t(k) == along)
         continue;
@@ -417,6 +430,7 @@ ValueResult TensorOps::callCat(const NamedCall &call) {
                 axisText(first.extents[k], first.dims[k]) + ", of " + names[i] +
                 " " + axisText(shape.extents[k], shape.dims[k]));
         noteOrigin(diagnostic, inputs[0], names[0]);
+        diagnostic.setFix("dim=" + std::to_string(k));
         noteOrigin(diagnostic, input, names[i]);
         return failure();
       }
@@ -523,7 +537,8 @@ ValueResult TensorOps::callTake(const NamedCall &call) {
   if (rankOf(*input) == 0)
     return fail((*args)[at[0]]->where,
                 call.name + " needs an axis, but " +
-                    nameOf(*input, (*args)[at[0]]->expr) + " has none");
+                    nameOf(*input, (*args)[at[0]]->expr) + " has none",
+                nameOf(*input, (*args)[at[0]]->expr));
   return take(*input, *indices, along, call.site);
 }
 
@@ -605,7 +620,8 @@ ValueResult TensorOps::callFull(const NamedCall &call) {
   TensorShape shape;
   for (const SizeArgument &size : *given) {
     if (size.inferred)
-      return fail(size.where, call.name + ": a size cannot be -1");
+      return fail(size.where, call.name + ": a size cannot be -1",
+                  "M, or a number");
     shape.push_back(size.extent, size.dim);
   }
   Location location = loc(call.site);
@@ -669,9 +685,10 @@ ValueResult TensorOps::callArange(const NamedCall &call) {
     if (failed(value))
       return failure();
     if (!value->isNumber() || !isInteger(value->getPromotionOperand().dtype))
-      return fail(argument.where, "arange needs ints, but " +
-                                      context.quote(argument.where) + " is " +
-                                      describe(argument.value));
+      return fail(argument.where,
+                  "arange needs ints, but " + context.quote(argument.where) +
+                      " is " + describe(argument.value),
+                  "tsr.arange(n)");
     bounds.push_back(*value);
   }
   auto sizeOf = [&](const SemaValue &value) {
@@ -693,7 +710,8 @@ ValueResult TensorOps::callArange(const NamedCall &call) {
       std::optional<int64_t> given = bounds[2].getConstantInt();
       if (!given || *given == 0)
         return fail((*args)[2]->where,
-                    "the step of arange is a constant int other than 0");
+                    "the step of arange is a constant int other than 0",
+                    "tsr.arange(0, n, 1)");
       step = *given;
     }
     start = bounds[0];

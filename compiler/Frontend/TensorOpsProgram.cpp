@@ -47,7 +47,8 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
   if (callee.kind == ProgramKind::Function) {
     (void)context.notYet(site.range,
                          "a call of a function with annotations (" + name + ")",
-                         "call it without Tensor[...] in its signature");
+                         "@tsr.function\ndef " + name +
+                             "(...):  # without Tensor[...] in its signature");
     return failure();
   }
   FailureOr<Signature> signature =
@@ -87,7 +88,11 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       else {
         Diagnostic &diagnostic =
             context.error(site.range, name + " needs '" + parameter.name + "'");
-        diagnostic.addNote(parameter.where, "the parameter");
+        diagnostic.addNote(parameter.where, parameter.name + " of " + name);
+        std::vector<std::string> texts =
+            quoteArguments(context, arguments, site);
+        texts.push_back(parameter.name + "=...");
+        diagnostic.setFix(rewriteCall(context, site, texts));
         return failure();
       }
       continue;
@@ -117,9 +122,10 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       DType dtype = value.getPromotionOperand().dtype;
       specs.push_back(ArgumentSpec::scalar(dtype));
     } else {
-      return fail(argument->where, name + " needs tensors and numbers, but " +
-                                       context.quote(argument->where) + " is " +
-                                       describe(value));
+      return fail(argument->where,
+                  name + " needs tensors and numbers, but " +
+                      context.quote(argument->where) + " is " + describe(value),
+                  "a tensor or a number");
     }
     passed.push_back(argument);
   }
@@ -131,7 +137,8 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
   auto kernel = module.lookupSymbol<graph::KernelOp>(*symbol);
   if (!kernel || kernel.getNumArguments() != passed.size())
     return fail(site.range,
-                "the arguments of " + name + " do not match the kernel's");
+                "the arguments of " + name + " do not match the kernel's",
+                name + "(...) with the dims and dtypes of its signature");
 
   // The sizes of its dims, from the tensors it reads.
   std::map<std::string, std::pair<Extent, Dim *>> sizes;
@@ -172,6 +179,7 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
                 first + ", " + axisText(shape.extents[axis], shape.dims[axis]) +
                 " from " + second);
         diagnostic.addNote(callee.definition->nameRange, name);
+        diagnostic.setFix(second + ".T, or tensors with equal " + dim);
         return failure();
       }
     }
@@ -213,9 +221,11 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
         else if (!view.isDynamicDim(axis))
           shape.push_back(Extent::get(view.getDimSize(axis)));
         else {
-          (void)context.notYet(site.range, "the size " + dims[axis] +
-                                               " of a result of " + name +
-                                               " called in a function");
+          (void)context.notYet(site.range,
+                               "the size " + dims[axis] + " of a result of " +
+                                   name + " called in a function",
+                               "a dim of an input of " + name +
+                                   " in place of " + dims[axis]);
           return failure();
         }
       }
@@ -225,7 +235,8 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
     results.emplace_back(dtype, shape);
   }
   if (results.empty())
-    return fail(site.range, name + " writes nothing");
+    return fail(site.range, name + " writes nothing",
+                name + " with a parameter Y: Out[...]");
   auto op = graph::CallKernelOp::create(context.builder, location, types,
                                         *symbol, inputs, outSizes);
   std::vector<SemaValue> values;
@@ -280,6 +291,12 @@ LogicalResult TensorOps::checkResult(SemaValue &result, const Expr *annotation,
                    " has " + std::to_string(parts.size()) +
                    (parts.size() == 1 ? " axis" : " axes"));
     diagnostic.addNote(annotation->range, "the annotation");
+    std::string dims;
+    for (size_t i = 0; i < shape.rank(); ++i)
+      dims += (i ? ", \"" : "\"") +
+              (shape.dims[i] ? shape.dims[i]->name : "D" + std::to_string(i)) +
+              "\"";
+    diagnostic.setFix("-> Tensor[" + dims + "]");
     return failure();
   }
   for (auto [axis, part] : llvm::enumerate(parts)) {

@@ -122,7 +122,7 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
     result = DType::I64;
     bool whole = !(*args)[1] || (*args)[1]->value.isNone();
     if (which->size() != 1 && !whole)
-      return fail((*args)[1]->where, kind.str() + " takes one axis");
+      return fail((*args)[1]->where, kind.str() + " takes one axis", "dim=-1");
     if (which->size() != 1) {
       // Of the whole tensor: a position in row-major order.
       TensorShape flat;
@@ -185,9 +185,10 @@ ValueResult TensorOps::callSoftmax(const NamedCall &call) {
     along = *given;
   }
   if (along < 0)
-    return fail(call.site.range, call.name + " needs an axis, but " +
-                                     nameOf(*input, (*args)[0]->expr) +
-                                     " has none");
+    return fail(call.site.range,
+                call.name + " needs an axis, but " +
+                    nameOf(*input, (*args)[0]->expr) + " has none",
+                "a tensor of one axis or more, and dim=-1");
   SmallVector<NamedAttribute> attributes = {attr("axis", along)};
   if (call.name == "log_softmax")
     attributes.push_back(unit("log"));
@@ -274,9 +275,10 @@ ValueResult TensorOps::callNorm(const NamedCall &call) {
     count = std::max<int64_t>(rankOf(weight->value), 1);
   }
   if (count == 0 || count > shape.rank())
-    return fail(call.site.range, call.name + " over " + std::to_string(count) +
-                                     " axes, but " + name + " is " +
-                                     describeShape(*input));
+    return fail(call.site.range,
+                call.name + " over " + std::to_string(count) + " axes, but " +
+                    name + " is " + describeShape(*input),
+                "normalized_shape=(N,), the last axes");
 
   SmallVector<mlir::Value> values = {input->ssa};
   for (llvm::StringRef which : {"weight", "bias"}) {
@@ -298,7 +300,8 @@ ValueResult TensorOps::callNorm(const NamedCall &call) {
                   call.name + " normalises " + std::to_string(count) +
                       (count == 1 ? " axis" : " axes") + " of " + name +
                       ", but its " + which.str() + " is " +
-                      describeShape(*parameter));
+                      describeShape(*parameter),
+                  which.str() + ": Tensor[...] with the normalised axes");
     if (parameter->dtype != input->dtype)
       return fail(argument->where,
                   call.name + " needs equal dtypes: " + name + " is " +
@@ -373,7 +376,9 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
     return fail(call.site.range,
                 "cross_entropy needs one target per row of logits: " + name +
                     " is " + describeShape(*logits) + ", " + targetName +
-                    " is " + describeShape(*targets));
+                    " is " + describeShape(*targets),
+                targetName + ": one class number per row, [M] for logits "
+                             "[M, N]");
   if (rank > 2) {
     SmallVector<int64_t> permutation = {0};
     for (int64_t i = 2; i < rank; ++i)
@@ -397,6 +402,7 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
               describeShape(*targets));
       noteOrigin(diagnostic, *logits, name);
       noteOrigin(diagnostic, *targets, targetName);
+      diagnostic.setFix(targetName + " with the dim of the rows of " + name);
       return failure();
     }
   DType wide = getAccumulateDType(logits->dtype);

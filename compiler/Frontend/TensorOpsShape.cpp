@@ -295,7 +295,8 @@ TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
     if (number && *number == -1) {
       if (inferred)
         return fail(argument.where,
-                    callee.str() + ": -1 stands for one size, not two");
+                    callee.str() + ": -1 stands for one size, not two",
+                    "-1 once, the other sizes as numbers or dims");
       inferred = size.inferred = true;
     } else if (number && *number >= 0) {
       size.extent = Extent::get(*number);
@@ -306,9 +307,10 @@ TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
       size.extent = graph::getExtent(
           convert(*decayed, DType::I64, context.loc(argument.where)));
     } else {
-      return fail(argument.where, callee.str() + " needs sizes, but " +
-                                      context.quote(argument.where) + " is " +
-                                      describe(value));
+      return fail(argument.where,
+                  callee.str() + " needs sizes, but " +
+                      context.quote(argument.where) + " is " + describe(value),
+                  "ints or dims: M, 64, -1");
     }
     result.push_back(size);
   }

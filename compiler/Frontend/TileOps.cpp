@@ -345,30 +345,6 @@ mlir::Value TileOps::spread(const SemaValue &value, DType dtype,
 // Operands
 //===----------------------------------------------------------------------===//
 
-LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
-                                    const SourceRange &where,
-                                    llvm::StringRef what) {
-  if (value.isTile() || value.isNumber())
-    return success();
-  std::string name = nameOf(value, expr);
-  Diagnostic &diagnostic = context.error(
-      expr ? expr->range : where, what.str() + " needs tiles or numbers, but " +
-                                      name + " is " + describe(value));
-  if (value.kind == ValueKind::Range)
-    diagnostic.addNote(value.axis->where, "the range " + name)
-        .setFix(name + ".index for its positions, " + name +
-                ".start for the first");
-  else if (value.kind == ValueKind::View) {
-    std::string indices;
-    for (auto [i, dim] : llvm::enumerate(value.dims)) {
-      std::string range = context.findRange(*dim);
-      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
-    }
-    diagnostic.setFix(name + "[" + indices + "]");
-  }
-  return failure();
-}
-
 FailureOr<Promotion>
 TileOps::promoteAll(llvm::StringRef what,
                     llvm::ArrayRef<const SemaValue *> values,
@@ -530,10 +506,18 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
     return nameOf(i ? right : left, expr);
   };
   if ((bitwise || shift) && isFloat(dtype)) {
-    context.error(site.range, std::string(spelling) +
-                                  " is not defined on floats: " + side(0) +
-                                  " is " + describe(left) + ", " + side(1) +
-                                  " is " + describe(right));
+    context
+        .error(site.range, std::string(spelling) +
+                               " is not defined on floats: " + side(0) +
+                               " is " + describe(left) + ", " + side(1) +
+                               " is " + describe(right))
+        .setFix(op == BinaryOperator::BitXor
+                    ? side(0) + " ** " + side(1)
+                    : side(0) + ".to(i32) " + spelling + " " + side(1) +
+                          (isFloat(right.getPromotionOperand().dtype) &&
+                                   !right.isConstant()
+                               ? ".to(i32)"
+                               : ""));
     return failure();
   }
   if (dtype == DType::Bool && !bitwise) {
@@ -639,8 +623,14 @@ ValueResult TileOps::unary(UnaryOperator op, const SemaValue &operand,
     return operand;
   bool invert = op == UnaryOperator::Invert || op == UnaryOperator::Not;
   if (invert ? isFloat(dtype) : dtype == DType::Bool) {
-    context.error(site.range, std::string(spelling) + " is not defined on " +
-                                  describe(operand));
+    std::string name =
+        nameOf(operand, site.operands.empty() ? nullptr : site.operands[0]);
+    context
+        .error(site.range, std::string(spelling) + " is not defined on " +
+                               name + ", which is " + describe(operand))
+        .setFix(invert ? (op == UnaryOperator::Not ? name + " == 0"
+                                                   : "~" + name + ".to(i32)")
+                       : "~" + name);
     return failure();
   }
   return elementwise(

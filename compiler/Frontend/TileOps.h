@@ -101,6 +101,7 @@ private:
   promoteAll(llvm::StringRef what, llvm::ArrayRef<const SemaValue *> values,
              const OpSite &site);
   /// Refuses ranges, views, None ... as operands.
+  std::string rewriteRanges(const Expr *expr, const SourceRange &where);
   mlir::LogicalResult checkOperand(const SemaValue &value, const Expr *expr,
                                    const SourceRange &where,
                                    llvm::StringRef what);
@@ -136,6 +137,22 @@ private:
   mlir::FailureOr<Access> getAccess(const SemaValue &view,
                                     llvm::ArrayRef<SemaValue> indices,
                                     const OpSite &site);
+  mlir::LogicalResult reportSlice(const SemaValue &view,
+                                  llvm::ArrayRef<SemaValue> indices,
+                                  size_t axis, const OpSite &site);
+  void reportIndex(const SemaValue &view, llvm::ArrayRef<SemaValue> indices,
+                   size_t axis, const SourceRange &where);
+  void reportTileIndex(const SemaValue &tile, const SemaValue &index,
+                       const Expr *expr, const OpSite &site);
+  mlir::LogicalResult reportNotIndexable(const SemaValue &object,
+                                         const OpSite &site);
+  ValueResult reportMethod(const SemaValue &object, llvm::StringRef name,
+                           const CallArguments &arguments, const OpSite &site);
+  ValueResult reportAttribute(const SemaValue &object, llvm::StringRef name,
+                              const OpSite &site);
+  /// The call of `callee` on a tile instead of `argument`.
+  std::string getTileFixFor(const CallArgument &argument,
+                            const std::string &callee);
   mlir::LogicalResult reportWrongDim(const SemaValue &view,
                                      llvm::ArrayRef<SemaValue> indices,
                                      size_t axis, const OpSite &site);
@@ -254,7 +271,8 @@ private:
   mlir::LogicalResult checkComplete(const SemaValue &value, const Expr *expr,
                                     const SourceRange &where,
                                     llvm::StringRef what);
-  ValueResult unknownCall(llvm::StringRef name, const OpSite &site);
+  ValueResult unknownCall(llvm::StringRef name, const CallArguments &arguments,
+                          const OpSite &site);
 
   mlir::OpBuilder &builder() { return context.builder; }
 

@@ -59,24 +59,72 @@ std::vector<std::string> TileOps::getCallNames() const {
   return names;
 }
 
-ValueResult TileOps::unknownCall(llvm::StringRef name, const OpSite &site) {
+/// A graph op on tiles, or where it belongs.
+static std::string getTileFix(const SemaContext &context, llvm::StringRef name,
+                              const CallArguments &arguments,
+                              const OpSite &site) {
+  std::vector<std::string> given = quoteArguments(context, arguments, site);
+  std::string x = given.empty() ? "x" : given[0];
+  if (name == "matmul")
+    return fillForeign("$0 @ $1", given);
+  if (name == "linear")
+    return fillForeign("$0 @ $1.T", given);
+  if (name == "log_softmax")
+    return fillForeign("$0 - tsr.logsumexp($0, dim=-1)", given);
+  if (name == "rms_norm")
+    return fillForeign("$0 * tsr.rsqrt(tsr.mean($0 * $0, dim=-1) + 1e-5)",
+                       given);
+  if (name == "layer_norm")
+    return fillForeign("($0 - tsr.mean($0, dim=-1)) * "
+                       "tsr.rsqrt(tsr.var($0, dim=-1) + 1e-5)",
+                       given);
+  return "call tsr." + name.str() + " in a @tsr.function";
+}
+
+/// What to write until a marked form is there.
+static std::string getMarkedFix(llvm::StringRef name) {
+  return llvm::StringSwitch<std::string>(name)
+      .Cases({"atomic_cas", "atomic_xchg"}, "tsr.atomic_add, tsr.atomic_max or "
+                                            "tsr.atomic_min")
+      .Case("mma_scaled", "tsr.mma(a.to(fp16) * sa, b.to(fp16) * sb, acc)")
+      .Case("mma_sparse", "tsr.mma(a, b, acc)")
+      .Case("reduce", "tsr.sum, tsr.max, tsr.min or tsr.prod")
+      .Case("scan", "tsr.cumsum, tsr.cumprod or tsr.cummax")
+      .Cases({"sort", "topk"}, "tsr.max(x, n) and tsr.argmax(x, n) in a loop")
+      .Case("breakpoint", "print(\"x =\", x)")
+      .Default("operations of tessera: the compiler chooses instructions");
+}
+
+ValueResult TileOps::unknownCall(llvm::StringRef name,
+                                 const CallArguments &arguments,
+                                 const OpSite &site) {
   if (const char *marked = getMarked(name)) {
-    (void)context.notYet(site.range, marked);
+    (void)context.notYet(site.range, marked, getMarkedFix(name));
     return failure();
   }
   if (llvm::is_contained(graphNames, name)) {
     context
         .error(site.range, "tsr." + name.str() +
-                               " is an operation on whole tensors; inside a "
-                               "kernel there are tiles")
-        .setFix(name == "matmul" ? "a @ b" : "call it in a @tsr.function");
+                               " is an operation of functions, on whole "
+                               "tensors; inside a kernel there are tiles")
+        .setFix(getTileFix(context, name, arguments, site));
     return failure();
   }
   Diagnostic &diagnostic =
       context.error(site.nameRange, "tsr has no '" + name.str() + "'");
+  if (explainForeign(context, diagnostic, ForeignKind::Function, name,
+                     arguments, site))
+    return failure();
   std::vector<std::string> near = nearestNames(name, getCallNames());
+  std::string given;
+  for (const std::string &text : quoteArguments(context, arguments, site))
+    given += (given.empty() ? "" : ", ") + text;
   if (!near.empty())
-    diagnostic.setFix("tsr." + near.front());
+    diagnostic.setFix("tsr." + near.front() + "(" + given + ")");
+  else
+    diagnostic.setFix("@tsr.function above a def " + name.str() +
+                      "(...) of your own, and " + name.str() + "(" + given +
+                      ")");
   return failure();
 }
 
@@ -122,7 +170,7 @@ ValueResult TileOps::call(llvm::StringRef name, const CallArguments &arguments,
     return callStore(arguments, site);
   if (name == "atomic_add" || name == "atomic_max" || name == "atomic_min")
     return callAtomic(name, arguments, site);
-  return unknownCall(name, site);
+  return unknownCall(name, arguments, site);
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,15 +275,9 @@ ValueResult TileOps::callUnary(llvm::StringRef name,
   if (failed(bound))
     return failure();
   if (name == "gelu" && (*bound)[1]) {
-    FailureOr<std::string> kind =
-        getConstantString(context, *(*bound)[1], "approximate");
-    if (failed(kind))
+    if (failed(getChoice(context, *(*bound)[1], "approximate", {"none"},
+                         {"tanh"})))
       return failure();
-    if (*kind != "none") {
-      (void)context.notYet((*bound)[1]->where,
-                           "gelu(approximate=\"" + *kind + "\") on tiles");
-      return failure();
-    }
   }
   const CallArgument &argument = *(*bound)[0];
   ValueResult decayed = context.decay(argument.value, argument.where);
@@ -249,7 +291,9 @@ ValueResult TileOps::callUnary(llvm::StringRef name,
     FoldResult folded = foldMath(name, data);
     if (folded)
       return SemaValue::makeConstant(folded.value);
-    context.error(site.range, folded.error);
+    context.error(site.range, folded.error)
+        .setFix(callee + "(tsr.maximum(" + context.quote(argument.where) +
+                ", 1e-6))");
     return failure();
   }
   PromotionOperand operand = x.getPromotionOperand();
@@ -473,7 +517,8 @@ ValueResult TileOps::callCdiv(const CallArguments &arguments,
     return failure();
   const SemaValue &a = (*values)[0], &b = (*values)[1];
   if (auto divisor = b.getConstantInt(); divisor && *divisor == 0) {
-    context.error(site.range, "division by zero");
+    context.error(site.range, "division by zero: tsr.cdiv by 0")
+        .setFix("tsr.cdiv(a, max(b, 1))");
     return failure();
   }
   if (auto dividend = a.getConstantInt(), divisor = b.getConstantInt();
@@ -515,11 +560,17 @@ ValueResult TileOps::callRand(const CallArguments &arguments,
                 isInteger(value.getPromotionOperand().dtype);
     if (fits)
       continue;
-    context.error((*bound)[i]->where,
-                  std::string(i == 0 ? "the seed of tsr.rand is an int"
-                                     : "the index of tsr.rand is an int or a "
-                                       "tile of ints") +
-                      ", not " + describe(value));
+    context
+        .error((*bound)[i]->where,
+               std::string(i == 0 ? "the seed of tsr.rand is an int"
+                                  : "the index of tsr.rand is an int or a "
+                                    "tile of ints") +
+                   ", not " + describe(value))
+        .setFix(i == 0
+                    ? "tsr.rand(0, " + context.quote((*bound)[1]->where) + ")"
+                : value.kind == ValueKind::Range
+                    ? context.quote((*bound)[i]->where) + ".index"
+                    : context.quote((*bound)[i]->where) + ".to(i64)");
     return failure();
   }
   Location at = context.loc(site.range);

@@ -21,21 +21,11 @@ ValueResult TileOps::callMma(const CallArguments &arguments,
   std::string precision = "ieee";
   if (const CallArgument *argument = (*bound)[3]) {
     FailureOr<std::string> given =
-        getConstantString(context, *argument, "precision");
+        getChoice(context, *argument, "precision", {"ieee"},
+                  {"tf32", "tf32x3", "bf16x3"});
     if (failed(given))
       return failure();
     precision = *given;
-    if (precision == "tf32" || precision == "tf32x3" || precision == "bf16x3") {
-      (void)context.notYet(argument->where, "precision=\"" + precision + "\"");
-      return failure();
-    }
-    if (precision != "ieee") {
-      context.error(argument->where,
-                    "precision is \"ieee\", \"tf32\", \"tf32x3\" or "
-                    "\"bf16x3\", not \"" +
-                        precision + "\"");
-      return failure();
-    }
   }
   const CallArgument *acc = (*bound)[2];
   if (acc && acc->value.isNone())

@@ -22,7 +22,7 @@ LogicalResult TileOps::checkInsideGrid(const OpSite &site,
     return success();
   context.error(site.range, what.str() + " belongs inside tsr.grid")
       .setFix("move " + context.quote(site.range) +
-              " into the loop: for m in tsr.grid(tsr.tile(M, 64)):");
+              " into the loop: " + context.suggestGrid());
   return failure();
 }
 
@@ -107,7 +107,7 @@ LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
     context.error(site.range, name + " is only read, not written")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix(name + ": InOut[...]");
+        .setFix(getAnnotationFix(view.parameter, "InOut[", "]"));
     return failure();
   }
   ViewUse &use = uses[view.parameter];
@@ -120,62 +120,6 @@ LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
-
-LogicalResult TileOps::reportWrongDim(const SemaValue &view,
-                                      llvm::ArrayRef<SemaValue> indices,
-                                      size_t axis, const OpSite &site) {
-  const std::string &name = parameterNames[view.parameter];
-  const SemaValue &index = indices[axis];
-  const Expr *expr =
-      axis < site.operands.size() ? site.operands[axis] : nullptr;
-  std::string range = expr ? context.quote(expr->range) : index.axis->name;
-  std::string covers =
-      index.axis->dim ? "dim " + index.axis->dim->name : "a number, no dim";
-  Diagnostic &diagnostic = context.error(
-      expr ? expr->range : site.range,
-      range + " covers " + covers + ", but axis " + std::to_string(axis) +
-          " of " + name + " is " + view.dims[axis]->name);
-  diagnostic.addNote(parameterRanges[view.parameter],
-                     parameterTexts[view.parameter]);
-  diagnostic.addNote(index.axis->where, context.quote(index.axis->where));
-  // The same indices in the order of the axes, if there is exactly one.
-  std::vector<std::string> fixed;
-  llvm::SmallVector<bool> used(indices.size(), false);
-  for (Dim *dim : view.dims) {
-    bool found = false;
-    for (size_t i = 0; i < indices.size() && !found; ++i) {
-      if (used[i] || indices[i].kind != ValueKind::Range ||
-          indices[i].axis->dim != dim)
-        continue;
-      used[i] = found = true;
-      fixed.push_back(i < site.operands.size() && site.operands[i]
-                          ? context.quote(site.operands[i]->range)
-                          : indices[i].axis->name);
-    }
-    if (!found)
-      break;
-  }
-  if (fixed.size() == view.dims.size()) {
-    std::string fix = name + "[";
-    for (auto [i, part] : llvm::enumerate(fixed))
-      fix += (i ? ", " : "") + part;
-    diagnostic.setFix(fix + "]");
-  } else if (std::string other = context.findRange(*view.dims[axis]);
-             !other.empty()) {
-    std::string fix = name + "[";
-    for (size_t i = 0; i < indices.size(); ++i)
-      fix += (i ? ", " : "") + (i == axis ? other
-                                : i < site.operands.size() && site.operands[i]
-                                    ? context.quote(site.operands[i]->range)
-                                : indices[i].axis ? indices[i].axis->name
-                                                  : std::string("..."));
-    diagnostic.setFix(fix + "]");
-  } else if (llvm::StringRef(view.dims[axis]->name).contains(".shape[")) {
-    diagnostic.setFix("name the dims of " + name + ": " + name +
-                      ": Tensor[\"M\", ...]");
-  }
-  return failure();
-}
 
 FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
                                               llvm::ArrayRef<SemaValue> indices,
@@ -199,8 +143,8 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       fix += (i ? ", " : "") + (i < site.operands.size() && site.operands[i]
                                     ? context.quote(site.operands[i]->range)
                                     : std::string(":"));
-    if (indices.size() < view.dims.size())
-      diagnostic.setFix(name + "[" + fix + "]");
+    // Too many: the first ones are kept.
+    diagnostic.setFix(name + "[" + fix + "]");
     return failure();
   }
   Access access;
@@ -226,23 +170,22 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     bool integral =
         number->isNumber() && isInteger(number->getPromotionOperand().dtype);
     if (!integral) {
-      context.error(where, "an index is a range, an int, ':' or an integer "
-                           "tile, not " +
-                               describe(index));
+      reportIndex(view, indices, i, where);
       return failure();
     }
     if (number->isConstant()) {
       int64_t position = number->constant.asInt();
       int64_t size = view.dims[i]->size;
       if (position < 0 || (size >= 0 && position >= size)) {
-        Diagnostic &diagnostic =
-            context.error(where, "index " + std::to_string(position) +
-                                     " is outside " + view.dims[i]->name +
-                                     (size >= 0 ? " = " + std::to_string(size)
-                                                : std::string()));
-        if (position < 0)
-          diagnostic.setFix(view.dims[i]->name + " - " +
-                            std::to_string(-position));
+        Diagnostic &diagnostic = context.error(
+            where,
+            "index " + std::to_string(position) + " is outside axis " +
+                std::to_string(i) + " of " + name + ", " + view.dims[i]->name +
+                (size >= 0 ? " = " + std::to_string(size) : std::string()));
+        diagnostic.addNote(parameterRanges[view.parameter],
+                           parameterTexts[view.parameter]);
+        diagnostic.setFix(view.dims[i]->name + " - " +
+                          std::to_string(position < 0 ? -position : 1));
         return failure();
       }
     }
@@ -284,10 +227,7 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       [[fallthrough]];
     case ValueKind::Slice: {
       if (!index.elements.empty()) {
-        (void)context.notYet(where, "a slice with bounds",
-                             "a range: tsr.range_at(" + view.dims[i]->name +
-                                 ", start, size)");
-        return failure();
+        return reportSlice(view, indices, i, site);
       }
       FailureOr<Axis *> whole = context.getWholeAxis(*view.dims[i], where);
       if (failed(whole))
@@ -315,9 +255,7 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
         return failure();
       break;
     default:
-      context.error(where, "an index is a range, an int, ':' or an integer "
-                           "tile, not " +
-                               describe(index));
+      reportIndex(view, indices, i, where);
       return failure();
     }
   }
@@ -357,9 +295,13 @@ ValueResult TileOps::loadTile(const SemaValue &view,
   if (mask) {
     for (Axis *axis : mask->axes)
       if (!llvm::is_contained(access->alignment.axes, axis)) {
-        context.error(site.range, "the mask has axis " + axis->name +
-                                      ", the loaded tile is " +
-                                      describeAxes(access->alignment.axes));
+        context
+            .error(site.range, "the mask has axis " + axis->name +
+                                   ", the loaded tile of " + name + " is " +
+                                   describeAxes(access->alignment.axes))
+            .addNote(axis->where, "the axis " + axis->name)
+            .setFix("mask=tsr.any(mask, " + axis->name +
+                    "), or an index over " + axis->name);
         return failure();
       }
     maskValue = spread(*mask, DType::Bool, access->alignment, location);
@@ -444,9 +386,13 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   if (mask) {
     for (Axis *axis : mask->axes)
       if (!llvm::is_contained(access->alignment.axes, axis)) {
-        context.error(site.range, "the mask has axis " + axis->name +
-                                      ", the stored tile is " +
-                                      describeAxes(access->alignment.axes));
+        context
+            .error(site.range, "the mask has axis " + axis->name +
+                                   ", the stored tile is " +
+                                   describeAxes(access->alignment.axes))
+            .addNote(axis->where, "the axis " + axis->name)
+            .setFix("mask=tsr.any(mask, " + axis->name +
+                    "), or an index over " + axis->name);
         return failure();
       }
     maskValue = spread(*mask, DType::Bool, access->alignment, location);
@@ -476,19 +422,20 @@ ValueResult TileOps::subscriptTile(const SemaValue &tile,
     } else if (index.kind == ValueKind::Slice && index.elements.empty()) {
       pattern += 'x';
     } else {
-      const Expr *expr = site.operands[i];
-      context
-          .error(expr->range, "a tile is indexed by ':' and None only; tiles "
-                              "are taken from tensors")
-          .setFix("index the tensor, or tsr.where and a reduction");
+      reportTileIndex(tile, index, site.operands[i], site);
       return failure();
     }
   }
   size_t axes = llvm::count(pattern, 'x');
   if (axes != tile.axes.size()) {
-    context.error(site.range, "the tile is " + describeAxes(tile.axes) +
-                                  ", but " + std::to_string(axes) +
-                                  " ':' are given");
+    std::string colons;
+    for (size_t i = 0; i < tile.axes.size(); ++i)
+      colons += i ? ", :" : ":";
+    context
+        .error(site.range, "the tile is " + describeAxes(tile.axes) + ", but " +
+                               std::to_string(axes) + " ':' are given")
+        .setFix((tile.name.empty() ? std::string("x") : tile.name) + "[" +
+                colons + "]");
     return failure();
   }
   SemaValue result = tile;
@@ -507,8 +454,7 @@ ValueResult TileOps::subscript(const SemaValue &object,
         return index.isNone();
       }))
     return object;
-  context.error(site.range, describe(object) + " cannot be indexed");
-  return failure();
+  return reportNotIndexable(object, site);
 }
 
 LogicalResult TileOps::store(const SemaValue &object,
@@ -518,13 +464,17 @@ LogicalResult TileOps::store(const SemaValue &object,
     return storeTile(object, indices, value, site.operands.back(), nullptr,
                      nullptr, std::nullopt, site);
   if (object.isTile()) {
+    std::string name = object.name.empty() ? "x" : object.name;
+    std::string value = site.operands.empty() || !site.operands.back()
+                            ? "new"
+                            : context.quote(site.operands.back()->range);
     context
-        .error(site.range, "a tile is a value; its elements cannot be assigned")
-        .setFix("x = tsr.where(cond, new, x)");
+        .error(site.range, "a tile is a value; the elements of " + name +
+                               " cannot be assigned")
+        .setFix(name + " = tsr.where(cond, " + value + ", " + name + ")");
     return failure();
   }
-  context.error(site.range, describe(object) + " cannot be indexed");
-  return failure();
+  return reportNotIndexable(object, site);
 }
 
 //===----------------------------------------------------------------------===//
@@ -546,22 +496,14 @@ FailureOr<DictionaryAttr> TileOps::getHints(
           builder().getNamedAttr(name, builder().getI64IntegerAttr(*value)));
       continue;
     }
-    FailureOr<std::string> value = getConstantString(context, *argument, name);
-    if (failed(value))
-      return failure();
-    static const std::map<std::string, std::vector<std::string>> known = {
+    static const std::map<std::string, std::vector<llvm::StringRef>> known = {
         {"cache", {"keep", "stream"}},
         {"via", {"auto", "shared", "direct", "tma"}},
         {"swizzle", {"auto", "none", "xor"}}};
-    const std::vector<std::string> &choices = known.at(name);
-    if (!llvm::is_contained(choices, *value)) {
-      std::string text;
-      for (const std::string &choice : choices)
-        text += (text.empty() ? "\"" : ", \"") + choice + "\"";
-      context.error(argument->where, std::string(name) + " is one of " + text +
-                                         ", not \"" + *value + "\"");
+    FailureOr<std::string> value =
+        getChoice(context, *argument, name, known.at(name));
+    if (failed(value))
       return failure();
-    }
     hints.push_back(
         builder().getNamedAttr(name, builder().getStringAttr(*value)));
   }
@@ -591,14 +533,59 @@ static OpSite getIndexSite(const OpSite &site, const CallArgument &indices,
   return result;
 }
 
+/// The first argument of a full form. `arguments` are all of them, for the call
+/// as it should be.
 static LogicalResult checkView(SemaContext &context,
-                               const CallArgument &argument,
+                               const BoundArguments &bound,
                                llvm::StringRef callee) {
+  const CallArgument &argument = *bound[0];
   if (argument.value.kind == ValueKind::View)
     return success();
-  context.error(argument.where, callee.str() +
-                                    " needs a tensor parameter, not " +
-                                    describe(argument.value));
+  std::string text = context.quote(argument.where);
+  Diagnostic &diagnostic = context.error(
+      argument.where, callee.str() + " needs a tensor parameter, but " + text +
+                          " is " + describe(argument.value));
+  // X[m] instead of X, (m,).
+  if (auto *element = dynCast<Subscript>(argument.expr)) {
+    std::string indices = context.quote(element->slice->range);
+    bool one = !is<Tuple>(element->slice);
+    std::string fix = callee.str() + "(" +
+                      context.quote(element->value->range) + ", (" + indices +
+                      (one ? ",)" : ")");
+    for (size_t i = 1; i < bound.size(); ++i)
+      if (bound[i])
+        fix += ", " + context.quote(bound[i]->where);
+    diagnostic.setFix(fix + ")");
+  } else {
+    diagnostic.setFix(callee.str() + "(X, (m,)" +
+                      (bound.size() > 2 && bound[2]
+                           ? ", " + context.quote(bound[2]->where)
+                           : std::string()) +
+                      ")");
+  }
+  return failure();
+}
+
+/// The index and the value of a full form in each other's place.
+static LogicalResult checkOrder(SemaContext &context,
+                                const BoundArguments &bound,
+                                llvm::StringRef callee) {
+  auto isIndex = [](const SemaValue &value) {
+    return value.kind == ValueKind::Range || value.kind == ValueKind::Tuple;
+  };
+  const CallArgument &index = *bound[1], &value = *bound[2];
+  bool swapped = isIndex(value.value) && !isIndex(index.value);
+  if (!swapped)
+    return success();
+  context
+      .error(index.where, callee.str() +
+                              " takes the tensor, the index, then "
+                              "the value, but " +
+                              context.quote(index.where) + " is " +
+                              describe(index.value))
+      .setFix(callee.str() + "(" + context.quote(bound[0]->where) + ", " +
+              context.quote(value.where) + ", " + context.quote(index.where) +
+              ")");
   return failure();
 }
 
@@ -608,8 +595,16 @@ static LogicalResult checkMask(SemaContext &context,
   bool boolean = mask.getPromotionOperand().dtype == DType::Bool;
   if ((mask.isTile() || mask.isScalar() || mask.isConstant()) && boolean)
     return success();
-  context.error(argument.where,
-                "a mask is a tile of bool, not " + describe(mask));
+  std::string text = quoteValue(context, argument);
+  context
+      .error(getValueRange(argument),
+             "a mask is a tile of bool, but " + text + " is " + describe(mask))
+      .setFix("mask=" + (mask.isTile() ? text + " != 0"
+                         : mask.kind == ValueKind::Range
+                             ? text + ".index < " +
+                                   (mask.axis->dim ? mask.axis->dim->name
+                                                   : std::string("N"))
+                             : std::string("x > 0")));
   return failure();
 }
 
@@ -619,7 +614,7 @@ ValueResult TileOps::callLoad(const CallArguments &arguments,
       context, "tsr.load", arguments,
       {"x", "index", "*mask", "*pad", "*cache", "*via", "*vector", "*swizzle"},
       2, site);
-  if (failed(bound) || failed(checkView(context, *(*bound)[0], "tsr.load")))
+  if (failed(bound) || failed(checkView(context, *bound, "tsr.load")))
     return failure();
   const CallArgument *mask = (*bound)[2], *pad = (*bound)[3];
   if (mask && mask->value.isNone())
@@ -627,8 +622,12 @@ ValueResult TileOps::callLoad(const CallArguments &arguments,
   if (mask && failed(checkMask(context, *mask)))
     return failure();
   if (pad && (!pad->value.isConstant() || !pad->value.constant.isNumber())) {
-    context.error(pad->where,
-                  "pad is a constant number, not " + describe(pad->value));
+    context
+        .error(getValueRange(*pad), "pad is a constant number, but " +
+                                        quoteValue(context, *pad) + " is " +
+                                        describe(pad->value))
+        .setFix("pad=0, and tsr.where(mask, x, " + quoteValue(context, *pad) +
+                ")");
     return failure();
   }
   FailureOr<DictionaryAttr> hints = getHints({{"cache", (*bound)[4]},
@@ -648,7 +647,8 @@ ValueResult TileOps::callStore(const CallArguments &arguments,
   FailureOr<BoundArguments> bound =
       bindArguments(context, "tsr.store", arguments,
                     {"x", "index", "value", "*mask", "*cache"}, 3, site);
-  if (failed(bound) || failed(checkView(context, *(*bound)[0], "tsr.store")))
+  if (failed(bound) || failed(checkView(context, *bound, "tsr.store")) ||
+      failed(checkOrder(context, *bound, "tsr.store")))
     return failure();
   const CallArgument *mask = (*bound)[3];
   if (mask && mask->value.isNone())
@@ -675,7 +675,9 @@ ValueResult TileOps::callAtomic(llvm::StringRef name,
   FailureOr<BoundArguments> bound =
       bindArguments(context, ("tsr." + name).str(), arguments,
                     {"x", "index", "value", "*mask"}, 3, site);
-  if (failed(bound) || failed(checkView(context, *(*bound)[0], "an atomic")))
+  if (failed(bound) ||
+      failed(checkView(context, *bound, ("tsr." + name).str())) ||
+      failed(checkOrder(context, *bound, ("tsr." + name).str())))
     return failure();
   const SemaValue &view = (*bound)[0]->value;
   const std::string &mode = modes[view.parameter];

@@ -50,9 +50,13 @@ FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
   } else if (auto position = value.getConstantInt()) {
     int64_t rank = tile.axes.size();
     if (*position < -rank || *position >= rank) {
-      context.error(axis.where,
-                    nameOf(tile, tileExpr) + " is " + describeAxes(tile.axes) +
-                        " and has no axis " + std::to_string(*position));
+      std::string keyword = axis.keyword.empty() ? "" : axis.keyword + "=";
+      context
+          .error(getValueRange(axis),
+                 nameOf(tile, tileExpr) + " is " + describeAxes(tile.axes) +
+                     " and has no axis " + std::to_string(*position))
+          .setFix(keyword + (*position < 0 ? "-" : "") +
+                  std::to_string(*position < 0 ? rank : rank - 1));
       return failure();
     }
     return *position < 0 ? *position + rank : *position;
@@ -60,13 +64,26 @@ FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
   if (wanted)
     if (auto *found = llvm::find(tile.axes, wanted); found != tile.axes.end())
       return int64_t(found - tile.axes.begin());
-  Diagnostic &diagnostic = context.error(
-      axis.where, nameOf(tile, tileExpr) + " is " + describeAxes(tile.axes) +
-                      " and has no axis " + context.quote(axis.where));
+  Diagnostic &diagnostic =
+      context.error(getValueRange(axis),
+                    nameOf(tile, tileExpr) + " is " + describeAxes(tile.axes) +
+                        " and has no axis " + quoteValue(context, axis));
   if (wanted)
     diagnostic.addNote(wanted->where, "the axis " + wanted->name);
-  if (tile.axes.size() == 1)
-    diagnostic.setFix(tile.axes[0]->name);
+  std::string keyword = axis.keyword.empty() ? "" : axis.keyword + "=";
+  if (tile.axes.size() == 1) {
+    diagnostic.setFix(keyword + tile.axes[0]->name);
+    return failure();
+  }
+  // dim="N" means the axis of that name; else the last.
+  size_t meant = tile.axes.size() - 1;
+  if (value.isConstant() && value.constant.isString())
+    for (auto [i, candidate] : llvm::enumerate(tile.axes))
+      if (candidate->name == value.constant.asString() ||
+          (candidate->dim && candidate->dim->name == value.constant.asString()))
+        meant = i;
+  diagnostic.setFix(keyword.empty() ? tile.axes[meant]->name
+                                    : keyword + std::to_string(meant));
   return failure();
 }
 
@@ -78,7 +95,8 @@ FailureOr<std::optional<int64_t>> TileOps::getAxisArgument(
     if (!candidate || candidate->value.isNone())
       continue;
     if (given) {
-      context.error(candidate->where, "the axis is given twice");
+      context.error(candidate->where, "the axis is given twice")
+          .setFix("drop " + context.quote(candidate->where));
       return failure();
     }
     given = candidate;
@@ -333,9 +351,11 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   SemaValue x = argument.value;
   x.text.clear();
   if (!x.isTile()) {
-    context.error(argument.where, callee + " runs along a tile, but " +
-                                      nameOf(x, argument.expr) + " is " +
-                                      describe(x));
+    context
+        .error(argument.where, callee + " runs along a tile, but " +
+                                   nameOf(x, argument.expr) + " is " +
+                                   describe(x))
+        .setFix(getTileFixFor(argument, callee));
     return failure();
   }
   FailureOr<std::optional<int64_t>> axis =
@@ -383,9 +403,11 @@ ValueResult TileOps::callSoftmax(const CallArguments &arguments,
   SemaValue x = argument.value;
   x.text.clear();
   if (!x.isTile() || !isFloat(x.dtype)) {
-    context.error(argument.where, "tsr.softmax needs a tile of floats, but " +
-                                      nameOf(x, argument.expr) + " is " +
-                                      describe(x));
+    context
+        .error(argument.where, "tsr.softmax needs a tile of floats, but " +
+                                   nameOf(x, argument.expr) + " is " +
+                                   describe(x))
+        .setFix(getTileFixFor(argument, "tsr.softmax"));
     return failure();
   }
   FailureOr<std::optional<int64_t>> axis =

@@ -57,10 +57,15 @@ ValueResult TileOps::rangeAttribute(const SemaValue &range,
       site.nameRange, axis->name + " is a range, which has no attribute '" +
                           name.str() +
                           "'; it has index, start, stop, size, id, dim, copy");
+  diagnostic.addNote(axis->where, "the range " + axis->name);
   std::vector<std::string> near = nearestNames(
       name, {"index", "start", "stop", "size", "id", "dim", "copy"});
   if (!near.empty())
     diagnostic.setFix(axis->name + "." + near.front());
+  else if (!explainForeign(context, diagnostic, ForeignKind::Attribute, name,
+                           {}, site,
+                           site.operands.empty() ? nullptr : site.operands[0]))
+    diagnostic.setFix(axis->name + ".index");
   return failure();
 }
 
@@ -99,21 +104,7 @@ ValueResult TileOps::attribute(const SemaValue &object, llvm::StringRef name,
       reversed.push_back(i);
     return transpose(object, reversed, context.loc(site.range));
   }
-  std::string shown = object.kind == ValueKind::View ? "a tensor"
-                      : object.isTile()              ? "a tile"
-                                                     : describe(object);
-  Diagnostic &diagnostic = context.error(
-      site.nameRange, shown + " has no attribute '" + name.str() + "'");
-  std::vector<std::string> known = {"dtype", "shape", "ndim"};
-  if (object.isTile())
-    known.insert(known.end(),
-                 {"T", "to", "permute", "expand", "reshape", "filled"});
-  std::vector<std::string> near = nearestNames(name, known);
-  if (!near.empty())
-    diagnostic.setFix(near.front());
-  else if (object.kind == ValueKind::View && name == "T")
-    diagnostic.setFix("load a tile, then .T");
-  return failure();
+  return reportAttribute(object, name, site);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,7 +116,11 @@ ValueResult TileOps::method(const SemaValue &object, llvm::StringRef name,
                             const OpSite &site) {
   if (object.kind == ValueKind::Range && name == "copy") {
     if (!arguments.arguments.empty()) {
-      context.error(site.range, "copy takes no arguments");
+      context
+          .error(site.range, "copy takes no arguments, but " +
+                                 std::to_string(arguments.arguments.size()) +
+                                 " are given")
+          .setFix(rewriteCall(context, site, {}));
       return failure();
     }
     OpBuilder &b = builder();
@@ -170,20 +165,8 @@ ValueResult TileOps::method(const SemaValue &object, llvm::StringRef name,
       llvm::append_range(all.arguments, arguments.arguments);
       return call(name, all, site);
     }
-    Diagnostic &diagnostic = context.error(
-        site.nameRange, std::string(object.isTile() ? "a tile" : "a scalar") +
-                            " has no method '" + name.str() + "'");
-    names.insert(names.end(), {"to", "permute", "expand", "reshape", "filled"});
-    std::vector<std::string> near = nearestNames(name, names);
-    if (name == "transpose" || name == "t")
-      diagnostic.setFix("." + std::string("T"));
-    else if (!near.empty())
-      diagnostic.setFix("." + near.front() + "(...)");
-    return failure();
   }
-  context.error(site.nameRange,
-                describe(object) + " has no method '" + name.str() + "'");
-  return failure();
+  return reportMethod(object, name, arguments, site);
 }
 
 ValueResult TileOps::methodTo(const SemaValue &value,
@@ -197,20 +180,9 @@ ValueResult TileOps::methodTo(const SemaValue &value,
   if (failed(dtype))
     return failure();
   if (const CallArgument *rounding = (*bound)[1]) {
-    FailureOr<std::string> mode =
-        getConstantString(context, *rounding, "rounding");
-    if (failed(mode))
+    if (failed(getChoice(context, *rounding, "rounding", {"rn"},
+                         {"rz", "stochastic"})))
       return failure();
-    if (*mode == "rz" || *mode == "stochastic") {
-      (void)context.notYet(rounding->where, "rounding=\"" + *mode + "\"");
-      return failure();
-    }
-    if (*mode != "rn") {
-      context.error(rounding->where, "rounding is \"rn\", \"rz\" or "
-                                     "\"stochastic\", not \"" +
-                                         *mode + "\"");
-      return failure();
-    }
   }
   ValueResult result = convert(value, *dtype, context.loc(site.range));
   if (succeeded(result))
@@ -247,7 +219,11 @@ ValueResult TileOps::methodFilled(const SemaValue &value,
     return failure();
   }
   if (fill->isTile()) {
-    context.error(argument.where, ".filled takes a number, not a tile");
+    std::string text = context.quote(argument.where);
+    context
+        .error(argument.where,
+               ".filled takes a number, but " + text + " is " + describe(*fill))
+        .setFix(".filled(0), or tsr.where(mask, x, " + text + ")");
     return failure();
   }
   OpBuilder &b = builder();
@@ -278,6 +254,14 @@ ValueResult TileOps::transpose(const SemaValue &tile,
   return SemaValue::makeTile(result, tile.dtype, axes, complete);
 }
 
+/// "n, m" of [m, n].
+static std::string reverseAxes(const SemaValue &value) {
+  std::string text;
+  for (Axis *axis : llvm::reverse(value.axes))
+    text += (text.empty() ? "" : ", ") + axis->name;
+  return text;
+}
+
 ValueResult TileOps::methodPermute(const SemaValue &value,
                                    const CallArguments &arguments,
                                    const OpSite &site) {
@@ -291,7 +275,10 @@ ValueResult TileOps::methodPermute(const SemaValue &value,
   }
   for (const CallArgument &argument : axes) {
     if (!argument.keyword.empty()) {
-      context.error(argument.where, "permute takes axes, no keywords");
+      context
+          .error(argument.where, "permute takes axes, no keywords, but '" +
+                                     argument.keyword + "' is given")
+          .setFix(".permute(" + reverseAxes(value) + ")");
       return failure();
     }
     FailureOr<int64_t> position = findAxis(
@@ -299,15 +286,20 @@ ValueResult TileOps::methodPermute(const SemaValue &value,
     if (failed(position))
       return failure();
     if (llvm::is_contained(permutation, *position)) {
-      context.error(argument.where,
-                    "the axis " + value.axes[*position]->name + " twice");
+      context
+          .error(argument.where, "permute names the axis " +
+                                     value.axes[*position]->name + " twice")
+          .setFix(".permute(" + reverseAxes(value) + ")");
       return failure();
     }
     permutation.push_back(*position);
   }
   if (permutation.size() != value.axes.size()) {
-    context.error(site.range,
-                  "permute needs all axes of " + describeAxes(value.axes));
+    context
+        .error(site.range,
+               "permute needs all axes of " + describeAxes(value.axes) +
+                   ", but " + std::to_string(permutation.size()) + " are given")
+        .setFix(".permute(" + reverseAxes(value) + ")");
     return failure();
   }
   return transpose(value, permutation, context.loc(site.range));
@@ -325,8 +317,25 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
   Diagnostic &diagnostic = context.error(
       argument.where, "an axis of " + what.str() +
                           " is a range or a dim, not " + describe(value));
-  if (value.getConstantInt())
-    diagnostic.setFix("tsr.arange(" + context.quote(argument.where) + ")");
+  // A size, or a shape: the ranges of these sizes are meant.
+  std::string fix;
+  std::vector<SemaValue> sizes = {value};
+  if (value.kind == ValueKind::Tuple)
+    sizes = value.elements;
+  for (const SemaValue &size : sizes) {
+    std::string range;
+    if (size.kind == ValueKind::Range)
+      range = size.axis->name;
+    else if (auto number = size.getConstantInt())
+      range = context.findRangeOfSize(*number);
+    if (range.empty() && size.getConstantInt())
+      range = "tsr.arange(" + std::to_string(*size.getConstantInt()) + ")";
+    fix += (fix.empty() ? "" : ", ") + (range.empty() ? "m" : range);
+  }
+  diagnostic.setFix(what.starts_with("tsr.zeros") || what == "tsr.ones"
+                        ? what.str() + "(" + fix + ")"
+                    : what == "tsr.full" ? "tsr.full(0.0, " + fix + ")"
+                                         : fix);
   return failure();
 }
 
@@ -404,7 +413,11 @@ ValueResult TileOps::methodReshape(const SemaValue &value,
     if (failed(size))
       return failure();
     if (*size < 1) {
-      context.error(part.where, "a size of reshape is at least 1");
+      context
+          .error(part.where, "a size of reshape is at least 1, not " +
+                                 std::to_string(*size) +
+                                 "; there is no -1 here")
+          .setFix(".reshape(" + std::to_string(total) + ")");
       return failure();
     }
     Axis axis;
@@ -421,8 +434,22 @@ ValueResult TileOps::methodReshape(const SemaValue &value,
     product *= *size;
   }
   if (product != total) {
-    context.error(site.range, "reshape of " + std::to_string(total) +
-                                  " elements into " + std::to_string(product));
+    Diagnostic &diagnostic = context.error(
+        site.range, "reshape of " + describeAxes(value.axes) + ", " +
+                        std::to_string(total) + " elements, into " +
+                        std::to_string(product));
+    // The last size follows from the others.
+    std::string sizes;
+    int64_t others = 1;
+    for (size_t i = 0; i + 1 < axes.size(); ++i) {
+      others *= axes[i]->size;
+      sizes += std::to_string(axes[i]->size) + ", ";
+    }
+    diagnostic.setFix(".reshape(" +
+                      (others && total % others == 0
+                           ? sizes + std::to_string(total / others)
+                           : std::to_string(total)) +
+                      ")");
     return failure();
   }
   llvm::SmallVector<bool, 4> complete(axes.size(), true);
@@ -453,10 +480,18 @@ ValueResult TileOps::callFull(llvm::StringRef name,
       continue;
     }
     if (!argument.keyword.empty()) {
+      std::vector<std::string> texts;
+      for (const CallArgument &other : arguments.arguments)
+        if (&other != &argument)
+          texts.push_back(context.quote(other.where));
+      if (argument.keyword == "shape" || argument.keyword == "size")
+        texts = {"m"};
       context
-          .error(argument.where,
-                 callee + " has no argument '" + argument.keyword + "'")
-          .setFix("dtype=");
+          .error(argument.where, callee + " has no argument '" +
+                                     argument.keyword + "'; it takes " +
+                                     (name == "full" ? "a number, " : "") +
+                                     "ranges or dims, and dtype=")
+          .setFix(rewriteCall(context, site, texts));
       return failure();
     }
     if (needsNumber) {
@@ -467,10 +502,26 @@ ValueResult TileOps::callFull(llvm::StringRef name,
       numberRange = argument.where;
       needsNumber = false;
       if (!number.isNumber()) {
+        // torch and NumPy have the shape first.
+        std::string fill = "0", axes;
+        for (const CallArgument &other : arguments.arguments) {
+          std::string text = context.quote(other.where);
+          if (other.value.isConstant() && other.value.constant.isNumber()) {
+            fill = text;
+            continue;
+          }
+          if (other.value.kind == ValueKind::Tuple && text.size() > 2)
+            text = text.substr(1, text.size() - 2);
+          while (!text.empty() && (text.back() == ',' || text.back() == ' '))
+            text.pop_back();
+          axes += ", " + text;
+        }
         context
-            .error(argument.where,
-                   "tsr.full is filled with a number, not " + describe(number))
-            .setFix("tsr.full(0, ...)");
+            .error(argument.where, "tsr.full takes the number first, then the "
+                                   "axes, but " +
+                                       context.quote(argument.where) + " is " +
+                                       describe(number))
+            .setFix("tsr.full(" + fill + axes + ")");
         return failure();
       }
       continue;
@@ -489,7 +540,8 @@ ValueResult TileOps::callFull(llvm::StringRef name,
     alignment.complete.push_back((*axis)->complete);
   }
   if (needsNumber) {
-    context.error(site.range, "tsr.full needs a value");
+    context.error(site.range, "tsr.full needs a number to fill with, and axes")
+        .setFix("tsr.full(0.0, m)");
     return failure();
   }
   Promotion promotion = promote({dtype, false}, number.getPromotionOperand());
@@ -530,9 +582,10 @@ ValueResult TileOps::callArange(const CallArguments &arguments,
   if (failed(size))
     return failure();
   if (*size < 1) {
-    context.error((*bound)[0]->where,
-                  "tsr.arange has at least one element, not " +
-                      std::to_string(*size));
+    context
+        .error((*bound)[0]->where, "tsr.arange has at least one element, not " +
+                                       std::to_string(*size))
+        .setFix("tsr.arange(64)");
     return failure();
   }
   OpBuilder &b = builder();
@@ -564,7 +617,11 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
   if (failed(size))
     return failure();
   if (*size < 1) {
-    context.error((*bound)[2]->where, "a range has at least one element");
+    context
+        .error((*bound)[2]->where,
+               "a range has at least one element, not " + std::to_string(*size))
+        .setFix("tsr.range_at(" + context.quote((*bound)[0]->where) + ", " +
+                context.quote((*bound)[1]->where) + ", 64)");
     return failure();
   }
   OpBuilder &b = builder();
@@ -576,15 +633,24 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
     if (failed(value))
       return failure();
     if (!value->isNumber() || !isInteger(value->getPromotionOperand().dtype)) {
-      context.error(argument.where,
-                    "a range is placed by ints, not " + describe(*value));
+      std::string text = context.quote(argument.where);
+      context
+          .error(argument.where, "a range is placed by ints, but " + text +
+                                     " is " + describe(*value))
+          .setFix(value->kind == ValueKind::Range  ? text + ".start"
+                  : value->kind == ValueKind::View ? text + ".shape[0]"
+                                                   : "(" + text + ").to(i64)");
       return failure();
     }
     limits[i] = makeScalar(*value, DType::I64, at);
   }
   if (auto start = (*bound)[1]->value.getConstantInt(); start && *start < 0) {
-    context.error((*bound)[1]->where, "a range starts at 0 or later, not at " +
-                                          std::to_string(*start));
+    std::string dim = context.quote((*bound)[0]->where);
+    context
+        .error((*bound)[1]->where,
+               "a range starts at 0 or later, not at " + std::to_string(*start))
+        .setFix("tsr.range_at(" + dim + ", " + dim + " - " +
+                std::to_string(-*start) + ", " + std::to_string(*size) + ")");
     return failure();
   }
   if (!(*bound)[1]->value.getConstantInt()) {
@@ -617,8 +683,15 @@ ValueResult TileOps::callCat(const CallArguments &arguments,
     return failure();
   const CallArgument &list = *(*bound)[0];
   if (list.value.kind != ValueKind::Tuple || list.value.elements.empty()) {
-    context.error(list.where, "tsr.cat takes a tuple of tiles, not " +
-                                  describe(list.value));
+    std::string texts;
+    for (const CallArgument &argument : arguments.arguments)
+      if (argument.value.isTile())
+        texts += (texts.empty() ? "" : ", ") + context.quote(argument.where);
+    context
+        .error(list.where, "tsr.cat takes a tuple of tiles, but " +
+                               context.quote(list.where) + " is " +
+                               describe(list.value))
+        .setFix("tsr.cat((" + texts + "), dim=0)");
     return failure();
   }
   const SemaValue &first = list.value.elements[0];
@@ -630,7 +703,12 @@ ValueResult TileOps::callCat(const CallArguments &arguments,
         tuple && i < tuple->elts.size() ? tuple->elts[i] : nullptr;
     SourceRange where = expr ? expr->range : list.where;
     if (!tile.isTile()) {
-      context.error(where, "tsr.cat takes tiles, not " + describe(tile));
+      context
+          .error(where, "tsr.cat takes tiles, but " + context.quote(where) +
+                            " is " + describe(tile))
+          .setFix(tile.kind == ValueKind::View
+                      ? context.quote(where) + "[:]"
+                      : "tsr.full(" + context.quote(where) + ", m)");
       return failure();
     }
     if (failed(checkComplete(tile, expr, where, "tsr.cat")))
@@ -647,8 +725,15 @@ ValueResult TileOps::callCat(const CallArguments &arguments,
     for (size_t j = 0; fits && j < tile.axes.size(); ++j)
       fits = int64_t(j) == position || tile.axes[j] == first.axes[j];
     if (!fits) {
-      context.error(where,
-                    "tsr.cat of " + describe(first) + " and " + describe(tile));
+      context
+          .error(where, "tsr.cat needs equal dtypes and the other axes equal, "
+                        "but the first is " +
+                            describe(first) + " and " + context.quote(where) +
+                            " is " + describe(tile))
+          .setFix(tile.dtype != first.dtype
+                      ? context.quote(where) + ".to(" +
+                            getDTypeName(first.dtype) + ")"
+                      : "dim=" + std::to_string(position ? 0 : 1));
       return failure();
     }
     total += tile.axes[position]->size;
@@ -687,9 +772,12 @@ ValueResult TileOps::callProgramId(llvm::StringRef name,
   if (failed(axis) || failed(checkInsideGrid(site, callee)))
     return failure();
   if (*axis < 0 || size_t(*axis) >= gridAxes.size()) {
-    context.error((*bound)[0]->where,
-                  "the grid has " + std::to_string(gridAxes.size()) +
-                      " axes, not " + std::to_string(*axis + 1));
+    context
+        .error((*bound)[0]->where,
+               "the grid has " + std::to_string(gridAxes.size()) +
+                   (gridAxes.size() == 1 ? " axis" : " axes") +
+                   ", so there is no axis " + std::to_string(*axis))
+        .setFix(callee + "(" + std::to_string(gridAxes.size() - 1) + ")");
     return failure();
   }
   OpBuilder &b = builder();
@@ -710,23 +798,6 @@ ValueResult TileOps::callProgramId(llvm::StringRef name,
     result = grid.index;
   }
   return SemaValue::makeScalar(result, DType::I64, true);
-}
-
-ValueResult TileOps::callProgram(const CapturedFunction &callee,
-                                 const CallArguments &arguments,
-                                 const OpSite &site) {
-  const std::string &name = callee.definition->name;
-  if (callee.kind == ProgramKind::Kernel)
-    context.error(site.range, "the kernel " + name + " is called in a kernel")
-        .setFix("call both from a @tsr.function");
-  else
-    context
-        .error(site.range, "the function " + name +
-                               " has tensor annotations, so it works on "
-                               "tensors, not on tiles")
-        .addNote(callee.definition->nameRange, "declared here")
-        .setFix("leave the annotations out: it is then inlined on tiles");
-  return failure();
 }
 
 } // namespace tessera::frontend

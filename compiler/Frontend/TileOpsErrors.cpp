@@ -1,0 +1,447 @@
+//===- TileOpsErrors.cpp - Wrong operands and indices, and their fixes ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/TileOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
+                                    const SourceRange &where,
+                                    llvm::StringRef what) {
+  if (value.isTile() || value.isNumber())
+    return success();
+  std::string name = nameOf(value, expr);
+  Diagnostic &diagnostic = context.error(
+      expr ? expr->range : where, what.str() + " needs tiles or numbers, but " +
+                                      name + " is " + describe(value));
+  if (value.kind == ValueKind::Range)
+    diagnostic.addNote(value.axis->where, "the range " + name)
+        .setFix(rewriteRanges(expr, where));
+  else if (value.kind == ValueKind::View) {
+    std::string indices;
+    for (auto [i, dim] : llvm::enumerate(value.dims)) {
+      std::string range = context.findRange(*dim);
+      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
+    }
+    diagnostic.setFix(name + "[" + indices + "]");
+  } else if (value.isConstant() && value.constant.isString()) {
+    double number;
+    llvm::StringRef text = value.constant.asString();
+    diagnostic.setFix(!text.getAsDouble(number) ? text.str()
+                      : what == "%"             ? "print(\"x =\", x)"
+                                                : "print(" + name + ", x)");
+  } else if (value.isConstant() && value.constant.isNone()) {
+    diagnostic.setFix("0.0, or leave it out");
+  } else if (value.kind == ValueKind::Tuple) {
+    diagnostic.setFix(name + "[0]");
+  } else if (value.kind == ValueKind::Function ||
+             value.kind == ValueKind::Builtin ||
+             value.kind == ValueKind::Method) {
+    diagnostic.setFix(context.quote(expr ? expr->range : where) + "(...)");
+  } else if (value.isConstant() && value.constant.isDType()) {
+    diagnostic.setFix("x.to(" + name + ")");
+  }
+  return failure();
+}
+
+/// The whole of an operation with ranges in it, as positions: m.index + 1.
+std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
+  std::string text = context.quote(where), result;
+  auto isWord = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    while (i < text.size() && isWord(text[i]))
+      ++i;
+    if (i == begin) {
+      result += text[i++];
+      continue;
+    }
+    std::string word = text.substr(begin, i - begin);
+    result += word;
+    bool attribute = (begin && text[begin - 1] == '.') ||
+                     (i < text.size() && text[i] == '.');
+    if (!attribute && context.isRange(word))
+      result += ".index";
+  }
+  return result == text && expr ? context.quote(expr->range) + ".index"
+                                : result;
+}
+
+std::string TileOps::getTileFixFor(const CallArgument &argument,
+                                   const std::string &callee) {
+  const SemaValue &value = argument.value;
+  std::string text = context.quote(argument.where);
+  if (value.kind == ValueKind::View) {
+    std::string indices;
+    for (auto [i, dim] : llvm::enumerate(value.dims)) {
+      std::string range = context.findRange(*dim);
+      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
+    }
+    return callee + "(" + text + "[" + indices + "], dim=-1)";
+  }
+  if (value.kind == ValueKind::Range)
+    return callee + "(" + text + ".index)";
+  if (value.isTile())
+    return callee + "(" + text + ".to(fp32), dim=-1)";
+  return callee + "(x, dim=-1), with x a tile: X[m, :]";
+}
+
+//===----------------------------------------------------------------------===//
+// Methods and attributes
+//===----------------------------------------------------------------------===//
+
+/// "X, a tensor", "x, [m, n] fp32": the object of a method.
+static std::string describeObject(const SemaContext &context,
+                                  const SemaValue &object, const Expr *expr) {
+  std::string name = expr ? context.quote(expr->range) : std::string("it");
+  return name + " is " + describe(object);
+}
+
+ValueResult TileOps::reportMethod(const SemaValue &object, llvm::StringRef name,
+                                  const CallArguments &arguments,
+                                  const OpSite &site) {
+  const Expr *expr = site.operands.empty() ? nullptr : site.operands[0];
+  bool view = object.kind == ValueKind::View;
+  std::string kind = view                ? "a tensor"
+                     : object.isTile()   ? "a tile"
+                     : object.isScalar() ? "a scalar"
+                                         : describe(object);
+  Diagnostic &diagnostic = context.error(
+      site.nameRange, kind + " has no method '" + name.str() + "'; " +
+                          describeObject(context, object, expr));
+  std::string text = expr ? context.quote(expr->range) : std::string("x");
+  std::vector<std::string> given = quoteArguments(context, arguments, site);
+  std::vector<std::string> names = getCallNames();
+  if (view) {
+    // The tile of it at hand, for what is a method of tiles.
+    std::string indices;
+    for (auto [i, dim] : llvm::enumerate(object.dims)) {
+      std::string range = context.findRange(*dim);
+      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
+    }
+    std::string tile = text + "[" + indices + "]";
+    if (name == "size" && given.size() == 1) {
+      auto axis = arguments.arguments[0].value.getConstantInt();
+      int64_t rank = object.dims.size();
+      if (axis && *axis >= -rank && *axis < rank) {
+        diagnostic.setFix(object.dims[*axis < 0 ? *axis + rank : *axis]->name);
+        return failure();
+      }
+    }
+    if (name == "store" && given.size() > 1) {
+      std::string value = given.back();
+      std::string index;
+      for (size_t i = 0; i + 1 < given.size(); ++i)
+        index += (i ? ", " : "") + given[i];
+      diagnostic.setFix(text + "[" + index + "] = " + value);
+      return failure();
+    }
+    if (llvm::is_contained(names, name.str()) || name == "to" ||
+        name == "filled" || name == "permute" || name == "reshape" ||
+        name == "expand") {
+      std::string listed;
+      for (const std::string &one : given)
+        listed += (listed.empty() ? "" : ", ") + one;
+      diagnostic.setFix(tile + "." + name.str() + "(" + listed + ")");
+      return failure();
+    }
+  }
+  if (explainForeign(context, diagnostic, ForeignKind::Method, name, arguments,
+                     site, expr)) {
+    if (diagnostic.fix.empty())
+      diagnostic.setFix("drop ." + name.str() + "(...)");
+    return failure();
+  }
+  names.insert(names.end(), {"to", "permute", "expand", "reshape", "filled"});
+  std::vector<std::string> near = nearestNames(name, names);
+  const ForeignName *function = findForeign(ForeignKind::Function, name.str());
+  if (!near.empty()) {
+    std::string listed;
+    for (const std::string &one : given)
+      listed += (listed.empty() ? "" : ", ") + one;
+    diagnostic.setFix(text + "." + near.front() + "(" + listed + ")");
+  } else if (function && !function->ours.empty()) {
+    given.insert(given.begin(), expr ? context.parenthesize(expr) : text);
+    diagnostic.setFix(fillForeign(function->ours, given));
+  } else {
+    diagnostic.setFix(view ? text + "[...], and operations on the tile"
+                           : "operations of tessera: tsr.exp(" + text +
+                                 "), tsr.sum(" + text + "), ...");
+  }
+  return failure();
+}
+
+ValueResult TileOps::reportAttribute(const SemaValue &object,
+                                     llvm::StringRef name, const OpSite &site) {
+  const Expr *expr = site.operands.empty() ? nullptr : site.operands[0];
+  std::string text = expr ? context.quote(expr->range) : std::string("x");
+  std::string kind = object.kind == ValueKind::View ? "a tensor"
+                     : object.isTile()              ? "a tile"
+                     : object.isScalar()            ? "a scalar"
+                                                    : describe(object);
+  std::vector<std::string> known = {"dtype", "shape", "ndim"};
+  std::string listed = "dtype, shape, ndim";
+  if (object.isTile()) {
+    known.insert(known.end(),
+                 {"T", "to", "permute", "expand", "reshape", "filled"});
+    listed += ", T, to, permute, expand, reshape, filled";
+  }
+  Diagnostic &diagnostic =
+      context.error(site.nameRange, kind + " has no attribute '" + name.str() +
+                                        "'; it has " + listed);
+  std::vector<std::string> near = nearestNames(name, known);
+  if (object.kind == ValueKind::View && name == "T") {
+    std::string indices;
+    for (auto [i, dim] : llvm::enumerate(object.dims)) {
+      std::string range = context.findRange(*dim);
+      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
+    }
+    diagnostic.setFix(text + "[" + indices + "].T");
+  } else if (!near.empty()) {
+    diagnostic.setFix(text + "." + near.front());
+  } else if (llvm::is_contained(getCallNames(), name.str())) {
+    diagnostic.setFix("tsr." + name.str() + "(" + text + ")");
+  } else if (!explainForeign(context, diagnostic, ForeignKind::Attribute, name,
+                             {}, site, expr) ||
+             diagnostic.fix.empty()) {
+    diagnostic.setFix(text + (object.isTile() ? ".shape" : ".dtype"));
+  }
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+ValueResult TileOps::callProgram(const CapturedFunction &callee,
+                                 const CallArguments &arguments,
+                                 const OpSite &site) {
+  const std::string &name = callee.definition->name;
+  const bool kernel = callee.kind == ProgramKind::Kernel;
+  std::string parameters;
+  for (const Parameter &parameter : callee.definition->parameters) {
+    const Expr *base = parameter.annotation;
+    if (auto *subscript = dynCast<Subscript>(base))
+      base = subscript->value;
+    std::string annotation = base ? context.quote(base->range) : std::string();
+    // What a helper writes it returns.
+    if (!llvm::StringRef(annotation).ends_with("Out"))
+      parameters += (parameters.empty() ? "" : ", ") + parameter.name;
+  }
+  context
+      .error(site.range,
+             kernel ? "the kernel " + name +
+                          " is called in a kernel; it has a grid and stores of "
+                          "its own, and returns nothing"
+                    : "the function " + name +
+                          " has tensor annotations, so it works on tensors, "
+                          "not on tiles")
+      .addNote(callee.definition->nameRange,
+               name + (kernel ? " is a @tsr.kernel" : " is declared here"))
+      .setFix("@tsr.function\ndef " + name + "(" + parameters +
+              "):  # without annotations: inlined on tiles");
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileOps::reportWrongDim(const SemaValue &view,
+                                      llvm::ArrayRef<SemaValue> indices,
+                                      size_t axis, const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  const SemaValue &index = indices[axis];
+  const Expr *expr =
+      axis < site.operands.size() ? site.operands[axis] : nullptr;
+  std::string range = expr ? context.quote(expr->range) : index.axis->name;
+  std::string covers =
+      index.axis->dim ? "dim " + index.axis->dim->name : "a number, no dim";
+  Diagnostic &diagnostic = context.error(
+      expr ? expr->range : site.range,
+      range + " covers " + covers + ", but axis " + std::to_string(axis) +
+          " of " + name + " is " + view.dims[axis]->name);
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  diagnostic.addNote(index.axis->where, context.quote(index.axis->where));
+  // The same indices in the order of the axes, if there is exactly one.
+  std::vector<std::string> fixed;
+  llvm::SmallVector<bool> used(indices.size(), false);
+  for (Dim *dim : view.dims) {
+    bool found = false;
+    for (size_t i = 0; i < indices.size() && !found; ++i) {
+      if (used[i] || indices[i].kind != ValueKind::Range ||
+          indices[i].axis->dim != dim)
+        continue;
+      used[i] = found = true;
+      fixed.push_back(i < site.operands.size() && site.operands[i]
+                          ? context.quote(site.operands[i]->range)
+                          : indices[i].axis->name);
+    }
+    if (!found)
+      break;
+  }
+  if (fixed.size() == view.dims.size()) {
+    std::string fix = name + "[";
+    for (auto [i, part] : llvm::enumerate(fixed))
+      fix += (i ? ", " : "") + part;
+    diagnostic.setFix(fix + "]");
+  } else if (std::string other = context.findRange(*view.dims[axis]);
+             !other.empty()) {
+    std::string fix = name + "[";
+    for (size_t i = 0; i < indices.size(); ++i)
+      fix += (i ? ", " : "") + (i == axis ? other
+                                : i < site.operands.size() && site.operands[i]
+                                    ? context.quote(site.operands[i]->range)
+                                : indices[i].axis ? indices[i].axis->name
+                                                  : std::string("..."));
+    diagnostic.setFix(fix + "]");
+  } else if (llvm::StringRef(view.dims[axis]->name).contains(".shape[")) {
+    std::string dims;
+    for (size_t i = 0; i < view.dims.size(); ++i)
+      dims += (i ? ", \"" : "\"") +
+              (indices.size() == view.dims.size() && indices[i].axis &&
+                       indices[i].axis->dim
+                   ? indices[i].axis->dim->name
+                   : "D" + std::to_string(i)) +
+              "\"";
+    diagnostic.setFix(name + ": Tensor[" + dims + "]");
+  } else {
+    diagnostic.setFix("for " + llvm::StringRef(view.dims[axis]->name).lower() +
+                      " in tsr.tile(" + view.dims[axis]->name +
+                      ", 64): a range over " + view.dims[axis]->name);
+  }
+  return failure();
+}
+
+/// X[m, i]: what an access would be with another index on one axis.
+static std::string replaceIndex(const SemaContext &context,
+                                const std::string &name,
+                                llvm::ArrayRef<SemaValue> indices, size_t axis,
+                                const std::string &index, const OpSite &site) {
+  std::string text = name + "[";
+  for (size_t i = 0; i < indices.size(); ++i)
+    text += (i ? ", " : "") + (i == axis ? index
+                               : i < site.operands.size() && site.operands[i]
+                                   ? context.quote(site.operands[i]->range)
+                                   : std::string(":"));
+  return text + "]";
+}
+
+LogicalResult TileOps::reportSlice(const SemaValue &view,
+                                   llvm::ArrayRef<SemaValue> indices,
+                                   size_t axis, const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  const std::string &dim = view.dims[axis]->name;
+  const auto *slice = dynCast<Slice>(site.operands[axis]);
+  std::string text = context.quote(site.operands[axis]->range);
+  Diagnostic &diagnostic = context.error(
+      site.operands[axis]->range,
+      "not yet: a slice with bounds, " + text + ", on axis " +
+          std::to_string(axis) + " of " + name + " (" + dim +
+          "); an index is a range, an int, ':' or an integer tile");
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  auto quote = [&](const Expr *expr, const char *otherwise) {
+    return expr ? context.quote(expr->range) : std::string(otherwise);
+  };
+  // X[m.start:m.stop] is X[m].
+  std::string range = context.findRange(*view.dims[axis]);
+  if (slice && !slice->step && !range.empty()) {
+    diagnostic.setFix(replaceIndex(context, name, indices, axis, range, site));
+    return failure();
+  }
+  std::string start = quote(slice ? slice->lower : nullptr, "0");
+  std::string stop = quote(slice ? slice->upper : nullptr, dim.c_str());
+  std::string size = start == "0" ? stop : stop + " - " + start;
+  if (const SemaValue &index = indices[axis]; index.elements.size() == 3) {
+    auto first = index.elements[0].isNone()
+                     ? std::optional<int64_t>(0)
+                     : index.elements[0].getConstantInt(),
+         last = index.elements[1].getConstantInt();
+    if (first && last && *first >= 0 && *last > *first)
+      size = std::to_string(*last - *first);
+  }
+  std::string made =
+      slice && slice->step
+          ? start + " + " + quote(slice->step, "1") + " * tsr.arange(size)"
+          : "tsr.range_at(" + dim + ", " + start + ", " + size + ")";
+  diagnostic.setFix("r = " + made + "\n" +
+                    replaceIndex(context, name, indices, axis, "r", site));
+  return failure();
+}
+
+void TileOps::reportIndex(const SemaValue &view,
+                          llvm::ArrayRef<SemaValue> indices, size_t axis,
+                          const SourceRange &where) {
+  const std::string &name = parameterNames[view.parameter];
+  const SemaValue &index = indices[axis];
+  std::string text = context.quote(where);
+  Diagnostic &diagnostic = context.error(
+      where, "an index is a range, an int, ':' or an integer tile, but " +
+                 text + ", on axis " + std::to_string(axis) + " of " + name +
+                 " (" + view.dims[axis]->name + "), is " + describe(index));
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  std::string range = context.findRange(*view.dims[axis]);
+  if (index.isNumber())
+    diagnostic.setFix(index.isConstant() ? "int(" + text + ")"
+                                         : "(" + text + ").to(i64)");
+  else if (text == "...")
+    diagnostic.setFix(name + "[" + (range.empty() ? ":" : range) + "]");
+  else
+    diagnostic.setFix(range.empty() ? ":" : range);
+}
+
+void TileOps::reportTileIndex(const SemaValue &tile, const SemaValue &index,
+                              const Expr *expr, const OpSite &site) {
+  std::string text = context.quote(site.range);
+  std::string name = text.substr(0, text.find('['));
+  std::string given = context.quote(expr->range);
+  Diagnostic &diagnostic = context.error(
+      expr->range, "a tile is indexed by ':' and None only, but " + given +
+                       " is " + describe(index) + " and " + name + " is " +
+                       describe(tile) + "; elements are taken from tensors");
+  if (index.isTile() && index.dtype == DType::Bool)
+    diagnostic.setFix("tsr.where(" + given + ", " + name + ", 0)");
+  else if (index.isNumber() && !tile.axes.empty())
+    diagnostic.setFix("tsr.sum(tsr.where(" + tile.axes.back()->name +
+                      ".index == " + given + ", " + name + ", 0), " +
+                      tile.axes.back()->name + "), or index the tensor");
+  else if (index.kind == ValueKind::Range)
+    diagnostic.setFix(name + ", which has its axes already");
+  else
+    diagnostic.setFix("index the tensor, or tsr.where and a reduction");
+}
+
+LogicalResult TileOps::reportNotIndexable(const SemaValue &object,
+                                          const OpSite &site) {
+  std::string text = context.quote(site.range);
+  std::string name = text.substr(0, text.find('['));
+  Diagnostic &diagnostic =
+      context.error(site.range, name + " is " + describe(object) +
+                                    ", which cannot be indexed");
+  if (object.kind == ValueKind::Range)
+    diagnostic.addNote(object.axis->where, "the range " + name)
+        .setFix(name + ".start");
+  else if (object.kind == ValueKind::Function ||
+           object.kind == ValueKind::Builtin)
+    diagnostic.setFix(name + "(...)");
+  else
+    diagnostic.setFix(name);
+  return failure();
+}
+
+} // namespace tessera::frontend
