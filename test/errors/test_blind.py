@@ -12,9 +12,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import blind_cases  # noqa: E402
 import blind_cases_2  # noqa: E402
+import blind_cases_3  # noqa: E402
 
 CASES = blind_cases.CASES
-SETS = {"first": CASES, "second": blind_cases_2.CASES}
+SETS = {"first": CASES, "second": blind_cases_2.CASES,
+        "third": blind_cases_3.CASES}
 
 GOOD_ENOUGH = 23
 

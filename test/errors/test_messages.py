@@ -15,8 +15,8 @@ from message_cases import CASES, HEAD  # noqa: E402
 from test_blind import COMPILER_TEXT, split  # noqa: E402
 
 # Where nothing sensible can be pasted.
-WITHOUT_FIX = {"no-such-dim", "syntax.tessera",
-               "while-true.tessera", "shapes-disagree",
+WITHOUT_FIX = {"syntax.tessera",
+               "shapes-disagree",
                "output-overlaps-input"}
 
 
