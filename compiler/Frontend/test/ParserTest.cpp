@@ -269,9 +269,9 @@ TEST(Parser, ExpressionsRefusedByName) {
 
 TEST(Parser, VariadicParametersAreRefused) {
   EXPECT_EQ(module("def f(*a): pass"),
-            "1:7: a '*' parameter is not part of the Tessera language");
+            "1:7: a '*' parameter, *a, is not part of the Tessera language");
   EXPECT_EQ(module("def f(**a): pass"),
-            "1:7: a '**' parameter is not part of the Tessera language");
+            "1:7: a '**' parameter, **a, is not part of the Tessera language");
 }
 
 TEST(Parser, Errors) {

@@ -80,6 +80,8 @@ def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
      R"(k.py:6:23: error: @ needs equal dtypes: p is fp32 (line 5), B is fp16
     6 |             C[m, n] = p @ B[k, n]
       |                       ^~~~~~~~~~~
+ note: k.py:5:13: p is [m, k] fp32
+ note: k.py:2:28: B: Tensor["K", "N"]
  fix:  p.to(B.dtype)
 )",
      {{"B", ArgumentSpec::tensor(DType::FP16, {-1, -1})}}},
@@ -109,7 +111,7 @@ def k(X: Tensor["M", "K"], Y: Out["M"]):
     6 |             acc = acc + tsr.sum(X[m, k], k)
       |             ^~~
  note: k.py:4:9: acc before the loop
- fix:  acc = tsr.full(0.0, m)
+ fix:  acc = tsr.zeros(m)
 )"},
     {"IfOnTile", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -123,6 +125,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         if x > 0:
       |            ^~~~~
  note: x > 0 is [m] bool
+ note: k.py:4:9: x is [m] fp32
  fix:  x = tsr.where(x > 0, -x, x)
 )"},
     {"AndOnTiles", R"py(@tsr.kernel
@@ -135,6 +138,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = tsr.where(x > 0 and x < 1, x, 0)
       |                          ^~~~~
  note: x > 0 is [m] bool
+ note: k.py:4:9: x is [m] fp32
  fix:  (x > 0) & (x < 1)
 )"},
     {"UnknownName", R"py(@tsr.kernel
@@ -157,7 +161,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:20: error: tsr has no 'maxmum'
     5 |         Y[m] = tsr.maxmum(x, 0)
       |                    ^~~~~~
- fix:  tsr.maximum
+ fix:  tsr.maximum(x, 0)
 )"},
     {"UnknownKeyword", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -165,10 +169,10 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = tsr.sum(x, dims=0)
 )py",
-     R"(k.py:5:27: error: tsr.sum has no argument 'dims'
+     R"(k.py:5:27: error: tsr.sum has no argument 'dims'; it takes x, over=, dim=, axis=
     5 |         Y[m] = tsr.sum(x, dims=0)
       |                           ^~~~~~
- fix:  dim=
+ fix:  tsr.sum(x, dim=0)
 )"},
     {"UnknownAttribute", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -176,9 +180,10 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = x + m.indx.to(fp32)
 )py",
-     R"(k.py:5:22: error: a range has no attribute 'indx'
+     R"(k.py:5:22: error: m is a range, which has no attribute 'indx'; it has index, start, stop, size, id, dim, copy
     5 |         Y[m] = x + m.indx.to(fp32)
       |                      ^~~~
+ note: k.py:3:23: the range m
  fix:  m.index
 )"},
     {"IntWithFloat", R"py(@tsr.kernel
@@ -190,6 +195,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:16: error: + mixes fp32 with i64: x is [m] fp32 (line 4), m.index is [m] i64
     5 |         Y[m] = x + m.index
       |                ^~~~~~~~~~~
+ note: k.py:4:9: x is [m] fp32
  fix:  m.index.to(fp32)
 )"},
     {"HalfWithBFloat",
@@ -202,6 +208,8 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:16: error: + mixes fp16 with bf16: x is [m] fp16 (line 4), Z is [m] bf16
     5 |         Y[m] = x + Z[m]
       |                ^~~~~~~~
+ note: k.py:4:9: x is [m] fp16
+ note: k.py:2:23: Z: Tensor["M"]
  fix:  x.to(fp32)
 )",
      {{"X", ArgumentSpec::tensor(DType::FP16, {-1})},
@@ -229,6 +237,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = x
       |                ^
  note: k.py:2:39: Y: Out["M"] is i32
+ note: k.py:4:9: x is [m] fp32
  fix:  x.to(i32)
 )",
      {{"Y", ArgumentSpec::tensor(DType::I32, {-1})}}},
@@ -242,6 +251,7 @@ def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
     5 |             C[m, n] = A[m, k]
       |                       ^~~~~~~
  note: k.py:4:9: the axis k
+ note: k.py:2:7: A: Tensor["M", "K"]
  fix:  tsr.sum(A[m, k], k)
 )"},
     {"OutIsRead", R"py(@tsr.kernel
@@ -266,6 +276,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         tsr.atomic_add(Z, (m,), x)
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~
  note: k.py:2:23: Z: Tensor["M"]
+ note: k.py:4:9: x is [m] fp32
  fix:  Z: Region[reduce_sum, Tensor["M"]]
 )"},
     {"RegionIsStored", R"py(@tsr.kernel
@@ -289,6 +300,7 @@ def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
     5 |             C[m, n] = A[m]
       |                       ^~~~
  note: k.py:2:7: A: Tensor["M", "K"]
+ fix:  A[m, :]
 )"},
     {"RangeInArithmetic", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -300,7 +312,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = x * m
       |                    ^
  note: k.py:3:23: the range m
- fix:  m.index for its positions, m.start for the first
+ fix:  x * m.index
 )"},
     {"TensorInArithmetic", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -311,7 +323,8 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:16: error: * needs tiles or numbers, but X is a tensor in memory
     5 |         Y[m] = X * 2
       |                ^
- fix:  X[:]
+ note: k.py:2:7: X: Tensor["M"]
+ fix:  X[m]
 )"},
     {"ReduceOverMissingAxis", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -335,6 +348,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = tsr.sum(x.reshape(2, 64))
       |                        ^~~~~~~~~~~~~~~~
  note: k.py:3:23: the axis m
+ note: k.py:4:9: x is [m] fp32
  fix:  x.filled(0)
 )"},
     {"TwoGrids", R"py(@tsr.kernel
@@ -355,20 +369,22 @@ def k(X: Tensor["M"], Y: Out["M"]):
     for m in tsr.tile(M, 16):
         pass
 )py",
-     R"(k.py:2:5: error: the kernel k has no tsr.grid
-    2 | def k(X: Tensor["M"], Y: Out["M"]):
-      |     ^
- fix:  for m in tsr.grid(tsr.tile(M, 64)):
+     R"(k.py:3:14: error: the outermost loop of a kernel runs over tsr.grid, not tsr.tile; each turn of the grid is one program
+    3 |     for m in tsr.tile(M, 16):
+      |              ^~~~~~~~~~~~~~~
+ note: k.py:2:5: k is a kernel without a grid
+ fix:  for m in tsr.grid(tsr.tile(M, 16)):
 )"},
     {"StoreOutsideGrid", R"py(@tsr.kernel
 def k(X: Tensor["M"], Y: Out["M"]):
     for m in tsr.tile(M, 16):
         Y[m] = X[m]
 )py",
-     R"(k.py:4:16: error: a load belongs inside tsr.grid
-    4 |         Y[m] = X[m]
-      |                ^~~~
- fix:  move X[m] into the loop: for m in tsr.grid(tsr.tile(M, 64)):
+     R"(k.py:3:14: error: the outermost loop of a kernel runs over tsr.grid, not tsr.tile; each turn of the grid is one program
+    3 |     for m in tsr.tile(M, 16):
+      |              ^~~~~~~~~~~~~~~
+ note: k.py:2:5: k is a kernel without a grid
+ fix:  for m in tsr.grid(tsr.tile(M, 16)):
 )"},
     {"KernelReturns", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -380,6 +396,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         return x
       |         ^~~~~~~~
  note: k.py:2:5: k is a kernel
+ note: k.py:4:9: x is [m] fp32
  fix:  a parameter result: Out["M"], and here result[m] = x
 )"},
     {"Break", R"py(@tsr.kernel
@@ -445,20 +462,20 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = x.to(fp8_e4m3).to(fp32)
 )py",
-     R"(k.py:5:21: error: not yet: the dtype fp8_e4m3
+     R"(k.py:5:21: error: not yet: the dtype fp8_e4m3; there are fp64, fp32, fp16, bf16, i64, i32 and bool
     5 |         Y[m] = x.to(fp8_e4m3).to(fp32)
       |                     ^~~~~~~~
- fix:  fp32, fp16, bf16, fp64, i32, i64 or bool
+ fix:  fp16
 )"},
     {"NotYetDTypeInSignature", R"py(@tsr.kernel
 def k(X: Tensor["M", fp8_e4m3], Y: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         Y[m] = X[m]
 )py",
-     R"(k.py:2:22: error: not yet: the dtype fp8_e4m3
+     R"(k.py:2:22: error: not yet: the dtype fp8_e4m3; there are fp64, fp32, fp16, bf16, i64, i32 and bool
     2 | def k(X: Tensor["M", fp8_e4m3], Y: Out["M"]):
       |                      ^~~~~~~~
- fix:  fp32, fp16, bf16, fp64, i32, i64 or bool
+ fix:  fp16
 )"},
     {"NotYetMarked", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -469,6 +486,8 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:16: error: not yet: tsr.sort and tsr.topk on tiles
     5 |         Y[m] = tsr.sort(x)
       |                ^~~~~~~~~~~
+ note: k.py:4:9: x is [m] fp32
+ fix:  tsr.max(x, n) and tsr.argmax(x, n) in a loop
 )"},
     {"MathOnTile", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -479,6 +498,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:30: error: math.sqrt needs a constant, but x is [m] fp32
     5 |         Y[m] = x / math.sqrt(x)
       |                              ^
+ note: k.py:4:9: x is [m] fp32
  fix:  tsr.sqrt(x)
 )"},
     {"AssertFails", R"py(@tsr.kernel
@@ -490,6 +510,7 @@ def k(X: Tensor["M"], Y: Out["M"], B: const = 12):
      R"(k.py:3:12: error: assert: B must be a multiple of 8
     3 |     assert B % 8 == 0, "B must be a multiple of 8"
       |            ^~~~~~~~~~
+ note: k.py:2:36: B: const
 )"},
     {"OuterProductOfOneAxis", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -501,6 +522,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = tsr.sum(x[:, None] - x[None, :], m)
       |                        ^~~~~~~~~~~~~~~~~~~~~~~
  note: k.py:3:23: the axis m
+ note: k.py:4:9: x is [m] fp32
  fix:  m2 = m.copy(), and load one side with m2
 )"},
     {"Recursion", R"py(@tsr.function
@@ -532,7 +554,7 @@ def k(X: Tensor["M"], Y: Out["M"]):
     3 |     return x * tsr.sqr(x)
       |                    ^~~
  note: k.py:8:16: in half, called here
- fix:  tsr.sqrt
+ fix:  tsr.sqrt(x)
 )"},
     {"DimsDisagree",
      R"py(@tsr.kernel
@@ -558,16 +580,17 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:2:7: error: X has 2 axes, but is annotated Tensor[M]
     2 | def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
       |       ^~~~~~~~~~~~~~
+ fix:  X: Tensor[...] with 2 dims
 )",
      {{"X", ArgumentSpec::tensor(DType::FP32, {-1, -1})}}},
     {"BadAnnotation", R"py(@tsr.kernel
 def k(X: Tensr["M"], Y: Out["M"]):
     pass
 )py",
-     R"(k.py:2:10: error: the annotation of X is none of Tensor[...], Out[...], InOut[...], Region[...], const or a dtype
+     R"(k.py:2:10: error: the annotation of X, Tensr["M"], is none of Tensor[...], Out[...], InOut[...], Region[...], const or a dtype
     2 | def k(X: Tensr["M"], Y: Out["M"]):
       |          ^~~~~~~~~~
- fix:  Tensor
+ fix:  X: Tensor["M"]
 )"},
     {"DimWithoutQuotes", R"py(@tsr.kernel
 def k(X: Tensor[M], Y: Out["M"]):
@@ -584,9 +607,10 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = x + X[-1]
 )py",
-     R"(k.py:5:22: error: index -1 is outside M
+     R"(k.py:5:22: error: index -1 is outside axis 0 of X, M
     5 |         Y[m] = x + X[-1]
       |                      ^~
+ note: k.py:2:7: X: Tensor["M"]
  fix:  M - 1
 )"},
     {"TupleCount", R"py(@tsr.kernel
@@ -595,9 +619,10 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         a, b = x, x, x
 )py",
-     R"(k.py:5:9: error: 2 names for 3 values
+     R"(k.py:5:9: error: 2 names (a, b) for 3 values: x, x, x is (x, x, x)
     5 |         a, b = x, x, x
       |         ^~~~
+ fix:  _1, a, b = x, x, x
 )"},
     {"BigInteger", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -608,6 +633,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:20: error: 99999999999999999999 does not fit in 64 bits
     5 |         Y[m] = x * 99999999999999999999
       |                    ^~~~~~~~~~~~~~~~~~~~
+ fix:  99999999999999999999.0, a float
 )"},
     {"DivisionByZero", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -615,9 +641,10 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = x * (1 // 0)
 )py",
-     R"(k.py:5:21: error: division by zero
+     R"(k.py:5:21: error: division by zero: 1 // 0
     5 |         Y[m] = x * (1 // 0)
       |                     ^~~~~~
+ fix:  1 // max(0, 1)
 )"},
     {"CallsATensorOp", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -625,10 +652,11 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = tsr.matmul(x, x)
 )py",
-     R"(k.py:5:16: error: tsr.matmul is an operation on whole tensors; inside a kernel there are tiles
+     R"(k.py:5:16: error: tsr.matmul is an operation of functions, on whole tensors; inside a kernel there are tiles
     5 |         Y[m] = tsr.matmul(x, x)
       |                ^~~~~~~~~~~~~~~~
- fix:  a @ b
+ note: k.py:4:9: x is [m] fp32
+ fix:  x @ x
 )"},
     {"TooManyNames", R"py(@tsr.kernel
 def k(X: Tensor["M"], Y: Out["M"]):
@@ -650,6 +678,8 @@ def k(X: Tensor["M"], Y: Out["M"], b):
      R"(k.py:3:35: error: the size of a tile must be a constant int, but b is a run-time int
     3 |     for m in tsr.grid(tsr.tile(M, b)):
       |                                   ^
+ note: k.py:2:36: b
+ fix:  b: const in the signature
 )",
      {{"b", ArgumentSpec::scalar(DType::I64)}}},
 };
