@@ -305,40 +305,6 @@ ValueResult TileOps::methodPermute(const SemaValue &value,
   return transpose(value, permutation, context.loc(site.range));
 }
 
-FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
-                                          llvm::StringRef what) {
-  const SemaValue &value = argument.value;
-  if (value.kind == ValueKind::Range)
-    return value.axis;
-  if (value.kind == ValueKind::Dim)
-    return context.getWholeAxis(*value.dim, argument.where);
-  if (value.isTile() && value.axes.size() == 1)
-    return value.axes[0];
-  Diagnostic &diagnostic = context.error(
-      argument.where, "an axis of " + what.str() +
-                          " is a range or a dim, not " + describe(value));
-  // A size, or a shape: the ranges of these sizes are meant.
-  std::string fix;
-  std::vector<SemaValue> sizes = {value};
-  if (value.kind == ValueKind::Tuple)
-    sizes = value.elements;
-  for (const SemaValue &size : sizes) {
-    std::string range;
-    if (size.kind == ValueKind::Range)
-      range = size.axis->name;
-    else if (auto number = size.getConstantInt())
-      range = context.findRangeOfSize(*number);
-    if (range.empty() && size.getConstantInt())
-      range = "tsr.arange(" + std::to_string(*size.getConstantInt()) + ")";
-    fix += (fix.empty() ? "" : ", ") + (range.empty() ? "m" : range);
-  }
-  diagnostic.setFix(what.starts_with("tsr.zeros") || what == "tsr.ones"
-                        ? what.str() + "(" + fix + ")"
-                    : what == "tsr.full" ? "tsr.full(0.0, " + fix + ")"
-                                         : fix);
-  return failure();
-}
-
 ValueResult TileOps::methodExpand(const SemaValue &value,
                                   const CallArguments &arguments,
                                   const OpSite &site) {

@@ -1,9 +1,12 @@
 //===- program.cpp - Parsing and signatures, for Python -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Frontend/ForeignNames.h"
 #include "compiler/Frontend/Parser.h"
 
 #include "python/bindings/bindings.h"
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -207,6 +210,20 @@ void python::bindProgram(nb::module_ &module) {
       .def_prop_ro("kind", [](const Program &p) {
         return p.kind == ProgramKind::Kernel ? "kernel" : "function";
       });
+  module.def(
+      "foreign_name",
+      [](const std::string &kind, const std::string &name)
+          -> std::optional<std::pair<std::string, std::string>> {
+        auto which = kind == "keyword"    ? ForeignKind::Keyword
+                     : kind == "function" ? ForeignKind::Function
+                                          : ForeignKind::Decorator;
+        const ForeignName *found = findForeign(which, name);
+        if (!found)
+          return std::nullopt;
+        return std::pair(std::string(found->ours), std::string(found->why));
+      },
+      nb::arg("kind"), nb::arg("name"),
+      "What a name of another library is here, and why; None if unknown.");
   module.def(
       "parse_function",
       [](const std::string &text, const std::string &file, uint32_t firstLine,

@@ -47,11 +47,23 @@ def __getattr__(name: str):
     """A name of another library gets an answer that says ours."""
     if _unavailable is not None and name in __all__:
         raise ImportError(f"tessera.{name} needs the compiler, which is not built or cannot be loaded: {_unavailable}") from _unavailable
-    import difflib
+    if name.startswith("_") or _unavailable is not None:
+        raise AttributeError(f"tessera has no {name!r}")
+    from . import dtypes, source
+    from .errors import UnknownImportError, UnknownNameError
 
-    from .dtypes import _foreign
-
-    ours = _foreign.get(name)
-    near = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; the dtype is {ours}" if ours else f"; did you mean {near[0]}?" if near else ""
-    raise AttributeError(f"tessera has no {name!r}{hint}")
+    meant = dtypes._foreign.get(name)
+    ours, why = (str(meant), "the dtype is " + str(meant)) if meant else source.foreign("decorator", name) or ("", "")
+    near = source.nearest(name, __all__)
+    if not ours and not why and near:
+        ours = f"tsr.{near}"
+    elif not ours and not why:
+        function = source.foreign("function", name)
+        ours, why = (function[0] and f"{function[0]}, inside a @tsr.function or @tsr.kernel", function[1]) if function else ("", "")
+    message = f"tessera has no {name!r}" + (f"; {why}" if why else "")
+    frame = source.user_frame()
+    importing = frame is not None and source.is_import(frame)
+    if importing and ours:
+        ours = f"from tessera import {ours.removeprefix('tsr.')}" if ours.removeprefix("tsr.") in __all__ else ours
+    kind = UnknownImportError if importing else UnknownNameError
+    raise kind(source.at_user(message, ours or "import tessera as tsr; dir(tsr) lists its names", name))

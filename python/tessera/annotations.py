@@ -38,8 +38,16 @@ class DimName:
         return self._join("//", other)
 
 
-def dims(names: str) -> tuple[DimName, ...] | DimName:
+def dims(names: str, *more) -> tuple[DimName, ...] | DimName:
     """`M, K = tsr.dims("M K")`: dims for annotations that linters understand."""
+    if more or not isinstance(names, str) or not names.strip():
+        from . import source
+        from .errors import CompileError
+
+        words = " ".join(str(name) for name in (names, *more) if isinstance(name, str)) or "M N"
+        left = ", ".join(words.split())
+        raise CompileError(source.at_user("tsr.dims takes one string with all names" + (f", not {len(more) + 1} arguments" if more else f", not {names!r}"),
+                                          f'{left} = tsr.dims("{words}")', "tsr.dims"))
     made = tuple(DimName(name) for name in names.replace(",", " ").split())
     return made[0] if len(made) == 1 else made
 
@@ -62,8 +70,38 @@ class _Family:
         items = items if isinstance(items, tuple) else (items,)
         for item in items:
             if not self._check(item):
-                raise TypeError(f"{self._name}[...] takes dims (strings, ints) and a dtype, not {item!r}")
+                self._refuse(item, items)
         return _Annotation(self._name, items)
+
+    def _refuse(self, item, items) -> None:
+        from . import source
+        from .errors import CompileError
+
+        def shown(part) -> str:
+            return str(part) if as_dtype(part) is not None or isinstance(part, DimName) else repr(part).replace("'", '"')
+
+        flat = []
+        for part in items:
+            flat += part if isinstance(part, (list, tuple, set)) else [part]
+        if self._name == "Region":
+            message = f"Region[...] takes a privilege (read, write, read_write, reduce_sum, reduce_max, reduce_min) and a Tensor[...], not {item!r}"
+            near = source.nearest(item, ("read", "write", "read_write", "reduce_sum", "reduce_max", "reduce_min"), "reduce_sum")
+            fix = f'Region[{near}, Tensor["M"]]'
+        else:
+            name = getattr(item, "__name__", None) if isinstance(item, type) else None
+            message = f"{self._name}[...] takes dims (strings, ints) and a dtype, not {name or shown(item)}"
+            known = {"float": "fp32", "int": "i64", "bool": "bool", "complex": "complex64"}
+            kept = [known.get(getattr(part, "__name__", ""), "") or '"M"' if not self._check(part) else shown(part) for part in flat]
+            fix = f"{self._name}[{', '.join(kept)}]"
+        raise CompileError(source.at_user(message, fix, self._name + "["))
+
+    def __call__(self, *args, **kwargs):
+        from . import source
+        from .errors import CompileError
+
+        raise CompileError(source.at_user(
+            f"{self._name} is written with brackets in a signature and is not called; arguments are NumPy or torch arrays",
+            f'{self._name}["M", "N"]', self._name))
 
     def __repr__(self) -> str:
         return self._name

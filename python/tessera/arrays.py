@@ -48,8 +48,17 @@ class Array:
         return (self.address, self.sizes, self.strides, _runtime.DTYPES[self.dtype.storage])
 
 
+def _refuse(message: str, fix: str):
+    """An error that goes on the name of an argument: "x" + message; `{x}` in the fix is that name."""
+    error = ArgumentError(message)
+    error.fix = fix
+    raise error
+
+
 def describe(value) -> Array | None:
     """`value` as an Array, or None if it is no array."""
+    if isinstance(value, type):
+        return None
     if isinstance(value, numpy.ndarray):
         return _from_numpy(value)
     module = type(value).__module__.partition(".")[0]
@@ -62,16 +71,24 @@ def describe(value) -> Array | None:
     return None
 
 
+def is_array(value) -> bool:
+    return isinstance(value, numpy.ndarray) or (not isinstance(value, (type, numpy.generic)) and (hasattr(value, "__dlpack__") or hasattr(value, "data_ptr")))
+
+
+def _nearest_dtype(given) -> str:
+    return {"c": "float32", "i": "int64", "u": "int64"}.get(given.kind, "float32")
+
+
 def _from_numpy(value: numpy.ndarray, owner=None) -> Array:
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
-        raise ArgumentError(f"arrays of {value.dtype} are not supported")
+        _refuse(f"is an array of {value.dtype}, which no kernel computes with", f'{{x}}.astype("{_nearest_dtype(value.dtype)}")')
     if not value.dtype.isnative:
-        raise ArgumentError(f"an array of {value.dtype} is in foreign byte order; pass x.astype(x.dtype.newbyteorder('='))")
+        _refuse(f"is an array of {value.dtype}, in foreign byte order", '{x}.astype({x}.dtype.newbyteorder("="))')
     size = value.itemsize
     strides = value.strides
     if any(stride % size for stride in strides):
-        raise ArgumentError(f"strides {strides} of the array are no multiples of its item size {size}; pass a copy")
+        _refuse(f"has strides {strides}, no multiples of its item size {size}", "{x}.copy()")
     return Array(
         owner if owner is not None else value,
         value.__array_interface__["data"][0],
@@ -89,12 +106,12 @@ def _from_torch(value) -> Array | None:
     except AttributeError:
         return None
     if device.type != "cpu":
-        raise ArgumentError(f"a tensor on {device}: this version runs on the CPU; pass x.cpu()")
+        _refuse(f"is a tensor on {device}, but this version runs on the CPU", "{x}.cpu()")
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
-        raise ArgumentError(f"tensors of {value.dtype} are not supported")
+        _refuse(f"is a tensor of {value.dtype}, which no kernel computes with", "{x}.float()")
     if value.is_sparse or value.is_quantized:
-        raise ArgumentError("sparse and quantised tensors are not supported; pass x.to_dense() or x.dequantize()")
+        _refuse("is a sparse or quantised tensor", "{x}.to_dense()" if value.is_sparse else "{x}.dequantize()")
     if value.is_conj() or value.is_neg():
         value = value.resolve_conj().resolve_neg()
     return Array(value, value.data_ptr(), tuple(value.shape), value.stride(), ours, "torch")
@@ -114,5 +131,6 @@ def allocate(library: str, storage: str, shape: tuple):
 def copy_into(target, value, name: str) -> None:
     """Copies a result into an array of any strides."""
     if tuple(target.shape) != tuple(value.shape) or target.dtype != value.dtype:
-        raise ArgumentError(f"{name} is {tuple(target.shape)} {target.dtype}, the result is {tuple(value.shape)} {value.dtype}")
+        _refuse(f"{name} is {tuple(target.shape)} {target.dtype}, but the result is {tuple(value.shape)} {value.dtype}",
+                f'out=np.empty({tuple(value.shape)}, "{value.dtype}")')
     target[...] = value

@@ -15,6 +15,7 @@ import types
 from . import arrays
 from .annotations import DimName, _Family, _Privilege, const
 from .dtypes import as_dtype, dtype
+from .errors import ArgumentError
 
 _missing = object()
 # Sizes of arrays in guards: any, any but 1 (python/bindings/guards.h).
@@ -66,9 +67,9 @@ def _builtin_name(value) -> str | None:
     return getattr(value, "__tessera_name__", None)
 
 
-def _is_plain(value) -> bool:
+def is_plain(value) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, dtype)) or (
-        isinstance(value, tuple) and all(_is_plain(v) for v in value)
+        isinstance(value, tuple) and all(is_plain(v) for v in value)
     )
 
 
@@ -81,7 +82,7 @@ def _classify(value, name: str, hidden: dict):
     builtin = _builtin_name(value)
     if builtin is not None:
         return ("builtin", builtin)
-    if _is_plain(value):
+    if is_plain(value):
         return ("const", value)
     if isinstance(value, DimName):
         return ("dim", value.name)
@@ -94,7 +95,10 @@ def _classify(value, name: str, hidden: dict):
         return ("module", "math")
     if hasattr(value, "item") and getattr(value, "shape", None) == () and not hasattr(value, "data_ptr"):
         return ("const", value.item())  # a NumPy scalar
-    array = arrays.describe(value)
+    try:
+        array = arrays.describe(value)
+    except ArgumentError as error:
+        return ("other", f"array that {error}")
     if array is not None:
         hidden[name] = value
         return ("array", name, array.dtype.name, array.key_sizes(()), array.unit_axis)

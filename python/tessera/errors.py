@@ -20,5 +20,17 @@ class ArgumentError(TesseraError, TypeError):
     """The call does not fit the signature."""
 
 
+class UnknownNameError(TesseraError, AttributeError):
+    """There is no such name in tessera, or on a function or kernel."""
+
+
+class UnknownImportError(TesseraError, ImportError):
+    """`from tessera import x`, and there is no x."""
+
+
+class KnobError(TesseraError, ValueError):
+    """A knob has no such value."""
+
+
 class InternalError(TesseraError):
     """A mistake of ours. Please report it with the text."""

@@ -15,21 +15,41 @@ import types
 import warnings
 
 from . import _runtime, arrays, capture, compiler, direct, explain, options, source
-from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError, CompileError, InternalError, ScheduleWarning, TesseraError
+from .dtypes import as_dtype, by_name, by_storage, to_numpy, to_torch
+from .errors import ArgumentError, CompileError, InternalError, ScheduleWarning, TesseraError, UnknownNameError
 from .knobs import colour, knobs
 
 _ARGUMENT_ERRORS = (3, 6)  # TSR_INVALID_ARGUMENT, TSR_CHECK_FAILED
 TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
 
 
+# Targets of the language that this version does not compile for.
+_LATER = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
+_TARGET_NAMES = {"cuda": "sm_90a", "gpu": "sm_90a", "nvidia": "sm_90a", "nvptx": "sm_90a", "ptx": "sm_90a", "sm90": "sm_90a", "h100": "sm_90a",
+                 "rocm": "gfx942", "hip": "gfx942", "amd": "gfx942", "amdgpu": "gfx942", "mi300": "gfx942", "opencl": "spirv", "vulkan": "spirv",
+                 "xpu": "spirv", "avx2": "cpu:avx2", "avx512": "cpu:avx512", "x86": "cpu", "host": "cpu", "native": "cpu"}
+
+
 def check_target(target: str) -> str:
-    if target in TARGETS:
+    if isinstance(target, str) and target in TARGETS:
         return target
-    later = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
-    if target.startswith(later):
+    if not isinstance(target, str):
+        raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {_a(target)}", 'target="cpu"'))
+    if target.startswith(_LATER):
         raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
-    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
+    meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
+    note = f"; it would be {meant!r}, which this version does not compile for" if meant and not meant.startswith("cpu") else ""
+    near = meant if meant.startswith("cpu") else source.nearest(target, TARGETS, "cpu")
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}{note}", f'target="{near}"', f"{target}"))
+
+
+def check_schedule_target(target: str) -> None:
+    """A schedule may be for any target of the language, or a family of them."""
+    if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or target.startswith(_LATER)):
+        return
+    near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_90a, cudatile:sm_90, sim:sm_90a, gfx942, spirv",
+                                      f'target="{near}"', target if isinstance(target, str) else "target"))
 
 
 # Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
@@ -109,7 +129,7 @@ class Version:
                     owner = waiting.pop(0)
                     array = arrays.describe(owner)
                     if array is None:
-                        raise ArgumentError(f"{self.name}: out= is a {type(owner).__name__}, not an array")
+                        _fail(f"out= is {_a(owner)}, not an array", 'out=np.empty(shape, "float32")')
                     returned.append((index, owner))
                     if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
                         # What the caller leaves out is written along its last axis: into fresh memory, then copied.
@@ -118,14 +138,21 @@ class Version:
                         continue
                 else:
                     if mode != "result" and not may_be_absent:
-                        raise ArgumentError(f"{self.name}: argument {name} is missing")
+                        _fail(f"argument {name} is missing", f"{name}=...")
                     tensors.append(None)
                     continue
             if array.dtype.storage != storage:
-                raise ArgumentError(f"{self.name}: {name} is {array.dtype}, this version takes {storage}")
+                wanted = by_storage(storage)
+                shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
+                _fail(f"{shown} is {array.dtype}, but {what} {wanted}",
+                      f'out=np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
             if mode != "in" and not array.writable:
-                raise ArgumentError(f"{name if mode != 'result' else 'out='} is read-only, but {self.name} writes it; pass a copy")
+                shown = name if mode != "result" else "out="
+                _fail(f"{shown} is read-only, but {self.name} writes it", f"{name}.copy()" if mode != "result" else "out=np.empty(...)")
             tensors.append(array.for_runtime())
+        if waiting:
+            taken = len(out) - len(waiting)
+            _fail(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")
         values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
         order = []
 
@@ -174,6 +201,13 @@ def _convert(array, parameter) -> str:
     return f'{parameter.name}.astype("{to_numpy(storage)}")' if storage else ""
 
 
+def _fail(message: str, fix: str):
+    """An ArgumentError that `Function._run` shows at the function, with the call."""
+    error = ArgumentError(message)
+    error.fix = fix
+    raise error
+
+
 def _bits(value, storage: str, name: str, function: str) -> int:
     try:
         if storage == "f64":
@@ -182,9 +216,12 @@ def _bits(value, storage: str, name: str, function: str) -> int:
             return int(bool(value))
         number = value.__index__()
     except (TypeError, ValueError, AttributeError):
-        raise ArgumentError(f"{function}: {name} takes {storage}, not {value!r}") from None
+        wanted = {"f64": "a float", "bool": "a bool", "i64": "an int"}.get(storage, storage)
+        error = ArgumentError(f"{name} takes {wanted}, not {value!r}")
+        error.fix = f"{name}=int({name})" if isinstance(value, float) else f"{name}=1"
+        raise error from None
     if not -(2**63) <= number < 2**63:
-        raise ArgumentError(f"{function}: {name} = {number} does not fit 64 bits")
+        _fail(f"{name} = {number} does not fit 64 bits", f"{name} % 2**63")
     return number
 
 
@@ -287,24 +324,40 @@ class Function(_runtime.Callable):
         positional = [p for p in parameters if not p.keyword_only]
         bound = {}
         if len(args) > len(positional):
-            self._fail(f"{self.__name__} takes {len(positional)} arguments ({', '.join(p.name for p in positional)}), but {len(args)} are given")
+            self._fail(f"{self.__name__} takes {len(positional)} arguments ({', '.join(p.name for p in positional)}), but {len(args)} are given",
+                       fix=self._call_text())
         for parameter, value in zip(positional, args):
             bound[parameter.name] = value
         names = {p.name for p in parameters}
         for name, value in kwargs.items():
             if name not in names:
-                import difflib
-
-                near = difflib.get_close_matches(name, names, 1)
-                listed = ", ".join(p.name for p in parameters)
-                fix = f"{near[0]}=..." if near else ""
-                if name in options.SCHEDULE_KEYS:
-                    fix = f"@tsr.{self.kind}.schedule({name}={value!r}) above the {self.kind}"
-                self._fail(f"{self.__name__} has no parameter {name}; there are {listed}", fix=fix)
+                self._unknown_keyword(name, value, names)
             if name in bound:
-                self._fail(f"{self.__name__} got {name} twice", name)
+                self._fail(f"{self.__name__} got {name} twice, by position and by name", name, self._call_text())
             bound[name] = value
         return bound
+
+    def _call_text(self) -> str:
+        """A call with the parameters that must be given: "f(X, Y)"."""
+        given = [p.name for p in self.parameters if not p.keyword_only and p.kind != "const" and not p.has_default and p.kind != "out"]
+        given += [f"{p.name}=..." for p in self.parameters if (p.keyword_only or p.kind == "const") and not p.has_default]
+        return f"{self.__name__}({', '.join(given)})"
+
+    def _unknown_keyword(self, name: str, value, names) -> None:
+        listed = ", ".join(p.name for p in self.parameters)
+        near, why = source.nearest(name, names), ""
+        fix = f"{near}={value!r}" if near and not arrays.is_array(value) else f"{near}={near}" if near else ""
+        if name in options.SCHEDULE_KEYS:
+            fix = f"@tsr.{self.kind}.schedule({name}={value!r}) above the {self.kind}"
+        elif name in ("device", "backend", "arch"):
+            fix, why = 'target="cpu"', "; the arrays' device chooses the target"
+        elif name in ("grid", "num_ctas", "warmup"):
+            fix, why = self._call_text(), "; the launch grid follows from tsr.grid"
+        elif name == "dtype":
+            fix, why = f'{self._call_text()} with x.astype("float32")', "; the arrays' dtypes choose the version"
+        elif not fix:
+            fix = self._call_text()
+        self._fail(f"{self.__name__} has no parameter {name}; there are {listed}, and out=, target=, stream={why}", fix=fix)
 
     def _constants(self, target: str) -> dict:
         return self.options.constants_for(target)
@@ -319,8 +372,12 @@ class Function(_runtime.Callable):
                 if value is _absent:
                     value = constants.get(p.name, p.default if p.has_default else _absent)
                 if value is _absent:
-                    self._fail(f"const parameter {p.name} has no value and no default", p.name, f"{p.name}=...")
+                    self._fail(f"const parameter {p.name} has no value and no default", p.name, f"{self.__name__}(..., {p.name}=64)")
                 known = as_dtype(value)
+                if known is None and hasattr(value, "item") and getattr(value, "shape", None) == ():
+                    value = value.item()
+                if known is None and not capture.is_plain(value):
+                    self._fail(f"{p.name} is const: an int, float, bool, str or dtype, not {_a(value)}", p.name, f"{p.name}={p.default if p.has_default else 64!r}")
                 specs.append(("const", value if known is None else known))
                 continue
             if value is _absent or value is None:
@@ -330,27 +387,54 @@ class Function(_runtime.Callable):
                 if p.has_default:
                     specs.append(("const", p.default))
                     continue
-                self._fail(f"argument {p.name} is missing", p.name)
-            array = None if p.kind == "scalar" else arrays.describe(value)
+                if value is None:
+                    self._fail(f"{p.name} takes {'a number' if p.kind == 'scalar' else 'an array'}, but is None", p.name, self._call_text())
+                self._fail(f"argument {p.name} is missing", p.name, self._call_text())
+            try:
+                array = None if p.kind == "scalar" else arrays.describe(value)
+            except ArgumentError as error:
+                self._fail(f"{p.name} {error}", p.name, getattr(error, "fix", "").replace("{x}", p.name))
+            if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():
+                self._fail(f"{p.name} is a scalar {p.dtype or ''}".rstrip() + f", but is {_a(value)} of shape {tuple(value.shape)}", p.name,
+                           f'{p.name}: Tensor["M"], or {p.name}.item() for one number')
             if array is not None:
                 if p.dims is not None and len(p.dims) != len(array.sizes):
                     shape = " x ".join(map(str, array.sizes)) or "scalar"
-                    self._fail(f"{p.name} has {len(p.dims)} axes ({', '.join(p.dims)}), but the array has {len(array.sizes)} ({shape})", p.name)
+                    wanted, rank = len(p.dims), len(array.sizes)
+                    fix = f"{p.name}.reshape(-1)" if wanted == 1 and rank != 1 else f"{p.name}[None]" if rank == wanted - 1 else f"{p.name}[0]" if rank == wanted + 1 \
+                        else f"{p.name}.reshape({', '.join(p.dims)})"
+                    self._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
                 if p.dtype is not None and array.dtype is not by_name(p.dtype):
                     self._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p))
                 specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
                 given[p.name] = array
                 continue
             if p.takes_array:
-                self._fail(f"{p.name} takes an array, not {_a(value)}", p.name, f"numpy.asarray({p.name})" if isinstance(value, (list, int, float)) else "")
+                dtype = f', "{to_numpy(by_name(p.dtype).storage)}"' if p.dtype and by_name(p.dtype).storage else ""
+                fix = f"np.asarray({p.name}{dtype})" if isinstance(value, (list, tuple)) else f"np.full({'n' if len(p.dims or ()) < 2 else 'shape'}, {p.name}{dtype})" \
+                    if isinstance(value, (int, float)) or hasattr(value, "item") else f"{p.name} = np.zeros(...{dtype})"
+                self._fail(f"{p.name} takes an array, not {_a(value)}", p.name, fix)
             if hasattr(value, "item") and getattr(value, "shape", None) == ():
                 value = value.item()
             kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
             if kind is None:
-                self._fail(f"{p.name} takes an array or a number, not {_a(value)}", p.name)
+                self._fail(f"{p.name} takes an array or a number, not {_a(value)}", p.name,
+                           f"np.asarray({p.name})" if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else self._call_text())
             specs.append(("scalar", p.dtype or kind))
             scalars[p.name] = value
         return specs, given, scalars
+
+    def _fits_turned(self, name: str, given: dict) -> bool:
+        """Whether all named dims would agree with this matrix transposed."""
+        first: dict = {}
+        for p in self.parameters:
+            sizes = given[p.name].sizes if p.name in given else ()
+            if p.name == name and len(sizes) != 2:
+                return False
+            for dim, size in zip(p.dims or (), reversed(sizes) if p.name == name else sizes):
+                if first.setdefault(dim, size) != size:
+                    return False
+        return True
 
     def _check_shapes(self, given: dict) -> None:
         """The check the runtime makes at every call, before a version is compiled in vain."""
@@ -372,7 +456,9 @@ class Function(_runtime.Callable):
                     continue
                 if origin == p.name:
                     self._fail(f"{shown(p.name)} disagrees with itself on {dim}: {expected} and {size}", p.name)
-                self._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}")
+                turned = next((name for name in (p.name, origin) if self._fits_turned(name, given)), "")
+                self._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}",
+                           fix=f"{turned}.T" if turned else "")
         for p in self.parameters:
             array = given.get(p.name)
             for axis, dim in enumerate(p.dims or ()) if array is not None else ():
@@ -429,11 +515,21 @@ class Function(_runtime.Callable):
             short = error.with_traceback(None)  # the user's frames are enough
         raise short from None
 
+    def _run_refused(self, text: str, fix: str = ""):
+        """What the runtime or `Version.run` says about the arguments; a result that is wrong was given as out=."""
+        text = re.sub(r"\bresult\b", "out=", text)
+        overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
+        if overlap and not fix:
+            fix = f"{overlap[2]}.copy()"
+        elif "disagree" in text and "out=" in text and not fix:
+            fix = f"{self.__name__}(...) without out=, which allocates it"
+        self._fail(text, fix=fix)
+
     def _run_failed(self, code: int, text: str):
         """A direct call ended with this status of the runtime."""
         try:
             if code in _ARGUMENT_ERRORS:
-                self._fail(text.strip())
+                self._run_refused(text.strip())
             raise InternalError(text)
         except TesseraError as error:
             if knobs.debug:
@@ -452,6 +548,8 @@ class Function(_runtime.Callable):
         captured, hidden = self.capture()
         for name, value in hidden.items():
             given[name] = arrays.describe(value)
+        if given_out is not None and not isinstance(given_out, (tuple, list)) and not arrays.is_array(given_out):
+            self._fail(f"out= is {_a(given_out)}, not an array", fix='out=np.empty(shape, "float32")')
         out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
         if self.options.tuning is not None:
             from . import tuner
@@ -477,8 +575,8 @@ class Function(_runtime.Callable):
         try:
             return version.run(given, scalars, out)
         except ArgumentError as error:
-            text = str(error).strip()
-        self._fail(text)
+            text, fix = str(error).strip(), getattr(error, "fix", "")
+        self._run_refused(text, fix)
 
     def __get__(self, instance, owner=None):
         """Inside a class a function is a method; `self.scale` is then captured from it."""
@@ -497,6 +595,14 @@ class Function(_runtime.Callable):
                 sizes[name] = value
             else:
                 values[name] = value
+        dims = {part for p in self.parameters for dim in p.dims or () for part in re.findall(r"[A-Za-z_]\w*", dim)}
+        known_words = [p.name for p in self.parameters] + sorted(dims)
+        for name in words:
+            if name not in known_words:
+                near = source.nearest(name, known_words)
+                raise ArgumentError(source.at_user(
+                    f"{self.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}",
+                    f"{near}={words[name]!r}" if near else f"{self.__name__}.compile()", name))
         specs, constants = [], self._constants(target)
         for p in self.parameters:
             if p.kind == "const":
@@ -507,7 +613,8 @@ class Function(_runtime.Callable):
                     specs.append(("omitted",))
                     continue
                 if p.dims is None:
-                    raise ArgumentError(f"{self.__name__}: {p.name} has no annotation, so its rank is not known; call it once, or annotate it")
+                    raise ArgumentError(source.at_user(
+                        f"{p.name} of {self.__name__} has no annotation, so its rank is not known", f'{p.name}: Tensor["M", "N"], or call {self.__name__} once'))
                 known = dtypes.get(p.name) or (by_name(p.dtype) if p.dtype else None) or by_name("fp32")
                 wanted = []
                 for axis, dim in enumerate(p.dims):
@@ -515,7 +622,8 @@ class Function(_runtime.Callable):
                         wanted.append(int(dim) if axis in p.whole_axes else -1)
                     elif axis in p.whole_axes:
                         if dim not in sizes:
-                            raise ArgumentError(f"{self.__name__}: {dim} is a constant of each version; say which, e.g. {dim}=64")
+                            raise ArgumentError(source.at_user(
+                                f"{dim} of {self.__name__} is whole in a tile, so it is a constant of each version; say which", f"{dim}=64"))
                         wanted.append(sizes[dim])
                     else:
                         wanted.append(-1)
@@ -535,11 +643,11 @@ class Function(_runtime.Callable):
         target = check_target(target)
         stages = compiler.stages()
         if stage not in (*stages, "llvm"):
-            import difflib
-
-            near = difflib.get_close_matches(str(stage), (*stages, "llvm"), 1)
+            shown = [name for name in stages]
+            near = {"ptx": "target", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
+                str(stage), source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
-                f"no stage is called {stage!r}; there are {', '.join(stages)} and llvm", f'"{near[0]}"' if near else "", str(stage)))
+                f"no stage is called {stage!r}; there are {', '.join(shown)}", f'{self.__name__}.inspect_ir("{near}")', str(stage)))
         compilation = self._start(self._spec_from_words(target, words))
         return compilation.llvm() if stage == "llvm" else _lower(compilation, stage)
 
@@ -561,7 +669,8 @@ class Function(_runtime.Callable):
         return explain.render(self, spec, compilation.decisions())
 
     def _not_yet(self, verb: str, when: str):
-        raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}"))
+        raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}",
+                                          f"{self.__name__}(...), {self.__name__}.inspect_ir(\"tile\") or {self.__name__}.explain()", verb.partition("(")[0]))
 
     def run(self, *args, stage=None, **kwargs):
         self._not_yet("run(stage=...)", "the oracle")
@@ -586,6 +695,28 @@ class Function(_runtime.Callable):
         from . import aot
 
         return aot.build(self, directory, targets, name, **words)
+
+    def __getitem__(self, grid):
+        raise ArgumentError(source.at_user(
+            f"{self.__name__}[...]: a {self.kind} is called without a launch grid; it follows from tsr.grid", self._call_text(), self.__name__))
+
+    def __iter__(self):
+        raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}, which is called, not iterated over", self._call_text(), self.__name__))
+
+    def __getattr__(self, name: str):
+        if name.startswith("_"):  # Python's own protocols
+            raise AttributeError(name)
+        known = [n for n in dir(type(self)) if not n.startswith("_")]
+        fixes = {"ptx": 'inspect_ir("target")', "asm": 'inspect_ir("target")', "sass": 'inspect_ir("target")', "cubin": 'compile(target="cpu")',
+                 "warmup": 'compile(target="cpu")', "lower_ir": 'inspect_ir("tile")', "ir": 'inspect_ir("tile")', "code": 'inspect_ir("target")',
+                 "cache": "captured", "best_config": "explain()", "signature": "parameters", "cost_analysis": "explain()", "shape": "parameters"}
+        near = fixes.get(name) or source.nearest(name, known, "")
+        fix = f"{self.__name__}.{near}" if near else self._call_text()
+        raise UnknownNameError(source.at_user(f"{self.kind} {self.__name__} has no attribute {name!r}; it has {', '.join(known)}", fix, name))
+
+    def __reduce__(self):
+        """Pickled by name, as Python's functions are."""
+        return self.__qualname__
 
     def __repr__(self) -> str:
         return f"<tessera {self.kind} {self.__name__}>"

@@ -28,13 +28,23 @@ class _Knob:
             return text not in ("0", "no", "off", "false")
         return self.convert(text)
 
+    def refuse(self, message: str, value: str):
+        from . import source
+        from .errors import KnobError
+
+        name = self.variable.removeprefix("TESSERA_")
+        raise KnobError(source.at_user(message, f"tsr.knobs.{name.lower()} = {value}, or {self.variable}={value.strip(chr(39))}", name.lower())) from None
+
     def convert(self, value):
         try:
             converted = self.kind(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{self.variable} must be {self.kind.__name__}, not {value!r}") from None
+            self.refuse(f"{self.variable} must be {self.kind.__name__}, not {value!r}", repr(self.default))
         if self.choices and converted not in self.choices:
-            raise ValueError(f"{self.variable} must be one of {', '.join(self.choices)}, not {value!r}")
+            from . import source
+
+            self.refuse(f"{self.variable} must be one of {', '.join(self.choices)}, not {value!r}",
+                        repr(source.nearest(value, self.choices, str(self.default))))
         return converted
 
 
@@ -74,15 +84,24 @@ class Knobs:
         "TESSERA_SIM_REPORT": "file for the simulator's report",
     }
 
+    def _refuse(self, name: str):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        from . import source
+        from .errors import UnknownNameError
+
+        near = next((known for known in self._knobs if name in known), "") or source.nearest(name, self._knobs, "num_threads")
+        raise UnknownNameError(source.at_user(f"no knob is called {name!r}; there are {', '.join(self._knobs)}", f"tsr.knobs.{near}", name)) from None
+
     def __getattr__(self, name: str):
         try:
             return self._knobs[name].read()
         except KeyError:
-            raise AttributeError(f"no knob is called {name!r}; there are {', '.join(self._knobs)}") from None
+            self._refuse(name)
 
     def __setattr__(self, name: str, value):
         if name not in self._knobs:
-            raise AttributeError(f"no knob is called {name!r}; there are {', '.join(self._knobs)}")
+            self._refuse(name)
         knob = self._knobs[name]
         knob.value = None if value is None else (bool(value) if knob.kind is bool else knob.convert(value))
         if name == "num_threads":

@@ -7,7 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .errors import TesseraError
+from .errors import CompileError
 
 _names = """
 tile grid unroll program_id num_programs cdiv range_at load store atomic_add atomic_max atomic_min atomic_cas atomic_xchg
@@ -21,7 +21,16 @@ ones_like full_like breakpoint ptx pow
 
 def _make(name: str):
     def placeholder(*args, **kwargs):
-        raise TesseraError(f"tsr.{name} works inside @tsr.function and @tsr.kernel; plain Python has no tiles")
+        from . import source
+
+        if name in ("zeros", "ones", "full", "arange", "where", "load", "store", "cat", "stack", "reshape", "rand"):
+            fix = f"np.{name}(...) here, tsr.{name} inside a @tsr.function" if name not in ("load", "store", "rand", "cat") else f"tsr.{name} inside a @tsr.kernel"
+        else:
+            fix = f"@tsr.function\ndef f(x):\n    return tsr.{name}(x)"
+        if name in ("tile", "grid", "unroll", "program_id", "num_programs", "range_at"):
+            fix = "@tsr.kernel above the def that uses it"
+        raise CompileError(source.at_user(
+            f"tsr.{name} works inside @tsr.function and @tsr.kernel; plain Python has no tiles", fix, f"tsr.{name}"))
 
     placeholder.__name__ = placeholder.__qualname__ = name
     placeholder.__tessera_name__ = name

@@ -6,9 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
-import difflib
 
-from . import source
+from . import dtypes, source
 from .dtypes import as_dtype
 from .errors import CompileError
 
@@ -87,19 +86,28 @@ class Options:
         return [key for key in self.merged(target) if family not in SCHEDULE_KEYS.get(key, (family,))]
 
 
+def _quoted(value) -> str:
+    """A string as it stands in the source, for the caret; nothing for other values."""
+    return value if isinstance(value, str) else ""
+
+
 def check_policy(policy: str) -> str:
     if policy not in POLICIES:
-        near = difflib.get_close_matches(str(policy), POLICIES, 1)
-        raise CompileError(
-            source.at_user(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}", f'@tsr.policy("{near[0]}")' if near else "")
-        )
+        if callable(policy):
+            raise CompileError(source.at_user(f"@tsr.policy takes the name of a policy: {', '.join(POLICIES)}", '@tsr.policy("deterministic")'))
+        near = source.nearest(policy, POLICIES, {"precise": "strict", "exact": "strict", "ieee": "strict", "high": "strict", "relaxed": "fast",
+                                                 "fastmath": "fast"}.get(str(policy), "deterministic"))
+        raise CompileError(source.at_user(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}", f'@tsr.policy("{near}")', _quoted(policy)))
     return policy
 
 
 def check_accum(value):
     found = as_dtype(value)
     if found is None:
-        raise CompileError(source.at_user(f"@tsr.accum takes a dtype, not {value!r}", "@tsr.accum(fp32)"))
+        given = getattr(value, "__name__", None) or repr(value)
+        meant = {"half": "fp32", "float": "fp32", "double": "fp64", "int": "i32"}.get(str(value), "")
+        meant = meant or str(dtypes._foreign.get(str(value), "")) or source.nearest(value, ("fp32", "fp64", "i32"), "fp32")
+        raise CompileError(source.at_user(f"@tsr.accum takes a dtype, not {given}", f"@tsr.accum({meant})", _quoted(value)))
     return found
 
 
@@ -109,10 +117,10 @@ def check_schedule(values: dict, parameters: list[str], what: str, place) -> Non
     for key in values:
         if key in known:
             continue
-        near = difflib.get_close_matches(key, known, 1)
+        near = [name for name in (source.nearest(key, known),) if name]
         own = f"its const parameters ({', '.join(parameters)})" if parameters else "const parameters (it has none)"
         message = f"{what} has no schedule key {key!r}; there are {own} and {', '.join(SCHEDULE_KEYS)}"
-        fix = f"{near[0]}={values[key]!r}" if near else ""
+        fix = f"{near[0]}={values[key]!r}" if near else f"a parameter {key}: const = {values[key]!r}"
         found = place(key)
         if found is None:
             raise CompileError(f"error: {message}\n" + (f" fix:  {fix}\n" if fix else ""))

@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ast
+import difflib
+import dis
 import inspect
 import linecache
 import os
@@ -34,6 +36,11 @@ def render(file: str, line: int, begin: int, end: int, text: str, message: str, 
     if fix:
         rows.append(" fix:  " + fix.replace("\n", "\n       "))
     return "\n".join(rows) + "\n"
+
+
+def is_import(frame) -> bool:
+    """Whether the frame stands at `from ... import ...`."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
 def user_frame():
@@ -68,6 +75,19 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
     row = lines[first - 1].rstrip("\n")
     columns = [len(row.encode()[:c].decode(errors="ignore")) for c in (begin, end)]
     return render(file, first, columns[0], columns[1] if first == last else len(row), row, message, fix)
+
+
+def nearest(name, known, otherwise: str = "") -> str:
+    """The name that was meant."""
+    found = difflib.get_close_matches(str(name), [str(k) for k in known], 1, 0.5)
+    return found[0] if found else otherwise
+
+
+def foreign(kind: str, name: str) -> tuple[str, str] | None:
+    """What a name of Triton, NumPy or torch is here, and why (compiler/Frontend/ForeignNames.inc)."""
+    from . import compiler
+
+    return compiler.foreign_name(kind, name)
 
 
 class Source:

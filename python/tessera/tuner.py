@@ -23,7 +23,7 @@ import time
 
 import numpy
 
-from . import arrays, options
+from . import arrays, options, source
 from .errors import CompileError
 from .function import Function, Spec
 from .knobs import knobs
@@ -33,6 +33,22 @@ _operators = {
     ast.Mod: operator.mod, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Div: operator.truediv, ast.Pow: operator.pow,
 }
+
+
+class TuningMistake(CompileError):
+    """Something of @tsr.kernel.autotune, found when it is used: the keyword, the message, the fix."""
+
+    def __init__(self, keyword: str, message: str, fix: str):
+        super().__init__(f"error: {message}\n fix:  {fix}\n")
+        self.keyword, self.message, self.fix = keyword, message, fix
+
+
+def _placed(fn, mistake: TuningMistake) -> CompileError:
+    """The mistake at its keyword in the decorator, if it can be found there."""
+    found = source.find_keyword(fn.source, "autotune", mistake.keyword)
+    if found is None:
+        return mistake
+    return CompileError(source.render(fn.source.file, *found, mistake.message, mistake.fix))
 
 
 def holds(where: str | None, config: dict) -> bool:
@@ -45,7 +61,8 @@ def holds(where: str | None, config: dict) -> bool:
             return node.value
         if isinstance(node, ast.Name):
             if node.id not in config:
-                raise CompileError(f"error: where={where!r} names {node.id}, which is not in the space: {', '.join(config)}\n")
+                raise TuningMistake("where", f"where={where!r} names {node.id}, which is not in the space: {', '.join(config)}",
+                                    f'where="{where.replace(node.id, source.nearest(node.id, config, next(iter(config))))}"')
             return config[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in _operators:
             return _operators[type(node.op)](value(node.left), value(node.right))
@@ -64,9 +81,13 @@ def holds(where: str | None, config: dict) -> bool:
                     return False
                 left = right
             return True
-        raise CompileError(f"error: where={where!r} may use names, numbers, arithmetic and comparisons only\n")
+        raise TuningMistake("where", f"where={where!r} may use names, numbers, arithmetic and comparisons only", f'where="{next(iter(config))} <= 128"')
 
-    return bool(value(ast.parse(where, mode="eval").body))
+    try:
+        tree = ast.parse(where, mode="eval").body
+    except SyntaxError:
+        raise TuningMistake("where", f"where={where!r} is no expression", f'where="{next(iter(config))} <= 128"') from None
+    return bool(value(tree))
 
 
 def candidates(tuning: options.Tuning, seed: int) -> list[dict]:
@@ -75,7 +96,7 @@ def candidates(tuning: options.Tuning, seed: int) -> list[dict]:
     every = [dict(zip(names, point)) for point in itertools.product(*tuning.space.values())]
     legal = [config for config in every if holds(tuning.where, config)]
     if not legal:
-        raise CompileError(f"error: where={tuning.where!r} leaves no point of the space\n")
+        raise TuningMistake("where", f"where={tuning.where!r} leaves no point of the space", "a weaker where, or more values in space")
     if len(legal) > tuning.budget:
         first, rest = legal[0], legal[1:]
         legal = [first, *random.Random(seed).sample(rest, tuning.budget - 1)]
@@ -190,7 +211,9 @@ def choose(fn: Function, bound: dict, given: dict, scalars: dict, target: str) -
     sizes = _sizes(fn, given)
     for name in tuning.key:
         if name not in sizes and name not in bound:
-            raise CompileError(f"error: key names {name!r}, which is no dim or parameter of {fn.__name__}: {', '.join(sizes)}\n")
+            near = source.nearest(name, sizes, next(iter(sizes), "M"))
+            raise _placed(fn, TuningMistake("key", f"key names {name!r}, which is no dim or parameter of {fn.__name__}: {', '.join(sizes)}",
+                                            f'key=["{near}"]'))
     key = [(name, sizes.get(name, bound.get(name))) for name in tuning.key]
     dtypes = [(name, array.dtype.name) for name, array in given.items()]
     identity = json.dumps([fn.source.text, target, repr(key), repr(dtypes), tuning.numerics, fn.options.policy], sort_keys=True)
@@ -198,7 +221,10 @@ def choose(fn: Function, bound: dict, given: dict, scalars: dict, target: str) -
     if remembered is not None:
         return remembered
     seed = int(hashlib.sha256(identity.encode()).hexdigest()[:8], 16)
-    legal = candidates(tuning, seed)
+    try:
+        legal = candidates(tuning, seed)
+    except TuningMistake as mistake:
+        raise _placed(fn, mistake) from None
     default = legal[0]
     if knobs.tune == "off":
         return default

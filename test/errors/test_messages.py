@@ -15,9 +15,7 @@ from message_cases import CASES, HEAD  # noqa: E402
 from test_blind import COMPILER_TEXT, split  # noqa: E402
 
 # Where nothing sensible can be pasted.
-WITHOUT_FIX = {"syntax.tessera",
-               "shapes-disagree",
-               "output-overlaps-input"}
+WITHOUT_FIX = {"syntax.tessera"}
 
 
 def provoke(case, folder):
