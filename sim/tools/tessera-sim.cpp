@@ -137,6 +137,8 @@ int takeOptions(int argc, char **argv) {
       setenv("TESSERA_SIM_ARCH", argv[++i], 1);
     else if (name == "--check")
       setenv("TESSERA_SIM_CHECK", "1", 1);
+    else if (name == "--count")
+      setenv("TESSERA_SIM_COUNT", "1", 1);
     else if (name == "--seed" && i + 1 < argc)
       setenv("TESSERA_SIM_SEED", argv[++i], 1);
     else if (name == "--report" && i + 1 < argc)
@@ -213,7 +215,7 @@ int usage() {
       "[--json]\n"
       "         VALUE: i32:7  f32:1.5  u64:0  zeros:f32:1024  range:i32:100\n"
       "                random:f32:1024  file:data.bin\n"
-      "       tessera-sim exec [--arch sm_80] [--check] [--seed N] "
+      "       tessera-sim exec [--arch sm_80] [--check] [--count] [--seed N] "
       "[--report FILE] PROGRAM ARGS...\n"
       "       tessera-sim triton SCRIPT.py [--arch sm_80] [--check] ARGS...\n"
       "       tessera-sim check FILE.ptx...   parse and look up only\n"

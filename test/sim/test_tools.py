@@ -119,6 +119,10 @@ def test_run(tmp_path):
     data = json.loads(run_axpy(tmp_path, "--no-check", "--count", "--json").stdout)
     assert data["occupancy"]["registers"] == "not measured" and data["counts"]["time"] == "not measured"
     assert data["shared_variables"] == [{"name": "s", "offset": 0, "bytes": 1024}]
+    (tmp_path / "r.json").write_text(json.dumps(data))
+    page = call(sys.executable, "-m", "tessera.sim.html", "r.json", "k.ptx", cwd=tmp_path,
+                PYTHONPATH=str(ROOT / "python"), TESSERA_SIM_LIBRARY=str(library_path)).stdout
+    assert "fma.rn.f32" in page and "not measured" in page and page.count("<table>") == 1
 
 
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not on PATH")
@@ -137,6 +141,11 @@ def test_exec_refuses_with_advice(tmp_path):
     assert sass.returncode != 0 and "code=compute_80" in sass.stderr, sass.stderr
     good = build("good", "-cudart", "shared", "-gencode", "arch=compute_80,code=compute_80")
     assert good.returncode == 0 and good.stdout.rstrip().endswith("ok"), good.stdout + good.stderr
+    again = call(TOOL, "exec", "--count", "--report", tmp_path / "r.json", tmp_path / "good")
+    assert again.returncode == 0, again.stdout + again.stderr
+    page = call(sys.executable, "-m", "tessera.sim.html", tmp_path / "r.json", PYTHONPATH=str(ROOT / "python"),
+                TESSERA_SIM_LIBRARY=str(library_path)).stdout
+    assert "global sectors" in page and "<!doctype html>" in page
 
 
 def test_no_compiler_is_needed():

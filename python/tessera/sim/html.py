@@ -1,11 +1,18 @@
 # A report as one self-contained HTML page.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Source and PTX side by side, with counts, conflicts and findings at their
-lines. What the simulator cannot know reads "not measured"."""
+lines. What the simulator cannot know reads "not measured".
+
+    python -m tessera.sim.html REPORT.json [KERNEL.ptx] > page.html
+
+takes what `tessera-sim run --json` prints, or the file of `tessera-sim exec
+--count --report FILE`: then the pages of all launches follow each other."""
 
 import html as escape
+import json
 import os
 import re
+import sys
 
 _STYLE = """
 body{font:14px/1.45 system-ui,sans-serif;margin:24px;color:#1d2430;background:#fff}
@@ -156,3 +163,30 @@ def render(report, ptx=""):
             + (f"<div class=side>{''.join(sources)}</div>" if sources else "")
             + (f"<div class=side>{ptx_side}</div>" if ptx else "")
             + f"</div><script>{_SCRIPT}</script>")
+
+
+def main(arguments):
+    from .device import Report
+
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    with open(arguments[0]) as f:
+        text = f.read().strip()
+    ptx = ""
+    if len(arguments) > 1:
+        with open(arguments[1]) as f:
+            ptx = f.read()
+    decoder = json.JSONDecoder()
+    while text:
+        data, end = decoder.raw_decode(text)
+        text = text[end:].lstrip()
+        report = Report(data.get("result", data))
+        if "kernel" in data:
+            report.kernel = data["kernel"]
+        print(render(report, ptx))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
