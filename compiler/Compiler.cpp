@@ -6,6 +6,7 @@
 #include "compiler/Dialects.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/StageText.h"
+#include "compiler/Target/CudaTile/CudaTile.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -295,6 +296,30 @@ bool Compilation::emitPtx(std::string &text) {
     text = *ptx;
     return success();
   });
+}
+
+bool Compilation::emitCudaTile(std::string &bytes) {
+  if (!impl->guarded([&] {
+        return expectMachine(*impl->module, impl->options, Machine::CudaTile,
+                             "CUDA Tile IR", "cudatile:sm_90");
+      }) ||
+      !lower("tile-value"))
+    return false;
+  return impl->guarded([&]() -> LogicalResult {
+    auto written = target::emitCudaTile(*impl->module);
+    if (failed(written))
+      return failure();
+    bytes = *written;
+    return success();
+  });
+}
+
+std::string Compilation::plan() const {
+  std::string text = "tessera.plan 1\n";
+  for (auto plan : impl->module->getOps<tile::PlanOp>())
+    for (Attribute line : plan.getLines())
+      text += cast<StringAttr>(line).str() + "\n";
+  return text;
 }
 
 bool Compilation::finish(Artifact &artifact) {

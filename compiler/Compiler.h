@@ -69,6 +69,10 @@ public:
   void shrink();
   /// For a GPU: goes down to the end and gives the text of its assembler.
   bool emitPtx(std::string &text);
+  /// For "cudatile:...": NVIDIA's bytecode.
+  bool emitCudaTile(std::string &bytes);
+  /// The plan of a module that is at stage tile-value or below.
+  std::string plan() const;
   /// LLVM IR after optimisation.
   bool emitLLVM(std::string &text);
 

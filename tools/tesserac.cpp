@@ -4,6 +4,7 @@
 //   tesserac x.tessera --compile-to tile            one stage, as text
 //   tesserac x.tessera --dims D=64 -o x.o           an object file and x.plan
 //   tesserac x.tessera --target sm_80 --compile-to ptx
+//   tesserac x.tessera --target cudatile:sm_90 --compile-to cudatile
 //   tesserac tile.mlir --compile-to target          go on from an edited stage
 //   tesserac aot x.tessera --dims D=64 -o folder    a library for C++ programs
 //
@@ -33,6 +34,7 @@ static cl::opt<std::string> input(cl::Positional, cl::Required,
 static cl::opt<std::string>
     compileTo("compile-to", cl::init("object"), cl::cat(category),
               cl::desc("graph, sched, tile-value, tile, target, llvm, ptx, "
+                       "cudatile, "
                        "object"));
 static cl::opt<std::string>
     compileFrom("compile-from", cl::cat(category),
@@ -315,6 +317,11 @@ int main(int argc, char **argv) {
     std::string ptx;
     return compilation.emitPtx(ptx) ? write(output, ptx)
                                     : fail(compilation.error());
+  }
+  if (compileTo == "cudatile") {
+    std::string bytes;
+    return compilation.emitCudaTile(bytes) ? write(output, bytes)
+                                           : fail(compilation.error());
   }
   if (compileTo == "llvm") {
     std::string ir;

@@ -204,6 +204,19 @@ void python::bindCompile(nb::module_ &module) {
              check(compilation, good);
              return kernels;
            })
+      .def("ptx",
+           [](Compilation &c) {
+             std::string text;
+             check(c, c.emitPtx(text));
+             return text;
+           })
+      .def("cudatile",
+           [](Compilation &c) {
+             std::string bytes;
+             check(c, c.emitCudaTile(bytes));
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def_prop_ro("plan", &Compilation::plan)
       .def("llvm", [](Compilation &c) {
         std::string text;
         check(c, c.emitLLVM(text));

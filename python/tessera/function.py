@@ -23,7 +23,7 @@ _ARGUMENT_ERRORS = (3, 6)  # TSR_INVALID_ARGUMENT, TSR_CHECK_FAILED
 TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
 
 
-# Targets of the language that this version does not compile for.
+# Targets of the language; what gpu.NAMES does not have of them, this version does not compile for.
 _LATER = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
 _TARGET_NAMES = {"cuda": "sm_90a", "gpu": "sm_90a", "nvidia": "sm_90a", "nvptx": "sm_90a", "ptx": "sm_90a", "sm90": "sm_90a", "h100": "sm_90a",
                  "rocm": "gfx942", "hip": "gfx942", "amd": "gfx942", "amdgpu": "gfx942", "mi300": "gfx942", "opencl": "spirv", "vulkan": "spirv",
@@ -35,11 +35,16 @@ def check_target(target: str) -> str:
         return target
     if not isinstance(target, str):
         raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {_a(target)}", 'target="cpu"'))
+    from . import gpu
+
+    if gpu.is_gpu(target):
+        return target
     if target.startswith(_LATER):
-        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}", 'target="cpu"', f"{target}"))
+        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_80 and newer", 'target="cpu"', f"{target}"))
     meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
-    note = f"; it would be {meant!r}, which this version does not compile for" if meant and not meant.startswith("cpu") else ""
-    near = meant if meant.startswith("cpu") else source.nearest(target, TARGETS, "cpu")
+    ours = meant.startswith("cpu") or gpu.is_gpu(meant)
+    note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
+    near = meant if ours else source.nearest(target, TARGETS, "cpu")
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}{note}", f'target="{near}"', f"{target}"))
 
 
@@ -50,6 +55,19 @@ def check_schedule_target(target: str) -> None:
     near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_90a, cudatile:sm_90, sim:sm_90a, gfx942, spirv",
                                       f'target="{near}"', target if isinstance(target, str) else "target"))
+
+
+def make_version(fn: "Function", target: str, compilation, spec):
+    """One version, for the machine the target names."""
+    if target.startswith("cpu"):
+        return Version(fn, target, compilation, spec)
+    from . import gpu
+
+    kind = gpu.SimVersion if target.startswith("sim:") else gpu.GpuVersion
+    version = kind(fn, target, compilation, spec)
+    for remark in version.remarks:
+        remind(remark)
+    return version
 
 
 # Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
@@ -474,6 +492,7 @@ class Function(_runtime.Callable):
     # ---- compiling --------------------------------------------------------------------------
 
     def _options(self, target: str) -> dict:
+        target = target.removeprefix("sim:")  # it takes the PTX of the machine it stands for
         return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump}
 
     def _start(self, spec: Spec, symbol_prefix: str = ""):
@@ -501,7 +520,7 @@ class Function(_runtime.Callable):
             with self._lock:
                 version = self._versions.get(spec.key)
                 if version is None:
-                    version = Version(self, spec.target, self._start(spec), spec)
+                    version = make_version(self, spec.target, self._start(spec), spec)
                     self._versions[spec.key] = version
         self._last = spec
         return version
@@ -642,23 +661,25 @@ class Function(_runtime.Callable):
         """The program at a stage, as an object: `.text`, to be edited and given to `tsr.resume`."""
         target = check_target(target)
         stages = compiler.stages()
-        if stage not in (*stages, "llvm"):
+        if stage not in (*stages, "llvm") and not (stage == "ptx" and not target.startswith("cpu")):
             shown = [name for name in stages]
             near = {"ptx": "target", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
                 str(stage), source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
                 f"no stage is called {stage!r}; there are {', '.join(shown)}", f'{self.__name__}.inspect_ir("{near}")', str(stage)))
         compilation = self._start(self._spec_from_words(target, words))
-        return compilation.llvm() if stage == "llvm" else _lower(compilation, stage)
+        if stage in ("llvm", "ptx"):
+            return compilation.llvm() if stage == "llvm" else compilation.ptx()
+        return _lower(compilation, stage)
 
     def inspect_ir(self, stage: str, target: str = "cpu", **words) -> str:
-        """The text of a stage: graph, sched, tile-value, tile, target (or llvm)."""
+        """The text of a stage: graph, sched, tile-value, tile, target (or llvm, and ptx for GPUs)."""
         return self.lower(stage, target, **words)
 
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
         compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
-        return Version(self, target, compilation, None)
+        return make_version(self, target, compilation, None)
 
     def explain(self, target: str = "cpu", **words) -> str:
         """Each decision, the alternatives, who decided; and what the version is keyed by."""

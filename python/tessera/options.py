@@ -64,6 +64,7 @@ class Options:
     def merged(self, target: str) -> dict:
         """All schedule values for `target`; the most specific target wins."""
         values: dict = {}
+        target = target.removeprefix("sim:")  # the simulator runs the code of the machine it stands for
         for schedule in sorted(self.schedules, key=lambda s: len(s.target or "")):
             if schedule.target is None or target == schedule.target or target.startswith(schedule.target + ":"):
                 values.update(schedule.values)

@@ -19,6 +19,9 @@ UNIT = {"fp64": 2.0**-53, "fp32": 2.0**-24, "fp16": 2.0**-11, "bf16": 2.0**-8, "
 # Half the spacing of subnormals: the absolute error of a rounding near zero. (AMX flushes
 # subnormals of f32, hence the smallest normal for f32.)
 TINY = {"fp64": 2.0**-1074, "fp32": 2.0**-126, "fp16": 2.0**-25, "bf16": 2.0**-126, "i32": 0.0, "i64": 0.0, "bool": 0.0}
+# Tensor cores add the products of 8 k at once, cut toward zero to 24 fraction bits, and cut the sum to f32: by the published models (docs/simulator.md)
+# at most (9 * 2^-24 + 2^-23) of the largest term per 8 k, which is less than 2^-23 per k.
+UNIT["mma"], TINY["mma"] = 2.0**-23, 2.0**-126
 ULPS = 2  # what docs/language.md promises of exp, log, tanh, ...
 
 
@@ -243,13 +246,18 @@ def silu(x: Approx) -> Approx:
     return outside(y * y.sigmoid(), x.dtype)
 
 
-def attention(q: Approx, k: Approx, v: Approx, causal=False, scale=None, block=16) -> Approx:
+def attention(q: Approx, k: Approx, v: Approx, causal=False, scale=None, block=16, accumulate=None) -> Approx:
     """softmax(q k^T scale) v with f32 inside. `block`: the smallest key block a schedule may use; each
     block may rescale the running sums once (two more roundings and one exp), P may be rounded to v's dtype."""
     d, s, t = q.value.shape[-1], q.value.shape[-2], k.value.shape[-2]
     scale = 1 / np.sqrt(d) if scale is None else scale
     acc = compute_type(q.dtype)
-    scores = q.matmul(k.T) * Approx(scale * np.log2(np.e), 0, acc).rounded()
+
+    def product(a, b):
+        sums = a.matmul(b, accumulate)
+        return Approx(sums.value, sums.error, acc)
+
+    scores = product(q, k.T) * Approx(scale * np.log2(np.e), 0, acc).rounded()
     visible = np.arange(s)[:, None] + (t - s) >= np.arange(t)[None, :] if causal else np.ones((s, t), bool)
     masked = np.where(visible, scores.value, -np.inf)
     with np.errstate(invalid="ignore"):
@@ -265,7 +273,7 @@ def attention(q: Approx, k: Approx, v: Approx, causal=False, scale=None, block=1
     total = weights.sum(keepdims=True, terms=t + steps)
     p = weights if v.dtype == acc else Approx(weights.value, weights.error, v.dtype).rounded()
     p = Approx(p.value, p.error, acc)
-    top_product = p.matmul(inside(v))
+    top_product = product(p, inside(v))
     extra = gamma(2 * steps + 1, u) * ((np.abs(p.value) + p.error) @ np.abs(v.value))
     numerator = Approx(top_product.value, top_product.error + extra, acc)
     with np.errstate(invalid="ignore", divide="ignore"):

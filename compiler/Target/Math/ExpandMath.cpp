@@ -21,8 +21,10 @@ namespace {
 
 using namespace mlir;
 
-/// f32, or a vector of f32 with fixed shape.
+/// f32, or a vector or tensor of f32 with fixed shape.
 bool isExpandable(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.hasStaticShape() && tensor.getElementType().isF32();
   if (auto vector = dyn_cast<VectorType>(type))
     return !vector.isScalable() && vector.getElementType().isF32();
   return type.isF32();

@@ -7,8 +7,9 @@
 //     F r = e.fma(k, e.f(-0.6931f), x);
 //
 // F is a 32-bit float, I a 32-bit and L a 64-bit integer, B a truth value; each
-// is a scalar or a vector of the shape of the op under expansion. Ops carry no
-// fast-math flags: the expansions rely on every rounding happening as written.
+// is a scalar, a vector or a tensor of the shape of the op under expansion. Ops
+// carry no fast-math flags: the expansions rely on every rounding happening as
+// written.
 
 #ifndef TESSERA_TARGET_MATH_FLOATEMITTER_H
 #define TESSERA_TARGET_MATH_FLOATEMITTER_H
@@ -34,7 +35,8 @@ using B = Emitted<'b'>;
 
 class FloatEmitter {
 public:
-  /// Emits at the builder's insertion point; `shape` is f32 or a vector of f32.
+  /// Emits at the builder's insertion point; `shape` is f32, or a vector or a
+  /// tensor of f32 of fixed shape.
   FloatEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type shape)
       : builder(builder), loc(loc), shape(shape) {}
 
@@ -107,15 +109,15 @@ public:
 
 private:
   mlir::Type as(mlir::Type element) const {
-    if (auto vector = mlir::dyn_cast<mlir::VectorType>(shape))
-      return vector.clone(element);
+    if (auto shaped = mlir::dyn_cast<mlir::ShapedType>(shape))
+      return shaped.clone(element);
     return element;
   }
 
   mlir::Value constant(mlir::Type type, mlir::TypedAttr scalar) {
     mlir::TypedAttr attr = scalar;
-    if (auto vector = mlir::dyn_cast<mlir::VectorType>(type))
-      attr = mlir::DenseElementsAttr::get(vector, mlir::Attribute(scalar));
+    if (auto shaped = mlir::dyn_cast<mlir::ShapedType>(type))
+      attr = mlir::DenseElementsAttr::get(shaped, mlir::Attribute(scalar));
     return mlir::arith::ConstantOp::create(builder, loc, attr);
   }
 

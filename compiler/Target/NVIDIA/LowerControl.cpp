@@ -240,7 +240,9 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
       .Case([&](tile::ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](tile::MmaOp mma) { return lowerMma(mma), success(); })
       .Case([&](tile::LoadOp load) { return lowerLoad(load); })
-      .Case([&](tile::StoreOp store) { return lowerStore(store); })
+      .Case([&](tile::StoreOp store) {
+        return lowerScalarStore(store), success();
+      })
       .Case([&](tile::CpAsyncOp copy) { return lowerCopy(copy), success(); })
       .Case([&](tile::LocalLoadOp load) { return lowerLocalLoad(load); })
       .Case([&](tile::WaitOp) {
@@ -271,8 +273,6 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
                 other->getDialect()))
           return other->emitError()
                  << "'" << other->getName() << "' has no form on an NVIDIA GPU";
-        if (isa<RankedTensorType>(other->getResult(0).getType()))
-          return lowerElementwise(other);
         SmallVector<Value> operands;
         for (Value operand : other->getOperands())
           operands.push_back(scalars.lookup(operand));
@@ -282,9 +282,30 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
 }
 
 LogicalResult NvidiaLowering::lowerBlock(Block &body) {
-  for (Operation &op : body)
+  Group group;
+  for (Operation &op : body) {
+    if (joins(&op, group))
+      continue;
+    // What makes no code, or only scalars, may come before the group; all else
+    // ends it.
+    bool early =
+        isa<tile::BroadcastOp, tile::FillOp, tile::IndexOp, tile::RangeStartOp,
+            tile::RangeStopOp, tile::DimOp, arith::ConstantOp>(op) ||
+        (isa_and_present<arith::ArithDialect, math::MathDialect>(
+             op.getDialect()) &&
+         !isa<RankedTensorType>(op.getResult(0).getType()));
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        early &= !group.members.contains(def);
+    if (!early) {
+      lowerGroup(group);
+      if (joins(&op, group))
+        continue;
+    }
     if (failed(lowerOp(&op)))
       return failure();
+  }
+  lowerGroup(group);
   return success();
 }
 
@@ -292,7 +313,7 @@ LogicalResult NvidiaLowering::lowerBlock(Block &body) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Parameters as docs/abi.md section 6 orders them: for each view its pointer,
+/// Parameters as docs/abi.md section 7 orders them: for each view its pointer,
 /// sizes and strides, then the scalars.
 static LogicalResult lowerKernel(tile::FuncOp func) {
   MLIRContext *context = func.getContext();

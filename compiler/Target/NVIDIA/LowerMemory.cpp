@@ -168,33 +168,34 @@ LogicalResult NvidiaLowering::lowerLoad(tile::LoadOp op) {
   return success();
 }
 
-LogicalResult NvidiaLowering::lowerStore(tile::StoreOp op) {
-  auto isFirst = [&](Value number, int64_t mask) -> Value {
-    if (!mask)
-      return {};
-    return arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq,
-        arith::AndIOp::create(builder, loc, number, i32(mask)), i32(0));
-  };
-  if (!isa<RankedTensorType>(op.getValue().getType())) {
-    // One thread writes.
-    Access to = access(op.getView(), op.getIndices(), nullptr);
-    Value first = isFirst(tid, threads - 1);
-    predicatedStore(scalars.lookup(op.getValue()), to.base,
-                    both(first, insideAt(to, {})));
-    return success();
-  }
-  ThreadLayout layout(op.getValue());
+/// One thread writes.
+void NvidiaLowering::lowerScalarStore(tile::StoreOp op) {
+  Access to = access(op.getView(), op.getIndices(), nullptr);
+  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      tid, i32(0));
+  predicatedStore(scalars.lookup(op.getValue()), to.base,
+                  both(first, insideAt(to, {})));
+}
+
+/// Of the threads that hold the same element, the first writes it.
+NvidiaLowering::Access NvidiaLowering::storeAccess(tile::StoreOp op,
+                                                   const ThreadLayout &layout) {
   Access to = access(op.getView(), op.getIndices(), &layout);
-  // Of the threads that hold the same element, the first writes it.
-  to.inside = both(to.inside, isFirst(lane, layout.redundant("lane")));
-  to.inside = both(to.inside, isFirst(warp, layout.redundant("warp")));
-  for (int64_t r = 0; r < layout.registers(); ++r) {
-    Value inside = insideAt(to, layout.offset(r));
-    if (op.getMask())
-      inside = both(inside, tiles[op.getMask()][r]);
-    predicatedStore(tiles[op.getValue()][r], addressAt(to, layout.offset(r)),
-                    inside);
-  }
-  return success();
+  for (auto [number, name] : {std::pair(lane, "lane"), std::pair(warp, "warp")})
+    if (int64_t mask = layout.redundant(name)) {
+      Value bits = arith::AndIOp::create(builder, loc, number, i32(mask));
+      to.inside = both(
+          to.inside, arith::CmpIOp::create(
+                         builder, loc, arith::CmpIPredicate::eq, bits, i32(0)));
+    }
+  return to;
+}
+
+void NvidiaLowering::storeElement(tile::StoreOp op, Access &to,
+                                  const ThreadLayout &layout, int64_t r) {
+  Value inside = insideAt(to, layout.offset(r));
+  if (op.getMask())
+    inside = both(inside, tiles[op.getMask()][r]);
+  predicatedStore(tiles[op.getValue()][r], addressAt(to, layout.offset(r)),
+                  inside);
 }

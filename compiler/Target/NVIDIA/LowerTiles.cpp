@@ -1,7 +1,7 @@
 //===- LowerTiles.cpp - Tiles in registers --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Target/NVIDIA/NvidiaLowering.h"
+#include "compiler/Target/NVIDIA/GlobalAccess.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -40,19 +40,59 @@ Value NvidiaLowering::scalarOp(Operation *like, ValueRange given) {
   return result;
 }
 
-LogicalResult NvidiaLowering::lowerElementwise(Operation *op) {
-  ThreadLayout layout(op->getResult(0));
-  Registers result;
-  for (int64_t r = 0; r < layout.registers(); ++r) {
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isa<RankedTensorType>(operand.getType())
-                             ? tiles[operand][r]
-                             : scalars.lookup(operand));
-    result.push_back(scalarOp(op, operands));
-  }
-  tiles[op->getResult(0)] = result;
-  return success();
+Value NvidiaLowering::elementOf(Operation *op, int64_t r) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isa<RankedTensorType>(operand.getType())
+                           ? tiles[operand][r]
+                           : scalars.lookup(operand));
+  return scalarOp(op, operands);
+}
+
+static StringRef layoutOf(Value tile) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  return type ? cast<StringAttr>(type.getEncoding()).getValue() : StringRef();
+}
+
+/// Takes the op into the group, if it is of its layout (or the first).
+bool NvidiaLowering::joins(Operation *op, Group &group) {
+  StringRef layout;
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    layout = layoutOf(store.getValue());
+  else if (OpTrait::hasElementwiseMappableTraits(op) &&
+           op->getNumResults() == 1)
+    layout = layoutOf(op->getResult(0));
+  if (layout.empty() || (!group.ops.empty() && layout != group.layout))
+    return false;
+  group.layout = layout;
+  group.ops.push_back(op);
+  group.members.insert(op);
+  return true;
+}
+
+/// Element by element and not op by op: so a long chain (an exp between two
+/// sums, a gelu before a store) needs few registers beside its ends.
+void NvidiaLowering::lowerGroup(Group &group) {
+  if (group.ops.empty())
+    return;
+  ThreadLayout layout(*layout::Layout::parse(group.layout.str()));
+  std::map<Operation *, Access> stores;
+  for (Operation *op : group.ops)
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      stores.insert({op, storeAccess(store, layout)});
+    else
+      tiles[op->getResult(0)] = {};
+  for (int64_t r = 0; r < layout.registers(); ++r)
+    for (Operation *op : group.ops) {
+      loc = op->getLoc();
+      if (auto store = dyn_cast<tile::StoreOp>(op)) {
+        storeElement(store, stores.find(op)->second, layout, r);
+      } else {
+        Value element = elementOf(op, r);
+        tiles[op->getResult(0)].push_back(element);
+      }
+    }
+  group = Group();
 }
 
 void NvidiaLowering::lowerBroadcast(tile::BroadcastOp op) {

@@ -6,7 +6,7 @@
 //   OpPassManager: buildNvidiaMappedPipeline -> stage "tile" (mapped)
 //                  buildNvidiaTargetPipeline -> stage "target"
 //   emitPtx(module at stage "target")        -> PTX text; kernels have the ABI
-//                                               of docs/abi.md section 6
+//                                               of docs/abi.md section 7
 //
 //===----------------------------------------------------------------------===//
 

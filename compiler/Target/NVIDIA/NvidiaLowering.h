@@ -82,7 +82,15 @@ private:
 
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   // LowerTiles.cpp
-  mlir::LogicalResult lowerElementwise(mlir::Operation *op);
+  /// Element-wise ops, and stores of their results, on tiles of one layout.
+  struct Group {
+    llvm::StringRef layout;
+    llvm::SmallVector<mlir::Operation *> ops;
+    llvm::SmallPtrSet<mlir::Operation *, 8> members;
+  };
+  bool joins(mlir::Operation *op, Group &group);
+  void lowerGroup(Group &group);
+  mlir::Value elementOf(mlir::Operation *op, int64_t r);
   mlir::Value scalarOp(mlir::Operation *like, mlir::ValueRange operands);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
@@ -113,7 +121,10 @@ private:
   void predicatedStore(mlir::Value value, mlir::Value address,
                        mlir::Value predicate);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
-  mlir::LogicalResult lowerStore(tile::StoreOp op);
+  void lowerScalarStore(tile::StoreOp op);
+  Access storeAccess(tile::StoreOp op, const ThreadLayout &layout);
+  void storeElement(tile::StoreOp op, Access &to, const ThreadLayout &layout,
+                    int64_t r);
   // LowerShared.cpp
   void lowerCopy(tile::CpAsyncOp op);
   mlir::LogicalResult lowerLocalLoad(tile::LocalLoadOp op);

@@ -3,6 +3,8 @@
 
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 
+#include "compiler/Tile/Transforms/MaskAbsent.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,19 +24,11 @@ bool tessera::tile::isElementwise(Operation *op) {
 }
 
 LoadOp tessera::tile::sharedOperand(Value operand) {
+  if (!isPlainLoad(operand))
+    return {};
   while (auto transpose = operand.getDefiningOp<TransposeOp>())
     operand = transpose.getInput();
-  auto load = operand.getDefiningOp<LoadOp>();
-  if (!load || load.getMask() || !tileType(load.getResult()) ||
-      tileType(load.getResult()).getRank() != 2)
-    return {};
-  int64_t ranges = 0;
-  for (Value index : load.getIndices()) {
-    if (isa<RankedTensorType>(index.getType()))
-      return {};
-    ranges += isa<RangeType>(index.getType());
-  }
-  return ranges == 2 ? load : LoadOp();
+  return operand.getDefiningOp<LoadOp>();
 }
 
 Layout tessera::tile::inputLayout(BroadcastOp op, const Layout &result) {

@@ -1,0 +1,34 @@
+//===- EmitCudaTile.cpp - A module of kernels as bytecode -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Target/CudaTile/CudaTile.h"
+#include "compiler/Target/CudaTile/KernelWriter.h"
+#include "compiler/Target/Math/ExpandMath.h"
+#include "compiler/Tile/Transforms/MaskAbsent.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+FailureOr<std::string> tessera::target::emitCudaTile(ModuleOp given) {
+  OwningOpRef<ModuleOp> module = given.clone();
+  for (auto func : module->getOps<tile::FuncOp>())
+    tile::maskAbsent(func, [](Value tile, int64_t axis) {
+      return paddedShape(tile.getType())[axis];
+    });
+  // Our functions, so that every machine computes within the same bound.
+  PassManager manager(module->getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(false);
+  manager.addPass(createExpandMathPass());
+  manager.addPass(createCSEPass());
+  if (failed(manager.run(*module)))
+    return failure();
+  cudatile::Module out;
+  for (auto func : module->getOps<tile::FuncOp>())
+    if (failed(KernelWriter(out, func).run()))
+      return failure();
+  return out.write();
+}

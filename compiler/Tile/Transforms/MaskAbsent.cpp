@@ -1,0 +1,221 @@
+//===- MaskAbsent.cpp - What reductions and products skip -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/Transforms/MaskAbsent.h"
+
+#include "compiler/Tile/Transforms/AxisRanges.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+static RankedTensorType tileType(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+class MaskInserter {
+public:
+  MaskInserter(FuncOp func, HeldSize heldSize)
+      : func(func), ranges(func), heldSize(heldSize) {}
+  void run();
+
+private:
+  /// `tile` where its positions along `axes` exist, else `neutral`.
+  Value masked(OpBuilder &builder, Location loc, Value tile,
+               ArrayRef<int64_t> axes, Attribute neutral);
+  Value rangeOf(OpBuilder &builder, Location loc, Value tile, int64_t axis);
+  bool isFull(Value tile, int64_t axis);
+
+  FuncOp func;
+  AxisRanges ranges;
+  HeldSize heldSize;
+};
+} // namespace
+
+/// Is every position of the axis there, those that are held beyond it too?
+bool MaskInserter::isFull(Value tile, int64_t axis) {
+  int64_t size = tileType(tile).getDimSize(axis);
+  if (heldSize(tile, axis) != size)
+    return false;
+  return llvm::all_of(ranges.get(tile, axis), [&](Value range) {
+    auto at = range.getDefiningOp<RangeAtOp>();
+    return at && getConstantIntValue(at.getStart()) == 0 &&
+           getConstantIntValue(at.getExtent()).value_or(0) >= size;
+  });
+}
+
+Value MaskInserter::rangeOf(OpBuilder &builder, Location loc, Value tile,
+                            int64_t axis) {
+  if (ArrayRef<Value> found = ranges.get(tile, axis); !found.empty())
+    return found.front();
+  int64_t size = tileType(tile).getDimSize(axis);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value extent = arith::ConstantIndexOp::create(builder, loc, size);
+  return RangeAtOp::create(
+      builder, loc, RangeType::get(builder.getContext(), size), zero, extent);
+}
+
+Value MaskInserter::masked(OpBuilder &builder, Location loc, Value tile,
+                           ArrayRef<int64_t> axes, Attribute neutral) {
+  RankedTensorType type = tileType(tile);
+  Value mask;
+  auto also = [&](Value other) {
+    mask =
+        mask ? Value(arith::AndIOp::create(builder, loc, mask, other)) : other;
+  };
+  for (int64_t axis : axes) {
+    if (isFull(tile, axis))
+      continue;
+    int64_t size = type.getDimSize(axis);
+    SmallVector<Value> bounds = llvm::to_vector(ranges.get(tile, axis));
+    if (bounds.empty())
+      bounds.push_back(rangeOf(builder, loc, tile, axis));
+    Value along;
+    for (Value range : bounds) {
+      auto positions = RankedTensorType::get(size, builder.getI64Type());
+      Value index = IndexOp::create(builder, loc, positions, range);
+      Value stop = arith::IndexCastOp::create(
+          builder, loc, builder.getI64Type(),
+          RangeStopOp::create(builder, loc, builder.getIndexType(), range));
+      Value stops = FillOp::create(builder, loc, positions, stop, range);
+      Value there = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::slt, index, stops);
+      along = along ? Value(arith::AndIOp::create(builder, loc, along, there))
+                    : there;
+    }
+    if (type.getRank() > 1) {
+      SmallVector<Value> others;
+      for (int64_t other = 0; other < type.getRank(); ++other)
+        if (other != axis)
+          others.push_back(rangeOf(builder, loc, tile, other));
+      along = BroadcastOp::create(
+          builder, loc,
+          RankedTensorType::get(type.getShape(), builder.getI1Type()), along,
+          builder.getDenseI64ArrayAttr(axis), others);
+    }
+    also(along);
+  }
+  if (!mask)
+    return tile;
+  Value other = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, neutral));
+  return arith::SelectOp::create(builder, loc, mask, tile, other);
+}
+
+static Attribute neutralOf(ReduceKind kind, Type type) {
+  OpBuilder builder(type.getContext());
+  if (auto floats = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &form = floats.getFloatSemantics();
+    if (kind == ReduceKind::Max || kind == ReduceKind::Min)
+      return builder.getFloatAttr(
+          type, APFloat::getInf(form, kind == ReduceKind::Max));
+    return builder.getFloatAttr(type, kind == ReduceKind::Prod ? 1.0 : 0.0);
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt value = APInt::getZero(width);
+  if (kind == ReduceKind::Prod)
+    value = APInt(width, 1);
+  else if (kind == ReduceKind::And)
+    value = APInt::getAllOnes(width);
+  else if (kind == ReduceKind::Max)
+    value = width == 1 ? value : APInt::getSignedMinValue(width);
+  else if (kind == ReduceKind::Min)
+    value = width == 1 ? APInt(1, 1) : APInt::getSignedMaxValue(width);
+  return builder.getIntegerAttr(type, value);
+}
+
+void MaskInserter::run() {
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) {
+    if (isa<ReduceOp, MmaOp, FilledOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      Value input = reduce.getInput();
+      Type element = tileType(input).getElementType();
+      op->setOperand(0, masked(builder, loc, input, reduce.getAxis(),
+                               neutralOf(reduce.getKind(), element)));
+    } else if (auto mma = dyn_cast<MmaOp>(op)) {
+      // Loads are zero outside already.
+      for (auto [number, axis] : {std::pair(0, 1), std::pair(1, 0)}) {
+        Value tile = op->getOperand(number);
+        if (isPlainLoad(tile))
+          continue;
+        Type element = tileType(tile).getElementType();
+        op->setOperand(number, masked(builder, loc, tile, axis,
+                                      builder.getFloatAttr(element, 0.0)));
+      }
+    } else if (auto filled = dyn_cast<FilledOp>(op)) {
+      // The value is a scalar of the program, so the mask is inverted.
+      SmallVector<int64_t> axes =
+          llvm::to_vector(llvm::seq<int64_t>(0, filled.getType().getRank()));
+      RankedTensorType type = filled.getType();
+      RankedTensorType truth = type.clone(builder.getI1Type());
+      Value yes = arith::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(truth, true));
+      // Presence of the input's positions, carried by a tile of truths.
+      Value there = yes;
+      for (int64_t axis : axes) {
+        ArrayRef<Value> bounds = ranges.get(filled.getInput(), axis);
+        for (Value range : bounds) {
+          int64_t size = type.getDimSize(axis);
+          auto positions = RankedTensorType::get(size, builder.getI64Type());
+          Value index = IndexOp::create(builder, loc, positions, range);
+          Value stop = arith::IndexCastOp::create(
+              builder, loc, builder.getI64Type(),
+              RangeStopOp::create(builder, loc, builder.getIndexType(), range));
+          Value stops = FillOp::create(builder, loc, positions, stop, range);
+          Value inside = arith::CmpIOp::create(
+              builder, loc, arith::CmpIPredicate::slt, index, stops);
+          if (type.getRank() > 1) {
+            SmallVector<Value> others;
+            for (int64_t other : axes)
+              if (other != axis)
+                others.push_back(
+                    rangeOf(builder, loc, filled.getInput(), other));
+            inside =
+                BroadcastOp::create(builder, loc, truth, inside,
+                                    builder.getDenseI64ArrayAttr(axis), others);
+          }
+          there = arith::AndIOp::create(builder, loc, there, inside);
+        }
+      }
+      Value value = filled.getValue();
+      SmallVector<Value> full;
+      for (int64_t axis : axes)
+        full.push_back(rangeOf(builder, loc, filled.getInput(), axis));
+      Value other = FillOp::create(builder, loc, type, value, full);
+      Value result = arith::SelectOp::create(builder, loc, there,
+                                             filled.getInput(), other);
+      filled.replaceAllUsesWith(result);
+      filled.erase();
+    }
+  }
+}
+
+void tessera::tile::maskAbsent(FuncOp func, HeldSize heldSize) {
+  MaskInserter(func, heldSize).run();
+}
+
+std::string tessera::tile::nameOf(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return isa<FloatType>(type) && name[0] == 'f' ? "fp" + name.substr(1) : name;
+}
+
+bool tessera::tile::isPlainLoad(Value operand) {
+  while (auto transpose = operand.getDefiningOp<TransposeOp>())
+    operand = transpose.getInput();
+  auto load = operand.getDefiningOp<LoadOp>();
+  if (!load || load.getMask() || !tileType(load.getResult()) ||
+      tileType(load.getResult()).getRank() != 2)
+    return false;
+  return llvm::none_of(load.getIndices(), [](Value index) {
+    return isa<RankedTensorType>(index.getType());
+  });
+}
