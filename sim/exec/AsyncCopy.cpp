@@ -2,8 +2,8 @@
 //
 // Without checking, a copy happens when it is issued, which is one of the
 // moments the ISA allows. With checking it happens when the thread waits for
-// it (or, adversarially, some time before), and its destination must not be
-// touched until then.
+// it, and its destination must not be touched until then. Adversarial runs
+// take either moment, as the seed says.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/check/Checker.h"
 #include "sim/exec/Access.h"
@@ -25,6 +25,11 @@ void perform(Warp &w, const PendingCopy &c) {
   std::memset(to + c.copied, 0, c.bytes - c.copied);
 }
 
+/// Copies are remembered until somebody waits for them.
+bool remembers(const Warp &w) {
+  return w.block->checker || w.block->launch->options.adversarial;
+}
+
 /// Performs the copies of a lane up to commit group `last`.
 void completeCopies(Warp &w, unsigned lane, uint32_t last) {
   auto &copies = w.copies;
@@ -32,8 +37,10 @@ void completeCopies(Warp &w, unsigned lane, uint32_t last) {
   for (size_t k = 0; k < copies.size(); ++k) {
     PendingCopy &c = copies[k];
     if (c.lane == lane && c.group <= last) {
-      perform(w, c);
-      w.block->checker->copyDone(w, c);
+      if (!c.done)
+        perform(w, c);
+      if (w.block->checker)
+        w.block->checker->copyDone(w, c);
     } else {
       copies[kept++] = c;
     }
@@ -102,7 +109,8 @@ void copy(Warp &w, const Inst &i, uint32_t mask) {
     if (!n)
       reading &= ~(m & -m);
   }
-  bool checking = bool(w.block->checker);
+  bool late = remembers(w);
+  bool adversarial = w.block->launch->options.adversarial;
   if (reading) {
     // Short sources: bounds are those of the bytes read.
     bool full = true;
@@ -133,12 +141,13 @@ void copy(Warp &w, const Inst &i, uint32_t mask) {
                   uint8_t(l),
                   w.copyGroup[l] + 1,
                   &i};
-    if (!checking) {
-      perform(w, c);
-    } else {
+    c.done = !late || (adversarial && w.block->worker->random() % 2);
+    if (late && w.block->checker)
       w.block->checker->copyIssued(w, c);
+    if (c.done)
+      perform(w, c);
+    if (late)
       w.copies.push_back(c);
-    }
   }
   issued(w, mask, i.width);
 }
@@ -153,7 +162,7 @@ void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1)
     waited(w, unsigned(std::countr_zero(m)), i.flags ? 0 : uint32_t(i.imm),
            i.flags);
-  if (!w.block->checker)
+  if (!remembers(w))
     return;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
@@ -175,7 +184,7 @@ void arrive(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     waited(w, l, 0, true); // from here on it is the mbarrier's business
-    if (w.block->checker)
+    if (remembers(w))
       completeCopies(w, l, ~0u);
     mbarrierArriveOne(w, i, l, address[l], !i.flags);
   }

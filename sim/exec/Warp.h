@@ -53,6 +53,7 @@ struct PendingCopy {
   uint8_t lane;
   uint32_t group; // commit number of the lane when it was issued
   const Inst *inst;
+  bool done = false; // its bytes are there, though nobody waited for them
 };
 
 struct Warp {

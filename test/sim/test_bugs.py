@@ -113,3 +113,18 @@ def test_reported(ptx, kernel):
 def test_correct_kernel_is_quiet(ptx, seed):
     report = run(ptx, "correct", 1, 64, 256, adversarial=seed > 0, seed=seed)
     assert report.ok, report.text()
+
+
+def test_seed_chooses_when_a_copy_arrives(ptx):
+    """Read before its wait, a copy has arrived or not, as the seed says."""
+    results = set()
+    for seed in range(8):
+        device = sim.Device()
+        module = device.load(ptx)
+        g = np.arange(1, 257, dtype=np.int32)
+        device.expose(g.ctypes.data, g.nbytes, "g")
+        report = module.launch("copy_read_before_wait", 1, 64, struct.pack("<Q", g.ctypes.data), check=False,
+                               adversarial=True, seed=seed)
+        assert report.ok, report.text()
+        results.add(g.tobytes())
+    assert len(results) > 1
