@@ -22,15 +22,22 @@ def is_gpu(target: str) -> bool:
     return NAMES.fullmatch(target) is not None
 
 
+# An access to shared memory in the mapped stage, with what its two layouts say of it, and the user's line.
+_ACCESS = re.compile(r"tile\.(cp_async|local_load) .*?conflicts = (\d+).*// (\S+)$", re.M)
+
+
 class GpuVersion:
     """One compiled version: `ptx` or, for `cudatile:...`, `bytecode`; and the plan that launches it."""
 
     def __init__(self, fn, target: str, compilation, spec):
         self.name, self.target, self.spec = fn.__name__, target, spec
         self.ptx = self.bytecode = None
+        self._accesses = []
         if target.startswith("cudatile:"):
             self.bytecode = compilation.cudatile()
         else:
+            compilation.lower("tile")
+            self._accesses = _ACCESS.findall(compilation.print())
             self.ptx = compilation.ptx()
         self.plan = compilation.plan
         self.remarks = list(compilation.remarks)
@@ -67,6 +74,18 @@ class GpuVersion:
                 "shared": numbers.get("smem", 0),
             }
         return result
+
+    @property
+    def report(self) -> str:
+        """Kernels with what they need, and the bank conflicts of each access to shared memory, computed from the layouts."""
+        lines, resources = [], self.resources
+        for kernel in self.kernels:
+            known = resources[kernel["name"]]
+            used = known if isinstance(known, str) else f"{known['registers']} registers, {known['spill_stores'] + known['spill_loads']} bytes spilled"
+            lines.append(f"{kernel['name']}: {kernel['block']} threads, {kernel['shared']} bytes of shared memory; {used}")
+        what = {"cp_async": "copy into shared memory", "local_load": "fragments from shared memory (ldmatrix)"}
+        lines += [f"  {place}: {what[op]}: {conflicts} bank conflicts" for op, conflicts, place in self._accesses]
+        return "\n".join([*lines, "time: not measured"])
 
     def _assemble(self) -> tuple[bytes, str]:
         tool, package = ("ptxas", "nvidia-cuda-nvcc") if self.ptx is not None else ("tileiras", "nvidia-cuda-tileiras")

@@ -52,6 +52,13 @@ def test_bank_conflicts_from_the_layouts(name, fn, words, promised):
     assert len(accesses) == text.count("tile.cp_async") + text.count("tile.local_load")
 
 
+def test_report():
+    text = kernels.gemm.compile(target="sm_80", A=fp16, B=fp16).report
+    assert re.search(r"gemm_0: 256 threads, 32768 bytes of shared memory; \d+ registers, 0 bytes spilled", text)
+    assert text.count("gemm.py:16:20: copy into shared memory: 0 bank conflicts") == 1
+    assert text.count(": 0 bank conflicts") == 4 and text.endswith("time: not measured")
+
+
 TILES = [
     ("gemm", kernels.gemm, dict(A=fp16, B=fp16), "mmaf"),
     ("gemm bf16", kernels.gemm, dict(A=bf16, B=bf16), "mmaf"),

@@ -182,3 +182,5 @@ def test_without_its_barriers_the_simulator_objects(inputs):
     broken.module = broken.device.load(broken.ptx)
     with pytest.raises(tsr.InternalError, match="race"):
         broken(a, b)
+    findings = broken.last_reports[0].errors
+    assert any("gemm.py:16" in str(finding["source"]) for finding in findings), findings  # at the line of the product

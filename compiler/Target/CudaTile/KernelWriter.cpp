@@ -248,6 +248,7 @@ FailureOr<ValueId> KernelWriter::partition(Operation *op, Value view,
       continue;
     }
     const Range &range = ranges[at];
+    // (C1)
     if (range.isTile && llvm::isPowerOf2_64(uint64_t(range.size))) {
       shape.push_back(range.size);
       index.push_back(range.number);
@@ -490,7 +491,7 @@ LogicalResult KernelWriter::writeOp(Operation *op) {
         auto type = dyn_cast<RankedTensorType>(mma.getResult().getType());
         Type element = mma.getLhs().getType().getElementType();
         if (!type || type.getRank() != 2 || !type.getElementType().isF32() ||
-            !(element.isF16() || element.isBF16()))
+            !(element.isF16() || element.isBF16())) // (C2)
           return mma.emitError() << "not yet: @ of " << tile::nameOf(element)
                                  << " in CUDA Tile IR; use fp16 or bf16 tiles "
                                     "with two axes";
@@ -571,7 +572,7 @@ void KernelWriter::writeParameters() {
 }
 
 LogicalResult KernelWriter::run() {
-  // Loads and stores are not ordered, so nothing may be both.
+  // (C3) Loads and stores are not ordered, so nothing may be both.
   llvm::SmallPtrSet<Value, 4> written;
   func.walk([&](tile::StoreOp store) { written.insert(store.getView()); });
   WalkResult both = func.walk([&](tile::LoadOp load) -> WalkResult {

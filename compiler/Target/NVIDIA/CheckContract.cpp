@@ -37,7 +37,7 @@ bool hasCode(Operation *op) {
                      math::Log2Op, math::Log1pOp, math::RsqrtOp, math::SinOp,
                      math::CosOp, math::SincosOp, math::TanhOp, math::ErfOp,
                      math::ErfcOp, math::PowFOp>(op);
-  return expands && !op->getResult(0).getType().isF64();
+  return expands && !op->getResult(0).getType().isF64(); // (C4)
 }
 
 struct CheckNvidiaContractPass

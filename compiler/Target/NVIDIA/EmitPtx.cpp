@@ -22,6 +22,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -184,6 +185,10 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
   device.addPass(createSCFToControlFlowPass());
   device.addPass(createConvertToLLVMPass());
   device.addPass(createReconcileUnrealizedCastsPass());
+  // `.loc` directives: the simulator and profilers name the user's lines.
+  LLVM::DIScopeForLLVMFuncOpPassOptions scope;
+  scope.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+  manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scope));
   if (failed(manager.run(*module)))
     return nullptr;
   auto kernels = *module->getOps<gpu::GPUModuleOp>().begin();

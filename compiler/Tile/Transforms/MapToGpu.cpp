@@ -42,12 +42,13 @@ static LogicalResult refuse(Operation *op, const Twine &what) {
 
 static LogicalResult checkSupported(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      // (C2) of Target/NVIDIA/README.md, as is what follows but the products.
       .Case<AtomicOp, ScanOp, ReshapeOp, CatOp, RandOp, PrintOp, AssertOp>(
           [](Operation *other) {
             return refuse(other, other->getName().getStringRef());
           })
       .Case([](scf::WhileOp loop) { return refuse(loop, "'while'"); })
-      .Case([](MmaOp mma) -> LogicalResult {
+      .Case([](MmaOp mma) -> LogicalResult { // (C1)
         RankedTensorType type = mma.getLhs().getType();
         Type element = type.getElementType();
         if (!element.isF16() && !element.isBF16())
@@ -175,6 +176,7 @@ FailureOr<Value> LayoutApplier::materialise(OpBuilder &builder, Value tile,
   std::optional<layout::Conversion> moved;
   if (have)
     moved = layout::convert(*have, wanted);
+  // (C3)
   if (!moved || moved->movement > layout::Movement::Registers)
     return op ? op->emitError() << "not yet: a tile that has to change threads "
                                    "on a GPU"
