@@ -162,6 +162,9 @@ TEST(Count, Occupancy) {
   // 48 KB and the system's 1 KB: three times 49 in 164 KB.
   EXPECT_EQ(occupancy(80, 128, 48 << 10, 0).blocks, 3u);
   EXPECT_STREQ(occupancy(80, 128, 48 << 10, 0).limit, "shared memory");
+  // 41 KB would fit four times but for that KB, which sm_75 does not take.
+  EXPECT_EQ(occupancy(80, 128, 41 << 10, 0).blocks, 3u);
+  EXPECT_EQ(occupancy(75, 128, 16 << 10, 0).blocks, 4u);
   EXPECT_EQ(occupancy(86, 128, 100 << 10, 0).blocks, 0u); // more than a block's
   // 128 registers: 4096 per warp, 16 warps in 65536: two blocks of eight.
   EXPECT_EQ(occupancy(90, 256, 0, 128).blocks, 2u);

@@ -128,3 +128,27 @@ def test_seed_chooses_when_a_copy_arrives(ptx):
         assert report.ok, report.text()
         results.add(g.tobytes())
     assert len(results) > 1
+
+
+VARIABLES = """.version 8.5
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 at) {
+.reg .b32 %i, %a, %at; .shared .align 4 .b8 first[64]; .shared .align 4 .b8 second[64];
+mov.u32 %a, second; st.shared.u32 [%a], 0;
+ld.param.u32 %at, [at]; mov.u32 %a, first; add.u32 %a, %a, %at;
+st.shared.u32 [%a], 7;
+ret;
+}"""
+
+
+@pytest.mark.parametrize("at", [0, 60, 64, 100])
+def test_out_of_a_shared_variable(at):
+    """Shared variables do not touch: what leaves one is not in the next."""
+    report = sim.launch(VARIABLES, "k", 1, 1, [at])
+    assert report.ok == (at < 64)
+    if at >= 64:
+        finding = report.errors[0]
+        assert finding["kind"] == "out-of-bounds" and finding["ptx_line"] == 8
+        assert f"{at - 64} bytes past the end of 'first' of 64 bytes" in finding["message"]
+
