@@ -121,6 +121,25 @@ static std::string getTooManyFix(SemaContext &context, llvm::StringRef callee,
                      : "tsr.tile(" + given[0] + ", " + given[1] +
                            ", stop=" + given[2] + ")";
   }
+  // tsr.load(X, m, n): the indices are one tuple.
+  bool memory = callee == "tsr.load" || callee == "tsr.store" ||
+                callee.starts_with("tsr.atomic_");
+  size_t last = callee == "tsr.load" ? given.size() : given.size() - 1;
+  auto isIndex = [&](size_t i) {
+    const SemaValue &value = arguments.arguments[i].value;
+    return value.kind == ValueKind::Range || value.kind == ValueKind::Dim ||
+           value.getConstantInt().has_value() ||
+           (value.isScalar() && isInteger(value.dtype));
+  };
+  if (memory && last > 2 && isIndex(1) && isIndex(2)) {
+    std::string indices;
+    for (size_t i = 1; i < last; ++i)
+      indices += (i > 1 ? ", " : "") + given[i];
+    std::string text = callee.str() + "(" + given[0] + ", (" + indices + ")";
+    if (last < given.size())
+      text += ", " + given.back();
+    return text + ")";
+  }
   if (callee == "tsr.arange" && given.size() == 2)
     return given[0] == "0" ? "tsr.arange(" + given[1] + ")"
                            : given[0] + " + tsr.arange(" + given[1] + " - " +

@@ -65,6 +65,8 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
       reportForeign(outside->second, dotted, call.func->range, &call);
       return failure();
     }
+    if (!captured && reportMissingAttribute(*attribute, dotted))
+      return failure();
     ValueResult base =
         captured ? evaluate(attribute) : evaluate(attribute->value);
     if (failed(base))
@@ -102,6 +104,9 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
       return failure();
     callee = *value;
   }
+  if (callee.kind == ValueKind::Builtin &&
+      reportElementArgument(call, callee.text))
+    return failure();
   FailureOr<CallArguments> arguments = evaluateArguments(call);
   if (failed(arguments))
     return failure();
@@ -122,10 +127,17 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
     return callFunction(callee, *arguments, site);
   case ValueKind::Constant:
     if (callee.constant.isDType()) {
-      Diagnostic &diagnostic = error(
-          call.range, getDTypeName(callee.constant.asDType()) +
-                          std::string(" is a dtype, which cannot be called"));
-      if (arguments->arguments.size() == 1)
+      std::string written = quote(call.func->range);
+      std::string dtype = getDTypeName(callee.constant.asDType());
+      Diagnostic &diagnostic =
+          error(call.range,
+                (written == dtype ? dtype : written + ", " + dtype + ",") +
+                    " is a dtype, which cannot be called");
+      if (arguments->arguments.size() == 1 &&
+          arguments->arguments[0].value.isConstant())
+        diagnostic.setFix(quote(arguments->arguments[0].where) +
+                          ", which takes the dtype of what it meets");
+      else if (arguments->arguments.size() == 1)
         diagnostic.setFix(parenthesize(arguments->arguments[0].expr) + ".to(" +
                           getDTypeName(callee.constant.asDType()) + ")");
       return failure();

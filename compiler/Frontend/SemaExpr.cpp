@@ -271,11 +271,10 @@ ValueResult Analyzer::unknownName(const std::string &name,
     diagnostic.setFix("tsr, whose operations are tsr.exp, tsr.sum, ...");
   else if (!explainForeign(*this, diagnostic, ForeignKind::Function, name, {},
                            OpSite{where, where, {}}))
-    diagnostic.setFix(
-        scope.hasDims && std::isupper(uint8_t(name[0]))
-            ? "a parameter " + name + ": const = 64, or a dim \"" + name +
-                  "\" in the signature"
-            : name + " = ... before this line, or a parameter " + name);
+    diagnostic.setFix(scope.hasDims && std::isupper(uint8_t(name[0]))
+                          ? suggestForCapital(name, where)
+                          : name + " = ... before this line, or a parameter " +
+                                name);
   // A capital looks like a dim: say which there are.
   if (scope.hasDims && std::isupper(uint8_t(name[0]))) {
     std::string list;
@@ -362,6 +361,8 @@ ValueResult Analyzer::evaluateAttribute(const Attribute &attribute) {
       }
     }
   }
+  if (reportMissingAttribute(attribute, dotted))
+    return failure();
   ValueResult base = evaluate(attribute.value);
   if (failed(base))
     return failure();

@@ -113,6 +113,34 @@ std::string Analyzer::describeStatement(const Stmt &stmt) {
   }
 }
 
+/// What a name in capitals that is not defined could be: a tensor where it is
+/// indexed, a dim where a parameter has none, a constant else.
+std::string Analyzer::suggestForCapital(const std::string &name,
+                                        const SourceRange &where) {
+  SourceRange next = where;
+  next.begin = where.end;
+  next.end.column = where.end.column + 1;
+  if (quote(next) == "[") {
+    std::string views;
+    for (const auto &[other, value] : scope().variables)
+      if (value.kind == ValueKind::View)
+        views += (views.empty() ? "" : " or ") + other;
+    return (views.empty() ? "" : views + ", or ") + "a parameter " + name +
+           ": Tensor[\"M\"]";
+  }
+  for (const Parameter &parameter : scope().definition->parameters)
+    if (is<Name>(parameter.annotation) || is<Attribute>(parameter.annotation))
+      if (std::string kind =
+              resolveBuiltin(parameter.annotation, *scope().captured);
+          kind == "Tensor" || kind == "Out" || kind == "InOut")
+        return parameter.name + ": " + kind + "[\"" + name + "\"]";
+  if (name.size() > 2)
+    return "a parameter " + name + ": const = 64, or " + name +
+           " = 64 at the top of the file";
+  return "a parameter " + name + ": const = 64, or a dim \"" + name +
+         "\" in the signature";
+}
+
 /// The one statement of a body; null if there is another number of them.
 static const Stmt *getOnly(const Body &body) {
   return body.size() == 1 ? body.front() : nullptr;
@@ -290,6 +318,36 @@ void Analyzer::reportForeign(const CapturedValue &captured,
   }
 }
 
+bool Analyzer::reportMissingAttribute(const Attribute &attribute,
+                                      const std::string &dotted) {
+  std::string root = dotted.substr(0, dotted.find('.'));
+  if (dotted.empty() || scope().variables.count(root) ||
+      (scope().hasDims && findDim(root)))
+    return false;
+  for (size_t dot = dotted.find('.'); dot != std::string::npos;
+       dot = dotted.find('.', dot + 1)) {
+    std::string prefix = dotted.substr(0, dot);
+    auto found = scope().captured->find(prefix);
+    if (found == scope().captured->end() ||
+        found->second.kind != CapturedValue::Kind::Other)
+      continue;
+    std::string missing = dotted.substr(dot + 1);
+    missing = missing.substr(0, missing.find('.'));
+    Diagnostic &diagnostic = error(
+        attribute.range, "'" + dotted + "' is not there: " + prefix + ", a " +
+                             found->second.text + ", has no '" + missing + "'");
+    const ForeignName *foreign = findForeign(ForeignKind::Function, missing);
+    if (llvm::is_contained(library->getCallNames(), missing))
+      diagnostic.setFix("tsr." + missing);
+    else if (foreign && !foreign->ours.empty())
+      diagnostic.setFix(fillForeign(foreign->ours, {"x", "y"}));
+    else
+      diagnostic.setFix(prefix + "." + missing + " = 1.0 before the call");
+    return true;
+  }
+  return false;
+}
+
 /// tsr.nn.functional.relu: no name of tessera has names of its own.
 ValueResult Analyzer::reportNamespace(const Attribute &attribute) {
   std::string dotted = getDottedName(&attribute);
@@ -326,6 +384,30 @@ void Analyzer::reportNotCallable(const Call &call, const SemaValue &callee) {
                       (arguments.empty() ? "" : " * (" + arguments + ")"));
   else
     diagnostic.setFix(name);
+}
+
+bool Analyzer::reportElementArgument(const Call &call, llvm::StringRef callee) {
+  bool writes = callee == "store" || callee.starts_with("atomic_");
+  auto *element =
+      call.args.empty() ? nullptr : dynCast<Subscript>(call.args[0]);
+  auto *base = element ? dynCast<Name>(element->value) : nullptr;
+  if (!base || !(writes || callee == "load"))
+    return false;
+  auto found = scope().variables.find(base->id);
+  if (found == scope().variables.end() || found->second.kind != ValueKind::View)
+    return false;
+  std::string indices = quote(element->slice->range);
+  std::string text = quote(call.func->range) + "(" + base->id + ", (" +
+                     indices + (is<Tuple>(element->slice) ? ")" : ",)");
+  for (size_t i = 1; i < call.args.size(); ++i)
+    text += ", " + quote(call.args[i]->range);
+  for (const Keyword &keyword : call.keywords)
+    text += ", " + quote(keyword.range);
+  error(element->range, "tsr." + callee.str() + " takes the tensor " +
+                            base->id + " and the index apart, but " +
+                            quote(element->range) + " is a tile of it")
+      .setFix(text + ")");
+  return true;
 }
 
 void Analyzer::reportAttributeTarget(const Attribute &target,

@@ -145,8 +145,13 @@ private:
                      const std::string &fix = {});
   ValueResult unknownName(const std::string &name, const SourceRange &where);
   ValueResult reportNamespace(const Attribute &attribute);
+  /// True, with an error, for np.foo or conf.scale that Python has not.
+  bool reportMissingAttribute(const Attribute &attribute,
+                              const std::string &dotted);
 
   // SemaFixes.cpp: what to write instead, in the user's own words.
+  std::string suggestForCapital(const std::string &name,
+                                const SourceRange &where);
   std::string getWhereFix(const If &stmt);
   std::string getGridFix(const For &stmt, const SemaValue &iterable);
   std::string getReturnFix(const Return &stmt);
@@ -156,6 +161,8 @@ private:
                      const SourceRange &where, const Call *call);
   mlir::LogicalResult checkGridCarries(const For &stmt);
   void reportNotCallable(const Call &call, const SemaValue &callee);
+  /// True, with an error, for tsr.atomic_add(Y[m], x): a tile, not the tensor.
+  bool reportElementArgument(const Call &call, llvm::StringRef callee);
   void reportAttributeTarget(const Attribute &target, const Expr *value);
   void reportUnpack(const Expr *target, const std::vector<Expr *> &targets,
                     const SemaValue &value, const Expr *valueExpr);

@@ -333,8 +333,12 @@ LogicalResult Reader::readRegion(const Expr *slice,
                             "not " +
                                 quote(elements[0]));
     std::vector<std::string> near = nearestNames(name, known);
-    if (!near.empty())
-      diagnostic.setFix(near.front());
+    std::string tensor;
+    for (const Expr *element : elements)
+      if (is<Subscript>(element))
+        tensor = ", " + quote(element);
+    diagnostic.setFix("Region[" + (near.empty() ? "reduce_sum" : near.front()) +
+                      tensor + "]");
     return failure();
   }
   if (!found->mode) {

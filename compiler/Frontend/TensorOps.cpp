@@ -470,9 +470,9 @@ FailureOr<int64_t> TensorOps::axis(const CallArgument &argument,
     auto *found = llvm::find(tensor.dims, dim);
     if (found != tensor.dims.end())
       return found - tensor.dims.begin();
-    Diagnostic &diagnostic =
-        context.error(argument.where, "no axis of " + describeShape(tensor) +
-                                          " is " + dim->name);
+    Diagnostic &diagnostic = context.error(
+        getValueRange(argument),
+        "no axis of " + describeShape(tensor) + " is " + dim->name);
     diagnostic.addNote(dim->where, "dim " + dim->name);
     diagnostic.setFix("dim=-1");
     return failure();
@@ -489,10 +489,11 @@ FailureOr<int64_t> TensorOps::axis(const CallArgument &argument,
   if (*index < -rank || *index >= rank) {
     std::string axes = std::to_string(rankOf(tensor)) +
                        (rankOf(tensor) == 1 ? " axis" : " axes");
-    Diagnostic &diagnostic = context.error(
-        argument.where, "there is no axis " + std::to_string(*index) + " in " +
-                            (tensor.name.empty() ? "" : tensor.name + ": ") +
-                            describeShape(tensor) + ", which has " + axes);
+    Diagnostic &diagnostic =
+        context.error(getValueRange(argument),
+                      "there is no axis " + std::to_string(*index) + " in " +
+                          (tensor.name.empty() ? "" : tensor.name + ": ") +
+                          describeShape(tensor) + ", which has " + axes);
     if (tensor.origin.isValid() && !tensor.name.empty())
       noteOrigin(diagnostic, tensor, tensor.name);
     if (rank > 0)

@@ -270,6 +270,7 @@ private:
   ValueResult callUnsqueeze(const NamedCall &call);
   ValueResult callSqueeze(const NamedCall &call);
   ValueResult callExpand(const NamedCall &call);
+  mlir::LogicalResult checkOneTuple(const NamedCall &call);
   ValueResult callCat(const NamedCall &call);
   ValueResult callTake(const NamedCall &call);
   ValueResult callGather(const NamedCall &call);

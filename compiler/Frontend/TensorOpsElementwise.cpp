@@ -585,6 +585,25 @@ ValueResult TensorOps::callGelu(const NamedCall &call) {
                     input->weak);
 }
 
+ValueResult TensorOps::callCdiv(const NamedCall &call) {
+  FailureOr<BoundArguments> args = bind(call, {"a", "b"}, 2);
+  if (failed(args))
+    return failure();
+  ValueResult a = operand(*(*args)[0], "cdiv");
+  ValueResult b = operand(*(*args)[1], "cdiv");
+  if (failed(a) || failed(b))
+    return failure();
+  // -(-a // b)
+  ValueResult negated = unary(UnaryOperator::USub, *a, call.site);
+  if (failed(negated))
+    return failure();
+  ValueResult quotient =
+      binary(BinaryOperator::FloorDiv, *negated, *b, call.site);
+  if (failed(quotient))
+    return failure();
+  return unary(UnaryOperator::USub, *quotient, call.site);
+}
+
 //===----------------------------------------------------------------------===//
 // Casts
 //===----------------------------------------------------------------------===//

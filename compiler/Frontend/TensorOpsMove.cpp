@@ -95,8 +95,9 @@ ValueResult TensorOps::callReshape(const NamedCall &call) {
   for (const CallArgument &argument : all)
     if (!argument.keyword.empty() && argument.keyword != "shape")
       return fail(argument.where,
-                  call.name + " has no argument '" + argument.keyword + "'",
-                  "shape=");
+                  call.name + " has no argument '" + argument.keyword +
+                      "'; it takes sizes",
+                  "x." + call.name + "(M, -1)");
   FailureOr<SemaValue> input = tensorOperand(all[0], call.name);
   if (failed(input))
     return failure();
@@ -163,6 +164,9 @@ ValueResult TensorOps::callReshape(const NamedCall &call) {
             ": " + why);
     if (input->origin.isValid())
       noteOrigin(diagnostic, *input, name);
+    std::string first =
+        to.rank() > 1 && to.dims[0] ? to.dims[0]->name + ", " : "";
+    diagnostic.setFix(name + ".reshape(" + first + "-1)");
     return failure();
   };
   std::string counts = std::to_string(haveFactor) + " elements do not fill " +
@@ -369,6 +373,8 @@ ValueResult TensorOps::callExpand(const NamedCall &call) {
 
 ValueResult TensorOps::callCat(const NamedCall &call) {
   bool stacks = call.name == "stack";
+  if (failed(checkOneTuple(call)))
+    return failure();
   FailureOr<BoundArguments> args = bind(call, {"tensors", "dim"}, 1);
   if (failed(args))
     return failure();
@@ -593,8 +599,9 @@ ValueResult TensorOps::callFull(const NamedCall &call) {
       sizes.push_back(argument);
     } else {
       return fail(argument.where,
-                  call.name + " has no argument '" + argument.keyword + "'",
-                  "dtype=");
+                  call.name + " has no argument '" + argument.keyword +
+                      "'; it takes sizes and dtype=",
+                  "tsr." + call.name + "(M, N, dtype=fp32)");
     }
   }
   if (call.name == "full") {
@@ -771,25 +778,6 @@ ValueResult TensorOps::callSize(const NamedCall &call) {
   if (failed(which))
     return failure();
   return sizeValue(*input, *which, location);
-}
-
-ValueResult TensorOps::callCdiv(const NamedCall &call) {
-  FailureOr<BoundArguments> args = bind(call, {"a", "b"}, 2);
-  if (failed(args))
-    return failure();
-  ValueResult a = operand(*(*args)[0], "cdiv");
-  ValueResult b = operand(*(*args)[1], "cdiv");
-  if (failed(a) || failed(b))
-    return failure();
-  // -(-a // b)
-  ValueResult negated = unary(UnaryOperator::USub, *a, call.site);
-  if (failed(negated))
-    return failure();
-  ValueResult quotient =
-      binary(BinaryOperator::FloorDiv, *negated, *b, call.site);
-  if (failed(quotient))
-    return failure();
-  return unary(UnaryOperator::USub, *quotient, call.site);
 }
 
 } // namespace tessera::frontend

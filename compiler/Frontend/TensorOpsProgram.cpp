@@ -105,10 +105,12 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       else if (value.isConstant())
         specs.push_back(ArgumentSpec::value(value.constant));
       else
-        return fail(argument->where, parameter.name + " of " + name +
-                                         " is const, but " +
-                                         context.quote(argument->where) +
-                                         " is " + describe(value));
+        return fail(argument->where,
+                    parameter.name + " of " + name + " is const, but " +
+                        context.quote(argument->where) + " is " +
+                        describe(value),
+                    parameter.name + "=64, or a const parameter of this "
+                                     "function");
       continue;
     }
     if (value.isTensor()) {

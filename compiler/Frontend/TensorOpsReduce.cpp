@@ -325,6 +325,9 @@ ValueResult TensorOps::callNorm(const NamedCall &call) {
                 "); they must be equal");
         noteOrigin(diagnostic, *input, name);
         noteOrigin(diagnostic, *parameter, own);
+        if (shape.dims[axis])
+          diagnostic.setFix(own + ": Tensor[\"" + shape.dims[axis]->name +
+                            "\"]");
         return failure();
       }
     }
@@ -361,14 +364,10 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
   std::string reduction = "mean";
   if ((*args)[2]) {
     FailureOr<std::string> given =
-        getConstantString(context, *(*args)[2], "reduction");
+        getChoice(context, *(*args)[2], "reduction", {"mean", "sum", "none"});
     if (failed(given))
       return failure();
     reduction = *given;
-    if (reduction != "mean" && reduction != "sum" && reduction != "none")
-      return fail((*args)[2]->where,
-                  "reduction is \"mean\", \"sum\" or \"none\"",
-                  "reduction=\"mean\"");
   }
   // torch keeps the classes in axis 1; ours are last.
   int64_t rank = rankOf(*logits);

@@ -301,8 +301,10 @@ TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
     } else if (number && *number >= 0) {
       size.extent = Extent::get(*number);
     } else if (number) {
-      return fail(argument.where, callee.str() + ": a size cannot be " +
-                                      std::to_string(*number));
+      return fail(argument.where,
+                  callee.str() + ": a size cannot be " +
+                      std::to_string(*number),
+                  "-1, or the size");
     } else if (decayed->isScalar() && isInteger(decayed->dtype)) {
       size.extent = graph::getExtent(
           convert(*decayed, DType::I64, context.loc(argument.where)));
@@ -315,6 +317,26 @@ TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
     result.push_back(size);
   }
   return result;
+}
+
+LogicalResult TensorOps::checkOneTuple(const NamedCall &call) {
+  // tsr.cat(a, b): the tensors are one tuple.
+  std::string tensors, others;
+  size_t count = 0;
+  for (const CallArgument &argument : call.arguments.arguments) {
+    bool tensor = argument.keyword.empty() && argument.value.isTensor();
+    std::string &list = tensor ? tensors : others;
+    list += (list.empty() ? "" : ", ") + context.quote(argument.where);
+    count += tensor;
+  }
+  if (!count)
+    return success();
+  return fail(call.arguments.arguments[0].where,
+              call.name + " takes one tuple of tensors, then dim=, but " +
+                  std::to_string(count) +
+                  (count == 1 ? " tensor is" : " tensors are") + " given",
+              "tsr." + call.name + "((" + tensors + (count == 1 ? ",)" : ")") +
+                  (others.empty() ? "" : ", " + others) + ")");
 }
 
 } // namespace tessera::frontend

@@ -349,11 +349,18 @@ FailureOr<Promotion>
 TileOps::promoteAll(llvm::StringRef what,
                     llvm::ArrayRef<const SemaValue *> values,
                     const OpSite &site) {
-  for (auto [i, value] : llvm::enumerate(values))
-    if (failed(checkOperand(
-            *value, i < site.operands.size() ? site.operands[i] : nullptr,
-            site.range, what)))
+  for (auto [i, value] : llvm::enumerate(values)) {
+    const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
+    // The other side is named, too.
+    std::string other;
+    for (auto [k, beside] : llvm::enumerate(values))
+      if (k != i && (beside->isTile() || beside->isScalar()))
+        other = nameOf(*beside,
+                       k < site.operands.size() ? site.operands[k] : nullptr) +
+                " is " + describe(*beside);
+    if (failed(checkOperand(*value, expr, site.range, what, other)))
       return failure();
+  }
   Promotion result;
   PromotionOperand first = values[0]->getPromotionOperand();
   result.dtype = first.dtype;

@@ -104,7 +104,8 @@ private:
   std::string rewriteRanges(const Expr *expr, const SourceRange &where);
   mlir::LogicalResult checkOperand(const SemaValue &value, const Expr *expr,
                                    const SourceRange &where,
-                                   llvm::StringRef what);
+                                   llvm::StringRef what,
+                                   const std::string &other = {});
   /// Element-wise op over aligned operands of one dtype.
   using Emit = llvm::function_ref<Value(llvm::ArrayRef<Value>, Location)>;
   ValueResult elementwise(llvm::ArrayRef<const SemaValue *> operands,
@@ -137,6 +138,8 @@ private:
   mlir::FailureOr<Access> getAccess(const SemaValue &view,
                                     llvm::ArrayRef<SemaValue> indices,
                                     const OpSite &site);
+  /// The reduction whose axis is looked for, for messages.
+  std::string reducing;
   mlir::LogicalResult reportSlice(const SemaValue &view,
                                   llvm::ArrayRef<SemaValue> indices,
                                   size_t axis, const OpSite &site);

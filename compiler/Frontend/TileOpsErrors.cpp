@@ -19,13 +19,15 @@ namespace tessera::frontend {
 
 LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
                                     const SourceRange &where,
-                                    llvm::StringRef what) {
+                                    llvm::StringRef what,
+                                    const std::string &other) {
   if (value.isTile() || value.isNumber())
     return success();
   std::string name = nameOf(value, expr);
   Diagnostic &diagnostic = context.error(
       expr ? expr->range : where, what.str() + " needs tiles or numbers, but " +
-                                      name + " is " + describe(value));
+                                      name + " is " + describe(value) +
+                                      (other.empty() ? "" : "; " + other));
   if (value.kind == ValueKind::Range)
     diagnostic.addNote(value.axis->where, "the range " + name)
         .setFix(rewriteRanges(expr, where));
@@ -155,6 +157,7 @@ ValueResult TileOps::reportMethod(const SemaValue &object, llvm::StringRef name,
   Diagnostic &diagnostic = context.error(
       site.nameRange, kind + " has no method '" + name.str() + "'; " +
                           describeObject(context, object, expr));
+  diagnostic.origins = context.findOrigins(site.range);
   std::string text = expr ? context.quote(expr->range) : std::string("x");
   std::vector<std::string> given = quoteArguments(context, arguments, site);
   std::vector<std::string> names = getCallNames();
@@ -235,6 +238,7 @@ ValueResult TileOps::reportAttribute(const SemaValue &object,
   Diagnostic &diagnostic =
       context.error(site.nameRange, kind + " has no attribute '" + name.str() +
                                         "'; it has " + listed);
+  diagnostic.origins = context.findOrigins(site.range);
   std::vector<std::string> near = nearestNames(name, known);
   if (object.kind == ValueKind::View && name == "T") {
     std::string indices;

@@ -442,8 +442,14 @@ ValueResult TileOps::callClamp(const CallArguments &arguments,
       context, "tsr.clamp", arguments, {"x", "min", "max"}, 1, site);
   if (failed(bound))
     return failure();
-  SemaValue result = (*bound)[0]->value;
   CallArgument x = *(*bound)[0];
+  if (!(*bound)[1] && !(*bound)[2]) {
+    context
+        .error(site.range, "tsr.clamp needs min=, max= or both; it takes x, "
+                           "min=, max=")
+        .setFix("tsr.clamp(" + context.quote(x.where) + ", 0.0, 1.0)");
+    return failure();
+  }
   for (int i : {1, 2}) {
     const CallArgument *limit = (*bound)[i];
     if (!limit || limit->value.isNone())

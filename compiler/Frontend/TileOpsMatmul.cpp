@@ -59,7 +59,9 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
     if (sides[i]->kind == ValueKind::View)
       diagnostic.setFix(names[i] + "[m, k]");
     else if (sides[i]->isNumber())
-      diagnostic.setFix("*");
+      diagnostic.setFix((exprs[0] ? context.quote(exprs[0]->range) : names[0]) +
+                        " * " +
+                        (exprs[1] ? context.quote(exprs[1]->range) : names[1]));
     return failure();
   }
   if (left.axes.size() > 2 || right.axes.size() > 2) {
@@ -90,6 +92,15 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
       diagnostic.setFix(texts[0] + ".T @ " + texts[1]);
     else if (left.axes.front() == right.axes.back())
       diagnostic.setFix(texts[0] + ".T @ " + texts[1] + ".T");
+    else if (left.axes.size() == 1 && right.axes.size() == 1)
+      diagnostic.setFix(texts[0] + " * " + texts[1] +
+                        ", the product of all pairs [" + last->name + ", " +
+                        first->name + "]");
+    else
+      diagnostic.setFix("load " + names[1] + " with " + last->name +
+                        " as its first axis: " + names[1] + "[" + last->name +
+                        ", ...]");
+    diagnostic.origins = context.findOrigins(site.range);
     return failure();
   }
   if (left.axes.size() == 2 && right.axes.size() == 2 &&

@@ -75,6 +75,16 @@ LogicalResult TileOps::checkRead(const SemaValue &view, const OpSite &site) {
   return success();
 }
 
+/// The privilege that the atomic of this call needs.
+static std::string getPrivilege(const SemaContext &context,
+                                const OpSite &site) {
+  std::string call = context.quote(site.range);
+  for (const char *op : {"max", "min"})
+    if (llvm::StringRef(call).contains(std::string("atomic_") + op))
+      return std::string("reduce_") + op;
+  return "reduce_sum";
+}
+
 LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
                                   const OpSite &site) {
   if (failed(checkInsideGrid(site, atomic ? "an atomic" : "a store")))
@@ -99,8 +109,9 @@ LogicalResult TileOps::checkWrite(const SemaValue &view, bool atomic,
                "an atomic on " + name + ", which is not a Region[reduce_*]")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix(getAnnotationFix(view.parameter, "Region[reduce_sum, Tensor[",
-                                 "]]"));
+        .setFix(getAnnotationFix(
+            view.parameter,
+            "Region[" + getPrivilege(context, site) + ", Tensor[", "]]"));
     return failure();
   }
   if (mode == "in") {

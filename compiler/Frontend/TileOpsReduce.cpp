@@ -29,7 +29,8 @@ FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
   Axis *wanted = nullptr;
   if (value.kind == ValueKind::Range) {
     wanted = value.axis;
-  } else if (value.isTile() && value.axes.size() == 1) {
+  } else if (value.isTile() && value.axes.size() == 1 &&
+             isInteger(value.dtype)) {
     wanted = value.axes[0];
   } else if (value.kind == ValueKind::Dim) {
     for (auto [i, candidate] : llvm::enumerate(tile.axes))
@@ -71,6 +72,23 @@ FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
   if (wanted)
     diagnostic.addNote(wanted->where, "the axis " + wanted->name);
   std::string keyword = axis.keyword.empty() ? "" : axis.keyword + "=";
+  // max(x, 0.0) of two values is maximum.
+  bool beside = value.isTile() ||
+                (value.isConstant() && value.constant.isFloat()) ||
+                (value.isScalar() && isFloat(value.dtype));
+  if (beside && (reducing == "max" || reducing == "min")) {
+    diagnostic.message += "; tsr." + reducing + " is over an axis, tsr." +
+                          reducing + "imum of two values";
+    diagnostic.setFix("tsr." + reducing + "imum(" +
+                      (tileExpr ? context.quote(tileExpr->range) : "x") + ", " +
+                      quoteValue(context, axis) + ")");
+    return failure();
+  }
+  if (beside && !value.isConstant()) {
+    diagnostic.message += "; an axis is a range, a dim or an int";
+    diagnostic.setFix(keyword + tile.axes.back()->name);
+    return failure();
+  }
   if (tile.axes.size() == 1) {
     diagnostic.setFix(keyword + tile.axes[0]->name);
     return failure();
@@ -201,6 +219,7 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
                                    const CallArguments &arguments,
                                    const OpSite &site) {
   std::string callee = "tsr." + name.str();
+  reducing = name.str();
   llvm::SmallVector<llvm::StringRef> parameters = {"x", "over", "*dim",
                                                    "*axis"};
   if (name == "var")

@@ -88,7 +88,7 @@ class _Maker:
         meant = {"target": f"@tsr.{self._kind}.schedule({given})", "policy": f'@tsr.policy("{values.get("policy")}")',
                  "accum": "@tsr.accum(fp32)", "precision": f'@tsr.precision("{values.get("precision")}")'}
         fix = meant.get(first) or (f"@tsr.{self._kind}.schedule({given})" if first in options.SCHEDULE_KEYS else f"@tsr.{self._kind}")
-        what = f"no option {first!r}" if first else f"no options, but {fn!r} is given"
+        what = f"no option {first!r}" if first else f"a function defined with 'def', not {repr(fn) if isinstance(fn, (str, int)) else type(fn).__name__}"
         raise CompileError(source.at_user(f"@tsr.{self._kind} takes {what}; schedules, policies and precisions are decorators of their own",
                                           fix, first))
 
@@ -111,6 +111,7 @@ class _Maker:
         def decorate(fn):
             made = _make(fn, self._kind)
             made.options.schedules.append(options.Schedule(target, values))
+            made.changed()
             return made
 
         return decorate

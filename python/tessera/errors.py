@@ -28,6 +28,10 @@ class UnknownImportError(TesseraError, ImportError):
     """`from tessera import x`, and there is no x."""
 
 
+class FileError(TesseraError, OSError):
+    """A program file cannot be read."""
+
+
 class KnobError(TesseraError, ValueError):
     """A knob has no such value."""
 

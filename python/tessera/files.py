@@ -9,7 +9,7 @@ import pathlib
 import types
 
 from . import compiler, language, source
-from .errors import CompileError
+from .errors import CompileError, FileError
 from .function import Function
 from .knobs import colour
 
@@ -29,6 +29,9 @@ def _names() -> dict:
 
 def compile_source(text: str, name: str = "<source>") -> types.SimpleNamespace:
     """The functions and kernels of a program text, as attributes."""
+    if not isinstance(text, str):
+        raise CompileError(source.at_user(f"tsr.compile_source takes the text of a program, not {type(text).__name__}",
+                                          "tsr.load_file(path)" if isinstance(text, pathlib.Path) else 'tsr.compile_source("""...""")', "compile_source"))
     lines = text.splitlines(keepends=True)
     found = compiler.parse_module(text, name, colour())
     names = _names()
@@ -56,7 +59,10 @@ def _apply(fn: Function, decorators: list[str], names: dict) -> None:
         while isinstance(root, ast.Attribute):
             root = root.value
         if not isinstance(root, ast.Name) or root.id not in ("tsr", "tessera", "function", "kernel", "accum", "policy", "precision"):
-            raise CompileError(f"error: '@{text}' is no decorator of the language\n")
+            place = fn.source
+            row = place.text.splitlines()[0]
+            raise CompileError(source.render(place.file, place.first_line, 0, len(row), row, f"'@{text}' is no decorator of the language",
+                                             "@tsr.function or @tsr.kernel"))
         if not isinstance(tree, ast.Call):
             continue
         arguments = [_value(a, names) for a in tree.args]
@@ -94,5 +100,13 @@ def _value(node, names: dict):
 
 def load_file(path) -> types.SimpleNamespace:
     """The functions and kernels of a `.tessera` or `.tss` file."""
-    path = pathlib.Path(path)
-    return compile_source(path.read_text(encoding="utf-8"), source.relative(str(path)))
+    try:
+        path = pathlib.Path(path)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, TypeError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        there = sorted(p.name for p in path.parent.glob("*.ts*")) if isinstance(path, pathlib.Path) and path.parent.is_dir() else []
+        near = source.nearest(path.name, there, there[0] if there else "") if there else ""
+        raise FileError(source.at_user(f"{str(path)!r} cannot be read: {why}",
+                                       f'tsr.load_file("{path.parent / near}")' if near else 'tsr.load_file("program.tessera")', str(path))) from None
+    return compile_source(text, source.relative(str(path)))

@@ -5,11 +5,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import collections
 import dataclasses
 import re
 import struct
 import sys
+import textwrap
 import threading
 import types
 import warnings
@@ -281,6 +283,11 @@ class Function(_runtime.Callable):
             self.__module__ = fn.__module__
             self.__wrapped__ = fn
 
+    def changed(self) -> None:
+        """A decorator came after the first use: the options are checked and compiled again."""
+        self._parameters, self._last = None, None
+        self._versions.clear()
+
     # ---- the program ------------------------------------------------------------------------
 
     @property
@@ -322,7 +329,8 @@ class Function(_runtime.Callable):
             consts = [p.name for p in parameters if p.kind == "const"]
             tuned = list(self.options.tuning.space) if self.options.tuning else []
             for schedule in self.options.schedules:
-                options.check_schedule(schedule.values, consts + tuned, f"{self.kind} '{self.__name__}'", self._schedule_place)
+                dims = dict.fromkeys(dim for p in parameters for dim in p.dims or () if dim.isidentifier())
+                options.check_schedule(schedule.values, consts + tuned, f"{self.kind} '{self.__name__}'", self._schedule_place, dims)
             self._parameters = parameters
         return self._parameters
 
@@ -532,7 +540,23 @@ class Function(_runtime.Callable):
             if knobs.debug:
                 raise
             short = error.with_traceback(None)  # the user's frames are enough
+        if type(short) is CompileError and self._is_about_signature(str(short)):
+            text, fix, rest = str(short).partition("\n fix:")
+            short = CompileError(f"{text}\n note: {called_at().removeprefix(', called at ')}: called here{fix or chr(10)}{rest}")
         raise short from None
+
+    def _is_about_signature(self, text: str) -> bool:
+        """Whether an error stands at the signature, so that the call is the other place involved."""
+        place = self.source
+        found = re.match(rf"{re.escape(place.file)}:(\d+):", text)
+        if not found or "called" in text:
+            return False
+        try:
+            tree = ast.parse(textwrap.dedent(place.text)).body[0]
+        except SyntaxError:
+            return False
+        line = int(found[1]) - place.first_line + 1
+        return tree.lineno <= line < max(tree.body[0].lineno, tree.lineno + 1)
 
     def _run_refused(self, text: str, fix: str = ""):
         """What the runtime or `Version.run` says about the arguments; a result that is wrong was given as out=."""
@@ -618,7 +642,7 @@ class Function(_runtime.Callable):
         known_words = [p.name for p in self.parameters] + sorted(dims)
         for name in words:
             if name not in known_words:
-                near = source.nearest(name, known_words)
+                near = source.nearest(name, [*known_words, "target"])
                 raise ArgumentError(source.at_user(
                     f"{self.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}",
                     f"{near}={words[name]!r}" if near else f"{self.__name__}.compile()", name))

@@ -112,10 +112,35 @@ def check_accum(value):
     return found
 
 
-def check_schedule(values: dict, parameters: list[str], what: str, place) -> None:
+_KINDS = {bool: ("persistent", "warp_specialize"), str: ("swizzle",), dict: ("tile",)}
+
+
+def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
+    """What is wrong with the value of a schedule key, and a value that would do."""
+    wanted = next((kind for kind, keys in _KINDS.items() if key in keys), int)
+    if wanted is dict and isinstance(value, dict):
+        for name, size in value.items():
+            if name not in dims:
+                near = source.nearest(name, dims, next(iter(dims), "M"))
+                return f"the schedule has a tile size for {name}, but the named dims are {', '.join(dims)}", f"tile=dict({near}={size!r})"
+            if not isinstance(size, int):
+                return f"the tile size of {name} is an int, not {size!r}", f"tile=dict({name}=64)"
+        return None
+    if wanted is int and key in ("cluster", "split_k") and isinstance(value, (tuple, str)):
+        return None
+    if wanted is int and not isinstance(value, int) or not isinstance(value, (wanted, int, str) if wanted is str else (wanted, int)):
+        example = {int: "4", bool: "True", str: '"auto"', dict: "dict(M=128)"}[wanted]
+        return f"{key} of {what} is {'an' if wanted is int else 'a'} {wanted.__name__}, not {value!r}", f"{key}={example}"
+    return None
+
+
+def check_schedule(values: dict, parameters: list[str], what: str, place, dims=()) -> None:
     """An unknown key is an error with the nearest names, where the decorator has it: `place(key)`."""
     known = [*parameters, *SCHEDULE_KEYS]
     for key in values:
+        wrong = _check_value(key, values[key], dims, what) if key in SCHEDULE_KEYS and key not in parameters else None
+        if wrong:
+            raise CompileError(source.render(*place(key), *wrong) if place(key) else f"error: {wrong[0]}\n fix:  {wrong[1]}\n")
         if key in known:
             continue
         near = [name for name in (source.nearest(key, known),) if name]

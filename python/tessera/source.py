@@ -79,7 +79,9 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
 
 def nearest(name, known, otherwise: str = "") -> str:
     """The name that was meant."""
-    found = difflib.get_close_matches(str(name), [str(k) for k in known], 1, 0.5)
+    listed = [str(k) for k in known]
+    same = [k for k in listed if k.lower() == str(name).lower() and k != name]
+    found = same or difflib.get_close_matches(str(name), listed, 1, 0.5)
     return found[0] if found else otherwise
 
 

@@ -1,4 +1,4 @@
-# 40 deliberate user mistakes over the whole language; texts in expected/.
+# 56 deliberate user mistakes over the whole language; texts in expected/.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs with one mistake each; the error is compared as whole text.
 
@@ -317,4 +317,99 @@ def spin(A: Tensor["M"], B: Out["M"]):
             a = a * 2
         B[m] = a
 ''', "spin"),
+    # --- What other libraries have ------------------------------------------
+    Case("foreign-keyword", '''
+@tsr.kernel
+def positive(X: Tensor["N"], Y: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):
+        x = tsr.load(X, (n,), mask=n.index < N, other=0.0)
+        Y[n] = tsr.maximum(x, 0.0)
+''', V + "positive(v)"),
+    Case("foreign-function", '''
+@tsr.kernel
+def scores(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        C[m, n] = tsr.dot(A[m, :], B[:, n])
+''', X + "scores(x, np.ones((64, 8), np.float32))"),
+    Case("foreign-method", '''
+@tsr.kernel
+def total(A: Tensor["M", "N", fp16], S: Out["M", fp32]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        a = A[m, :]
+        S[m] = tsr.sum(a.float(), dim=1)
+''', "total(np.ones((8, 8), np.float16))"),
+    Case("foreign-namespace", '''
+@tsr.function
+def act(x: Tensor["M"]):
+    return tsr.nn.functional.relu(x)
+''', V + "act(v)"),
+    Case("launch-grid-in-brackets", '''
+@tsr.kernel
+def double(X: Tensor["N"], Y: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):
+        Y[n] = X[n] * 2.0
+''', V + "double[(4,)](v)"),
+    Case("options-of-the-decorator", '''
+@tsr.kernel(num_warps=4)
+def double(X: Tensor["N"], Y: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):
+        Y[n] = X[n] * 2.0
+''', V + "double(v)"),
+    Case("autotune-configs", '''
+@tsr.kernel.autotune(configs=[dict(BM=32), dict(BM=64)], key=["N"])
+def double(X: Tensor["N"], Y: Out["N"], BM: const = 32):
+    for n in tsr.grid(tsr.tile(N, BM)):
+        Y[n] = X[n] * 2.0
+''', V + "double(v)"),
+    # --- Calls and choices --------------------------------------------------
+    Case("range-of-three-arguments", '''
+@tsr.kernel
+def total(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        acc = tsr.zeros(m)
+        for n in tsr.tile(0, N, 16):
+            acc += tsr.sum(A[m, n], n)
+        S[m] = acc
+''', X + "total(x)"),
+    Case("not-one-of-the-choices", '''
+@tsr.kernel
+def first(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        S[m] = tsr.load(A, (m, 0), cache=".cg")
+''', X + "first(x)"),
+    Case("unpacks-one-value", '''
+@tsr.function
+def top1(x: Tensor["M", "N"]):
+    best, index = tsr.max(x, dim=-1)
+    return best, index
+''', X + "top1(x)"),
+    Case("slice-of-a-range", '''
+@tsr.kernel
+def total(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        S[m] = tsr.sum(A[m.start:m.stop, :], dim=1)
+''', X + "total(x)"),
+    Case("kernel-in-a-kernel", '''
+@tsr.kernel
+def softplus(X: Tensor["N"], Y: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):
+        Y[n] = tsr.log1p(tsr.exp(X[n]))
+
+@tsr.kernel
+def mish(X: Tensor["N"], Y: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):
+        x = X[n]
+        Y[n] = x * tsr.tanh(softplus(x))
+''', V + "mish(v)"),
+    Case("kernel-without-a-grid", '''
+@tsr.kernel
+def double(X: Tensor["N"], Y: Out["N"]):
+    for n in tsr.tile(N, 64):
+        Y[n] = X[n] * 2.0
+''', V + "double(v)"),
+    Case("dims-in-one-string", '''
+@tsr.function
+def double(x: Tensor["M N", fp32]):
+    return x * 2.0
+''', X + "double(x)"),
 ]
