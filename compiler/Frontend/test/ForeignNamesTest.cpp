@@ -45,8 +45,7 @@ TEST(ForeignNames, ArgumentsAreTheUsersOwn) {
   ASSERT_TRUE(dot);
   EXPECT_EQ(fillForeign(dot->ours, {"A[m, k]", "B[k, n]"}),
             "A[m, k] @ B[k, n]");
-  EXPECT_EQ(fillForeign(dot->ours, {"a + b", "f(x, y)"}),
-            "(a + b) @ f(x, y)");
+  EXPECT_EQ(fillForeign(dot->ours, {"a + b", "f(x, y)"}), "(a + b) @ f(x, y)");
   EXPECT_EQ(fillForeign(dot->ours, {"a"}), "a @ ...");
   EXPECT_EQ(fillForeign("tsr.clamp($*)", {"a + b", "0.0", "max=1.0"}),
             "tsr.clamp(a + b, 0.0, max=1.0)");

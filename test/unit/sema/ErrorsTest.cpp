@@ -53,6 +53,7 @@ def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
      R"(k.py:5:31: error: @ joins axis k of A with axis n of B[k, n].T; they must be the same axis
     5 |             C[m, n] = A[m, k] @ B[k, n].T
       |                               ^
+ note: k.py:2:7: A: Tensor["M", "K"]
  fix:  A[m, k] @ B[k, n]
 )"},
     {"MatmulNeedsTranspose", R"py(@tsr.kernel
@@ -308,7 +309,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = x * m
 )py",
-     R"(k.py:5:20: error: * needs tiles or numbers, but m is a range over M
+     R"(k.py:5:20: error: * needs tiles or numbers, but m is a range over M; x is [m] fp32
     5 |         Y[m] = x * m
       |                    ^
  note: k.py:3:23: the range m
