@@ -96,6 +96,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:12: error: / of ints: x is [4] i32, y is [4] i32
     2 |     return x / y
       |            ^~~~~
+ note: f.py:1:7: x is [x.shape[0]] i32
  fix:  x.to(fp32) / y.to(fp32), or // to round down
 )"},
     {"add_bools",
@@ -104,6 +105,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:12: error: + of bool: x is [4] bool
     2 |     return x + y
       |            ^~~~~
+ note: f.py:1:7: x is [x.shape[0]] bool
  fix:  x.to(i32)
 )"},
     {"exp_of_int",
@@ -131,6 +133,8 @@ const Mistake mistakes[] = {
      R"(f.py:3:12: error: @ needs equal dtypes: q is fp32 (line 2), v is fp16 (line 1)
     3 |     return q @ v
       |            ^~~~~
+ note: f.py:2:5: q is [M, K] fp32
+ note: f.py:1:28: v is [K, N] fp16
  fix:  q.to(v.dtype)
 )"},
     {"matmul_of_number",
@@ -153,9 +157,10 @@ const Mistake mistakes[] = {
     {"axis_out_of_range",
      "x: [M, N]",
      {"return tsr.softmax(x, dim=2)"},
-     R"(f.py:2:27: error: there is no axis 2 in [M, N] fp32, which has 2 axes
+     R"(f.py:2:27: error: there is no axis 2 in x: [M, N] fp32, which has 2 axes
     2 |     return tsr.softmax(x, dim=2)
       |                           ^~~~~
+ note: f.py:1:7: x is [M, N] fp32
  fix:  dim=-1
 )"},
     {"axis_of_other_dim",
@@ -181,6 +186,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:26: error: reshape: -1 stands for one size, not two
     2 |     return x.reshape(-1, -1)
       |                          ^~
+ fix:  -1 once, the other sizes as numbers or dims
 )"},
     {"cat_sizes",
      "x: [4, 6], y: [5, 7]",
@@ -190,6 +196,7 @@ const Mistake mistakes[] = {
       |            ^~~~~~~~~~~~~~~~~~~~~~
  note: f.py:1:7: x is [4, 6] fp32
  note: f.py:1:10: y is [5, 7] fp32
+ fix:  dim=1
 )"},
     {"index_out_of_range",
      "x: [4]",
@@ -198,6 +205,7 @@ const Mistake mistakes[] = {
     2 |     return x[7]
       |              ^
  note: f.py:1:7: x is [4] fp32
+ fix:  x[-1]
 )"},
     {"too_many_indices",
      "x: [M, N]",
@@ -206,6 +214,7 @@ const Mistake mistakes[] = {
     2 |     return x[0, 0, 0]
       |              ^~~~~~~
  note: f.py:1:7: x is [M, N] fp32
+ fix:  x[0, 0]
 )"},
     {"bool_mask",
      "x: [4]",
@@ -213,6 +222,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:14: error: a bool tensor as an index makes a size that depends on the values
     2 |     return x[x > 0.0]
       |              ^~~~~~~
+ note: f.py:1:7: x is [x.shape[0]] fp32
  fix:  tsr.where(x > 0.0, x, 0)
 )"},
     {"squeeze_named",
@@ -221,6 +231,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:22: error: squeeze drops axes of size 1, but axis 0 of x is M
     2 |     return x.squeeze(0)
       |                      ^
+ fix:  x, or [..., 0] for one position of the axis
 )"},
     {"T_of_rank_3",
      "x: [2, 3, 4]",
@@ -236,14 +247,16 @@ const Mistake mistakes[] = {
      R"(f.py:2:12: error: permute needs every axis of [2, 3, 4] fp32 once, but has 2
     2 |     return x.permute(1, 0)
       |            ^~~~~~~~~~~~~~~
+ note: f.py:1:7: x is [x.shape[0], x.shape[1], x.shape[2]] fp32
  fix:  x.permute(2, 1, 0)
 )"},
     {"not_yet",
      "x: [4, 4]",
      {"return tsr.einsum(\"ij->ji\", x)"},
-     R"(f.py:2:16: error: not yet: tsr.einsum
+     R"(f.py:2:16: error: not yet: tsr.einsum in a function
     2 |     return tsr.einsum("ij->ji", x)
       |                ^~~~~~
+ fix:  tsr.sum(a * b, dim=-1), a @ b, or x.permute
 )"},
     {"unknown_function",
      "x: [4]",
@@ -251,23 +264,23 @@ const Mistake mistakes[] = {
      R"(f.py:2:16: error: tessera has no 'sofmax'
     2 |     return tsr.sofmax(x)
       |                ^~~~~~
- fix:  tsr.softmax
+ fix:  tsr.softmax(x)
 )"},
     {"unknown_method",
      "x: [4]",
      {"return x.sotfmax()"},
-     R"(f.py:2:14: error: a tensor has no method 'sotfmax'
+     R"(f.py:2:14: error: a tensor has no method 'sotfmax'; x is [x.shape[0]] fp32
     2 |     return x.sotfmax()
       |              ^~~~~~~
- fix:  x.softmax(...)
+ fix:  x.softmax()
 )"},
     {"unknown_keyword",
      "x: [4, 4]",
      {"return tsr.sum(x, dims=1)"},
-     R"(f.py:2:23: error: sum has no argument 'dims'
+     R"(f.py:2:23: error: sum has no argument 'dims'; it takes input, dim=, keepdim=
     2 |     return tsr.sum(x, dims=1)
       |                       ^~~~~~
- fix:  dim=
+ fix:  tsr.sum(x, dim=1)
 )"},
     {"kernel_only",
      "x: [4]",
@@ -275,7 +288,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:16: error: tsr.load is for kernels, not for functions
     2 |     return tsr.load(x, (0,))
       |                ^~~~
- fix:  @tsr.kernel
+ fix:  x
 )"},
     {"where_condition",
      "x: [4]",
@@ -283,6 +296,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:22: error: the condition of where is bool, but x is [4] fp32
     2 |     return tsr.where(x, x, 0.0)
       |                      ^
+ note: f.py:1:7: x is [x.shape[0]] fp32
  fix:  x != 0
 )"},
     {"norm_weight_size",
@@ -302,6 +316,7 @@ const Mistake mistakes[] = {
       |            ^~~~~~~~~~~~~~~~~~~~~~
  note: f.py:1:7: q is [1, 6, 8, 4] fp32
  note: f.py:1:10: k is [1, 4, 8, 4] fp32
+ fix:  a number of heads of q that is a multiple of 4
 )"},
     {"cross_entropy_targets",
      "x: [N, C], t: [N]",
@@ -309,6 +324,7 @@ const Mistake mistakes[] = {
      R"(f.py:2:33: error: cross_entropy takes class numbers as targets, but t is [N] fp32
     2 |     return tsr.cross_entropy(x, t)
       |                                 ^
+ note: f.py:1:28: t is [N] fp32
  fix:  t.to(i64)
 )"},
     {"store",
@@ -317,7 +333,8 @@ const Mistake mistakes[] = {
      R"(f.py:2:5: error: a function does not write into x; it makes new tensors
     2 |     x[0] = 1.0
       |     ^~~~
- fix:  tsr.where(...), tsr.cat(...), or a @tsr.kernel
+ note: f.py:1:7: x is [x.shape[0]] fp32
+ fix:  x = tsr.where(mask, 1.0, x), or a @tsr.kernel, which stores
 )"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Errors, testing::ValuesIn(mistakes),
