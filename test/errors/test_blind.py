@@ -13,10 +13,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import blind_cases  # noqa: E402
 import blind_cases_2  # noqa: E402
 import blind_cases_3  # noqa: E402
+import blind_cases_4  # noqa: E402
+import blind_cases_5  # noqa: E402
 
 CASES = blind_cases.CASES
 SETS = {"first": CASES, "second": blind_cases_2.CASES,
-        "third": blind_cases_3.CASES}
+        "third": blind_cases_3.CASES, "fourth": blind_cases_4.CASES,
+        "fifth": blind_cases_5.CASES}
 
 GOOD_ENOUGH = 23
 
