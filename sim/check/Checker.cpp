@@ -265,19 +265,13 @@ void BlockChecker::synchronise(Warp &w, const Inst &i, unsigned lane,
 
 void BlockChecker::outsideVariables(Warp &w, const Inst &i, unsigned lane,
                                     uint64_t address, unsigned bytes) {
-  const auto &variables = owner.launch.program->sharedVariables;
   Report r;
   r.kind = "out-of-bounds";
   r.ptxLine = i.line;
   r.source = sourcePlace(i, owner.launch);
   r.thread = threadName(w, lane);
   r.address = address;
-  std::string where = "outside of every variable";
-  for (const auto &v : variables)
-    if (address >= v.offset + v.bytes)
-      where = std::to_string(address - v.offset - v.bytes) +
-              " bytes past the end of '" + v.name + "' of " +
-              std::to_string(v.bytes) + " bytes";
+  std::string where = describeShared(block, address);
   r.message = r.thread + " accesses " + std::to_string(bytes) +
               " bytes of shared memory, " + where + ", at " +
               describePlace(i, owner.launch);

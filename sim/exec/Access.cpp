@@ -75,6 +75,25 @@ uint8_t *globalPointer(Warp &w, uint64_t address, unsigned bytes, bool write,
   return reinterpret_cast<uint8_t *>(address);
 }
 
+std::string describeShared(const Block &block, uint64_t address) {
+  const Program &program = *block.launch->program;
+  uint64_t dynamic = block.launch->options.dynamicShared;
+  std::string where = "the block has " +
+                      std::to_string(program.staticShared + dynamic) +
+                      " bytes of shared memory";
+  auto past = [&](uint64_t end, const std::string &name, uint64_t bytes) {
+    if (address >= end && address < end + (1u << 20))
+      where = std::to_string(address - end) + " bytes past the end of " + name +
+              " of " + std::to_string(bytes) + " bytes";
+  };
+  for (const auto &v : program.sharedVariables)
+    past(v.offset + v.bytes, "'" + v.name + "'", v.bytes);
+  if (dynamic)
+    past(dynamicSharedOffset(program) + dynamic, "the dynamic shared memory",
+         dynamic);
+  return where;
+}
+
 uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
                        unsigned lane) {
   Block &block = *w.block;
@@ -87,12 +106,11 @@ uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
                 "shared memory of another block of the cluster is not "
                 "supported yet"};
   if (address + bytes > block.sharedBytes || address + bytes < address)
-    throw Fault{
-        Fault::IllegalAddress,
-        "access of " + std::to_string(bytes) + " bytes at shared address " +
-            hex(address) + " by " + threadName(w, lane) + ": the block has " +
-            std::to_string(block.userShared) + " bytes of shared memory",
-        address, int(lane)};
+    throw Fault{Fault::IllegalAddress,
+                "access of " + std::to_string(bytes) +
+                    " bytes at shared address " + hex(address) + " by " +
+                    threadName(w, lane) + ": " + describeShared(block, address),
+                address, int(lane)};
   return block.shared + address;
 }
 

@@ -135,17 +135,19 @@ VARIABLES = """.version 8.5
 .address_size 64
 .visible .entry k(.param .u32 at) {
 .reg .b32 %i, %a, %at; .shared .align 4 .b8 first[64]; .shared .align 4 .b8 second[64];
-mov.u32 %a, second; st.shared.u32 [%a], 0;
-ld.param.u32 %at, [at]; mov.u32 %a, first; add.u32 %a, %a, %at;
+mov.u32 %a, FIRST_MET; st.shared.u32 [%a], 0;
+mov.u32 %a, second; ld.param.u32 %at, [at]; mov.u32 %a, first; add.u32 %a, %a, %at;
 st.shared.u32 [%a], 7;
 ret;
 }"""
 
 
+@pytest.mark.parametrize("last", ["first", "second"])
 @pytest.mark.parametrize("at", [0, 60, 64, 100])
-def test_out_of_a_shared_variable(at):
+def test_out_of_a_shared_variable(at, last):
     """Shared variables do not touch: what leaves one is not in the next."""
-    report = sim.launch(VARIABLES, "k", 1, 1, [at])
+    text = VARIABLES.replace("FIRST_MET", "second" if last == "first" else "first")
+    report = sim.launch(text, "k", 1, 1, [at])
     assert report.ok == (at < 64)
     if at >= 64:
         finding = report.errors[0]
