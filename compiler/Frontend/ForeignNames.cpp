@@ -47,10 +47,11 @@ std::string fillForeign(std::string_view ours,
   auto add = [&](const std::string &text, size_t next) {
     char before = result.empty() ? ' ' : result.back();
     char after = next < ours.size() ? ours[next] : ' ';
-    bool alone = ours.size() == 2 || ((before == '(' || before == '=' ||
-                                       (result.size() > 1 && before == ' ' &&
-                                        result[result.size() - 2] == ',')) &&
-                                      (after == ')' || after == ','));
+    bool alone = ours.size() == 2 || result == "assert " ||
+                 ((before == '(' || before == '=' ||
+                   (result.size() > 1 && before == ' ' &&
+                    result[result.size() - 2] == ',')) &&
+                  (after == ')' || after == ','));
     result += alone || isTight(text) ? text : "(" + text + ")";
   };
   for (size_t i = 0; i < ours.size(); ++i) {

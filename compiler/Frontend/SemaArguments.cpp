@@ -87,7 +87,10 @@ static std::string describeParameters(llvm::ArrayRef<llvm::StringRef> names,
 }
 
 /// Something that can stand for a parameter that was left out.
-static std::string getPlaceholder(llvm::StringRef parameter) {
+static std::string getPlaceholder(llvm::StringRef callee,
+                                  llvm::StringRef parameter) {
+  if (callee.contains("mma") || callee.contains("matmul"))
+    return parameter.str();
   return llvm::StringSwitch<std::string>(parameter)
       .Case("size", "64")
       .Cases({"b", "y", "value", "pad", "seed", "start"}, "0")
@@ -282,7 +285,7 @@ bindArguments(SemaContext &context, llvm::StringRef callee,
     for (unsigned j = i; j < required; ++j)
       if (!bound[j])
         texts.insert(texts.begin() + positional++,
-                     getPlaceholder(parameters[j]));
+                     getPlaceholder(callee, parameters[j]));
     diagnostic.setFix(rewriteCall(context, site, texts));
     return failure();
   }

@@ -410,10 +410,13 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     if (argument.value.isNumber() && isInteger(operand.dtype))
       return true;
     std::string text = quoteValue(*this, argument);
+    std::string callee = (name == "range" ? "" : "tsr.") + name;
     Diagnostic &diagnostic =
-        error(getValueRange(argument), (name == "range" ? "" : "tsr.") + name +
-                                           " counts ints, but " + text +
-                                           " is " + describe(argument.value));
+        error(getValueRange(argument),
+              (argument.keyword.empty()
+                   ? callee + " counts ints"
+                   : argument.keyword + " of " + callee + " is an int") +
+                  ", but " + text + " is " + describe(argument.value));
     const SemaValue &value = argument.value;
     auto *division = dynCast<BinOp>(argument.expr);
     if (value.kind == ValueKind::View && !value.dims.empty())

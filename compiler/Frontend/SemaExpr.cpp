@@ -223,6 +223,17 @@ ValueResult Analyzer::evaluateName(const Name &name) {
   return unknownName(name.id, name.range);
 }
 
+/// "(x, 1)" of the text behind a name, if that is a call.
+static std::string getCallText(const std::string &text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size() && text[0] == '('; ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0)
+      return text.substr(0, i + 1);
+  }
+  return {};
+}
+
 ValueResult Analyzer::unknownName(const std::string &name,
                                   const SourceRange &where) {
   Scope &scope = this->scope();
@@ -257,13 +268,15 @@ ValueResult Analyzer::unknownName(const std::string &name,
                std::end(pythonBuiltins));
   std::vector<std::string> near = nearestNames(name, known);
   Diagnostic &diagnostic = error(where, "'" + name + "' is not defined");
+  SourceRange rest{
+      where.file, where.end, {where.end.line, where.end.column + 200}};
   std::vector<std::string> calls = library->getCallNames();
   llvm::append_range(
       calls, std::initializer_list<const char *>{"tile", "grid", "unroll"});
   if (auto dtype = parseDType(name))
     diagnostic.setFix(getDTypeName(*dtype));
   else if (llvm::is_contained(calls, name))
-    diagnostic.setFix("tsr." + name);
+    diagnostic.setFix("tsr." + name + getCallText(quote(rest)));
   else if (!near.empty())
     diagnostic.setFix(near.front());
   else if (name == "np" || name == "numpy" || name == "torch" || name == "tl" ||

@@ -150,10 +150,18 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
                        parameterTexts[view.parameter]);
     // Axes left out at the end are whole, as NumPy has it.
     std::string fix;
-    for (size_t i = 0; i < view.dims.size(); ++i)
-      fix += (i ? ", " : "") + (i < site.operands.size() && site.operands[i]
-                                    ? context.quote(site.operands[i]->range)
-                                    : std::string(":"));
+    // (m, n) in a variable is written out; of a store, the last operand is the
+    // value.
+    bool tuple = indices.size() == 1 && indices[0].kind == ValueKind::Tuple;
+    for (size_t i = 0; i < view.dims.size(); ++i) {
+      std::string index = ":";
+      if (tuple && i < indices[0].elements.size())
+        index = indices[0].elements[i].name;
+      else if (!tuple && i < indices.size() && i < site.operands.size() &&
+               site.operands[i])
+        index = context.quote(site.operands[i]->range);
+      fix += (i ? ", " : "") + (index.empty() ? ":" : index);
+    }
     // Too many: the first ones are kept.
     diagnostic.setFix(name + "[" + fix + "]");
     return failure();

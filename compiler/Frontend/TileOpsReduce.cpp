@@ -237,6 +237,8 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
                             nameOf(x, argument.expr) + " is " + describe(x));
     if ((name == "max" || name == "min") && x.isNumber())
       diagnostic.setFix("tsr." + name.str() + "imum(a, b)");
+    if (diagnostic.fix.empty())
+      diagnostic.setFix(getTileFixFor(argument, callee));
     return failure();
   }
   FailureOr<std::optional<int64_t>> axis =

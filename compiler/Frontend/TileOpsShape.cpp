@@ -492,6 +492,19 @@ ValueResult TileOps::callFull(llvm::StringRef name,
       }
       continue;
     }
+    if (argument.value.isConstant() && argument.value.constant.isDType()) {
+      std::vector<std::string> texts = quoteArguments(context, arguments, site);
+      for (std::string &text : texts)
+        if (text == context.quote(argument.where))
+          text = "dtype=" + text;
+      context
+          .error(argument.where, "an axis of " + callee +
+                                     " is a range or a dim; " +
+                                     context.quote(argument.where) +
+                                     " is a dtype, which is given by dtype=")
+          .setFix(rewriteCall(context, site, texts));
+      return failure();
+    }
     FailureOr<Axis *> axis = getAxisOperand(argument, callee);
     if (failed(axis))
       return failure();
