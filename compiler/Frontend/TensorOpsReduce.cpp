@@ -74,6 +74,21 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
   if (failed(input))
     return failure();
   std::string name = nameOf(*input, (*args)[0]->expr);
+  // max(x, 0.0) of two values is maximum.
+  if (const CallArgument *over = (*args)[1];
+      over && (kind == "max" || kind == "min")) {
+    const SemaValue &value = over->value;
+    bool beside =
+        value.isTensor() || (value.isConstant() && value.constant.isFloat());
+    if (beside)
+      return fail(getValueRange(*over),
+                  call.name + " is over an axis, an int or a dim, but " +
+                      quoteValue(context, *over) + " is " + describe(value) +
+                      "; tsr." + kind.str() + "imum is of two values",
+                  "tsr." + kind.str() + "imum(" +
+                      context.quote((*args)[0]->where) + ", " +
+                      quoteValue(context, *over) + ")");
+  }
   FailureOr<SmallVector<int64_t>> which = axes((*args)[1], *input);
   FailureOr<bool> keep = flag((*args)[2], false, "keepdim");
   if (failed(which) || failed(keep))

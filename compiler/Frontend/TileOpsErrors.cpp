@@ -100,6 +100,20 @@ std::string TileOps::getTileFixFor(const CallArgument &argument,
   return callee + "(x, dim=-1), with x a tile: X[m, :]";
 }
 
+/// The positional arguments in a text that begins with one and goes on past
+/// the end of the call.
+static size_t countArguments(const std::string &text) {
+  int depth = 0;
+  size_t count = 1;
+  for (size_t i = 0; i < text.size() && depth >= 0; ++i) {
+    depth += text[i] == '(' || text[i] == '[';
+    depth -= text[i] == ')' || text[i] == ']';
+    count += depth == 0 && text[i] == ',';
+    count -= depth == 0 && text[i] == '=';
+  }
+  return count;
+}
+
 FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
                                           llvm::StringRef what) {
   const SemaValue &value = argument.value;
@@ -127,6 +141,19 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
       range = "tsr.arange(" + std::to_string(*size.getConstantInt()) + ")";
     fix += (fix.empty() ? "" : ", ") + (range.empty() ? "m" : range);
   }
+  // zeros(BM, BN): as many sizes as the grid has ranges are those.
+  SourceRange rest = argument.where;
+  rest.end = {rest.begin.line, rest.begin.column + 200};
+  size_t count =
+      sizes.size() > 1 ? sizes.size() : countArguments(context.quote(rest));
+  std::string grid;
+  size_t ranges = 0;
+  for (const GridAxis &axis : gridAxes)
+    if (axis.axis) {
+      grid += (ranges++ ? ", " : "") + axis.axis->name;
+    }
+  if (ranges == count && ranges > 1)
+    fix = grid;
   diagnostic.setFix(what.starts_with("tsr.zeros") || what == "tsr.ones"
                         ? what.str() + "(" + fix + ")"
                     : what == "tsr.full" ? "tsr.full(0.0, " + fix + ")"
