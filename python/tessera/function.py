@@ -74,7 +74,7 @@ def make_version(fn: "Function", target: str, compilation, spec):
 
 # Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
 _live: collections.deque = collections.deque()
-_MAX_LIVE = 4
+_MAX_LIVE = 16
 
 
 class Parameter:
