@@ -15,26 +15,16 @@ foreach(target ${other_targets})
   list(FILTER llvm_archives EXCLUDE REGEX "libLLVM${target}[A-Z][A-Za-z]*\\.a$")
 endforeach()
 
-# Code that initialises all targets finds nothing to do for the others. And
-# Debian's archives were built against glibc 2.36, whose arc4random is all that
-# they use of it: with one of our own the result runs on 2.34.
-set(stubs "/* Generated: what the archives refer to and we leave out. */
-#include <stdint.h>
-#include <sys/random.h>
-__attribute__((visibility(\"hidden\"))) uint32_t arc4random(void) {
-  uint32_t value = 0;
-  while (getrandom(&value, sizeof value, 0) != sizeof value)
-    ;
-  return value;
-}
-")
+# Code that initialises all targets finds nothing to do for the others.
+set(stubs "/* Generated: targets that are left out. */\n")
 foreach(target ${other_targets})
   foreach(part TargetInfo Target TargetMC AsmPrinter AsmParser Disassembler)
     string(APPEND stubs "void LLVMInitialize${target}${part}(void) {}\n")
   endforeach()
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/LeftOut.c CONTENT "${stubs}" @ONLY)
-add_library(TesseraLeftOut STATIC ${PROJECT_BINARY_DIR}/LeftOut.c)
+add_library(TesseraLeftOut STATIC ${PROJECT_BINARY_DIR}/LeftOut.c
+  ${PROJECT_SOURCE_DIR}/cmake/Glibc234.c)
 
 find_library(ZLIB_ARCHIVE libz.a REQUIRED)
 find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)

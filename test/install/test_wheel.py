@@ -125,6 +125,38 @@ def test_doctor_and_examples(place):
     assert "03-gemm.py" in run(place, "env/bin/python", "-m", "tessera.examples", "all", before=hidden())
 
 
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry twice(.param .u64 data)
+{
+  .reg .u64 %rd<4>; .reg .u32 %r<2>; .reg .f32 %f<2>;
+  ld.param.u64 %rd1, [data];
+  cvta.to.global.u64 %rd1, %rd1;
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.f32 %f1, [%rd3];
+  add.f32 %f1, %f1, %f1;
+  st.global.f32 [%rd3], %f1;
+  ret;
+}
+"""
+
+
+def test_the_simulator(place):
+    """`tessera-sim` and tessera.sim, as installed."""
+    (site,) = (place / "env/lib").glob("python*/site-packages")
+    for library in [*(site / "tessera/sim").glob("*.so"), *(site / "tessera/sim/cuda").iterdir(), site / "tessera/sim/tessera-sim"]:
+        needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+        assert not re.search(r"libstdc\+\+|libzstd|not found", needed), (library, needed)
+    (place / "twice.ptx").write_text(PTX)
+    shown = run(place, "env/bin/tessera-sim", "run", "twice.ptx", "--block", "32,1,1", "--arg", "range:f32:32", before=hidden())
+    assert shown.splitlines()[0].startswith("ok:"), shown
+    assert "libtessera_sim.so" in run(place, "env/bin/python", "-c", "import tessera.sim._native as n; print(n._load()[1])")
+
+
 def test_beside_torch_and_triton(place):
     """Three copies of LLVM in one process, each used."""
     for name in ("torch", "triton"):
@@ -172,7 +204,7 @@ print(tsr.__file__)
 def test_a_strangers_cmake_project(place):
     """Ahead of time by the wheel, and against the runtime in it."""
     (site,) = (place / "env/lib").glob("python*/site-packages")
-    shutil.copytree(ROOT / "test/install", place / "stranger", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(ROOT / "test/install/library", place / "stranger")
     program = (ROOT / "test/python/test_aot.py").read_text()
     kernel = re.search(r"@tsr\.kernel\ndef flash_attention.*?\n\n\n", program, re.DOTALL).group(0)
     (place / "build.py").write_text(
