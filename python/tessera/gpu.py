@@ -83,7 +83,7 @@ class GpuVersion:
             known = resources[kernel["name"]]
             used = known if isinstance(known, str) else f"{known['registers']} registers, {known['spill_stores'] + known['spill_loads']} bytes spilled"
             lines.append(f"{kernel['name']}: {kernel['block']} threads, {kernel['shared']} bytes of shared memory; {used}")
-        what = {"cp_async": "copy into shared memory", "local_load": "fragments from shared memory (ldmatrix)"}
+        what = {"cp_async": "copy into shared memory", "local_load": "operands from shared memory"}
         lines += [f"  {place}: {what[op]}: {conflicts} bank conflicts" for op, conflicts, place in self._accesses]
         return "\n".join([*lines, "time: not measured"])
 

@@ -16,6 +16,7 @@ PRODUCTS = ("mma.sync.aligned.m16n8k16", "ldmatrix.sync.aligned.m8n8.x4", "cp.as
 KERNELS = [
     ("gemm fp16", kernels.gemm, dict(A=fp16, B=fp16), PRODUCTS),
     ("gemm bf16", kernels.gemm, dict(A=bf16, B=bf16), PRODUCTS),
+    ("gemm fp32", kernels.gemm, dict(A=fp32, B=fp32), ("fma.rn.f32", "cp.async.cg.shared.global")),
     ("softmax fp32", kernels.softmax, dict(X=fp32, N=777), ("shfl.sync.bfly",)),
     ("softmax fp16", kernels.softmax, dict(X=fp16, N=4096), ("shfl.sync.bfly", "bar")),
     ("attention 64", kernels.flash_attention, dict(Q=fp16, K=fp16, V=fp16, D=64), (*PRODUCTS, ".trans")),
@@ -48,7 +49,7 @@ def test_bank_conflicts_from_the_layouts(name, fn, words, promised):
     text = fn.inspect_ir("tile", target="sm_80", **words)
     accesses = re.findall(r"tile\.(?:cp_async|local_load) .*?conflicts = (\d+)", text)
     assert set(accesses) <= {"0"}, accesses
-    assert bool(accesses) == ("mma.sync.aligned.m16n8k16" in promised)
+    assert bool(accesses) == ("cp.async.cg.shared.global" in promised)
     assert len(accesses) == text.count("tile.cp_async") + text.count("tile.local_load")
 
 

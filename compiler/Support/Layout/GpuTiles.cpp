@@ -78,6 +78,17 @@ Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps) {
   return cover(overWarps(mmaM16N8K16B(), warps, -1, 1), 0, k, n);
 }
 
+Layout fmaLhs(const Layout &result, int64_t k) {
+  return sliced(result, 1).repeated(k, "register", "dim1");
+}
+
+Layout fmaRhs(const Layout &result, int64_t k) {
+  return sliced(result, 0)
+      .renamedOut("dim0", "dim1")
+      .repeated(k, "register", "dim0")
+      .sublayout({"register", "lane", "warp"}, {"dim0", "dim1"});
+}
+
 Layout blocked(const std::vector<int64_t> &shape, int64_t warps) {
   int64_t rank = int64_t(shape.size());
   std::vector<int> bits(rank, 0);

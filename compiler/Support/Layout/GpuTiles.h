@@ -45,6 +45,11 @@ Layout mmaResult(int64_t m, int64_t n, WarpGrid warps);
 Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps);
 Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps);
 
+/// Operands of a product without tensor cores, whose result is held as
+/// `result`: each thread uses whole rows (m, k) and columns (k, n) of them.
+Layout fmaLhs(const Layout &result, int64_t k);
+Layout fmaRhs(const Layout &result, int64_t k);
+
 /// A tile of any shape for element-wise work: lanes along the last dim first,
 /// then the others; warps over the first dims first, then the last.
 Layout blocked(const std::vector<int64_t> &shape, int64_t warps);

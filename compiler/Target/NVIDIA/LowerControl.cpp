@@ -238,7 +238,10 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
       .Case(
           [&](tile::ConvertLayoutOp convert) { return lowerConvert(convert); })
       .Case([&](tile::ReduceOp reduce) { return lowerReduce(reduce); })
-      .Case([&](tile::MmaOp mma) { return lowerMma(mma), success(); })
+      .Case([&](tile::MmaOp mma) {
+        bool wide = mma.getLhs().getType().getElementTypeBitWidth() > 16;
+        return wide ? lowerFma(mma) : lowerMma(mma), success();
+      })
       .Case([&](tile::LoadOp load) { return lowerLoad(load); })
       .Case([&](tile::StoreOp store) {
         return lowerScalarStore(store), success();

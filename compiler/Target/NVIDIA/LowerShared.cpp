@@ -12,6 +12,7 @@
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -213,6 +214,9 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
   ThreadLayout fragment(op.getResult());
   std::optional<layout::MatrixLoad> load =
       layout::matrixLoad(fragment.get(), layout::contiguousAxis(memory));
+  // Wider elements are read where they are used (lowerFma).
+  if (type.getElementType().getIntOrFloatBitWidth() > 16)
+    return success();
   if (!load || type.getElementType().getIntOrFloatBitWidth() != 16)
     return op.emitError() << "only fragments of 16-bit elements can be loaded "
                              "from shared memory";
@@ -241,4 +245,90 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
   }
   packed[op.getResult()] = result;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products without tensor cores
+//===----------------------------------------------------------------------===//
+
+/// Steps along k that are written out in one turn of the loop.
+static constexpr int64_t stepsPerTurn = 2;
+
+struct NvidiaLowering::SharedOperand {
+  tile::AllocOp buffer;
+  Layout memory;
+  std::pair<Value, Value> dynamic;
+  bool swapped = false; // the buffer has the operand's axes the other way round
+  Type element;
+};
+
+NvidiaLowering::SharedOperand
+NvidiaLowering::sharedOperand(Value operand, int64_t kAxis, Value step) {
+  SharedOperand result;
+  ThreadLayout layout(operand);
+  int64_t k = cast<RankedTensorType>(operand.getType()).getDimSize(kAxis);
+  while (auto transpose = operand.getDefiningOp<tile::TransposeOp>()) {
+    result.swapped = !result.swapped;
+    operand = transpose.getInput();
+  }
+  auto load = operand.getDefiningOp<tile::LocalLoadOp>();
+  result.buffer = load.getBuffer().getDefiningOp<tile::AllocOp>();
+  tile::BufferType type = load.getBuffer().getType();
+  result.memory = *Layout::parse(type.getLayout().str());
+  result.element = type.getElementType();
+  // The thread's rows or columns, and the bits of the step along k.
+  SmallVector<ThreadInput> inputs = {
+      {lane, layout.bits("lane")}, {warp, layout.bits("warp")}, {step, {}}};
+  for (int64_t b = 1; b < k; b *= 2) {
+    Index image = {0, 0};
+    image[kAxis] = b < stepsPerTurn && k % stepsPerTurn == 0 ? 0 : b;
+    inputs.back().bits.push_back(image);
+  }
+  if (result.swapped)
+    for (ThreadInput &input : inputs)
+      for (Index &image : input.bits)
+        std::swap(image[0], image[1]);
+  result.dynamic = memoryOffset(result.memory, inputs,
+                                result.element.getIntOrFloatBitWidth() / 8);
+  return result;
+}
+
+Value NvidiaLowering::loadShared(SharedOperand &operand, ArrayRef<int64_t> at) {
+  Index place = {at[0], at[1]};
+  if (operand.swapped)
+    std::swap(place[0], place[1]);
+  Value pointer =
+      sharedPointer(operand.buffer, operand.dynamic, operand.memory, place,
+                    operand.element.getIntOrFloatBitWidth() / 8);
+  return LLVM::LoadOp::create(builder, loc, operand.element, pointer);
+}
+
+void NvidiaLowering::lowerFma(tile::MmaOp op) {
+  ThreadLayout layout(op.getResult());
+  int64_t k = op.getLhs().getType().getDimSize(1);
+  int64_t turn = k % stepsPerTurn == 0 ? stepsPerTurn : 1;
+  auto loop = scf::ForOp::create(builder, loc, i32(0), i32(k), i32(turn),
+                                 tiles[op.getAcc()]);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value step = loop.getInductionVar();
+    SharedOperand lhs = sharedOperand(op.getLhs(), 1, step),
+                  rhs = sharedOperand(op.getRhs(), 0, step);
+    Registers sums(loop.getRegionIterArgs().begin(),
+                   loop.getRegionIterArgs().end());
+    for (int64_t s = 0; s < turn; ++s) {
+      std::map<int64_t, Value> rows, columns;
+      for (int64_t r = 0; r < layout.registers(); ++r) {
+        Value &a = rows[layout.offset(r)[0]], &b = columns[layout.offset(r)[1]];
+        if (!a)
+          a = loadShared(lhs, {layout.offset(r)[0], s});
+        if (!b)
+          b = loadShared(rhs, {s, layout.offset(r)[1]});
+        sums[r] = math::FmaOp::create(builder, loc, a, b, sums[r]);
+      }
+    }
+    scf::YieldOp::create(builder, loc, sums);
+  }
+  tiles[op.getResult()] = Registers(loop.getResults());
 }

@@ -99,6 +99,15 @@ private:
   void lowerIndex(tile::IndexOp op);
   mlir::LogicalResult lowerConvert(tile::ConvertLayoutOp op);
   void lowerMma(tile::MmaOp op);
+  /// Without tensor cores: a loop over k, operands straight from shared memory.
+  void lowerFma(tile::MmaOp op);
+  /// An operand in shared memory, and this thread's place in it at a step
+  /// along k.
+  struct SharedOperand;
+  SharedOperand sharedOperand(mlir::Value operand, int64_t kAxis,
+                              mlir::Value step);
+  /// The element at a constant distance from there, in the operand's axes.
+  mlir::Value loadShared(SharedOperand &operand, llvm::ArrayRef<int64_t> at);
   /// Pairs of 16-bit registers as 32-bit ones.
   Registers pairs(mlir::Value tile);
   // LowerControl.cpp

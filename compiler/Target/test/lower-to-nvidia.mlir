@@ -96,3 +96,28 @@ tile.func @product(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, str
   tile.store %c, %C[%m, %n] : tensor<16x8xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<8>
   tile.return
 }
+
+// fp32 means fp32: no tensor cores, but a loop of fused multiply-adds with
+// operands from shared memory.
+// CHECK-LABEL: tessera_target.kernel @single
+// CHECK:         nvvm.barrier0
+// CHECK-NOT:     nvvm.ldmatrix
+// CHECK-NOT:     nvvm.mma.sync
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK:           llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK:           math.fma {{.*}} : f32
+tile.func @single(%A: memref<?x?xf32, strided<[?, 1]>>, %B: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %cst = arith.constant 0.0 : f32
+  %M = tile.dim %A, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %K = tile.dim %A, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %B, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [16, 32] : !tile.range<16>, !tile.range<32>
+  %k = tile.range_at %zero of %K : !tile.range<16>
+  %a = tile.load %A[%m, %k] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
+  %b = tile.load %B[%k, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<32> -> tensor<16x32xf32>
+  %z = tile.fill %cst[%m, %n] : f32, !tile.range<16>, !tile.range<32> -> tensor<16x32xf32>
+  %c = tile.mma %a, %b, %z : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>
+  tile.store %c, %C[%m, %n] : tensor<16x32xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<32>
+  tile.return
+}

@@ -102,7 +102,7 @@ void GpuLayouts::chooseWarps(FuncOp func) {
     m = std::max(m, type.getDimSize(0));
     n = std::max(n, type.getDimSize(1));
     // A computed left operand should stay in its registers.
-    rowsOnly |= !sharedOperand(mma.getLhs());
+    rowsOnly |= !usesFma(mma) && !sharedOperand(mma.getLhs());
   });
   int64_t given = 0;
   if (auto config = func->getAttrOfType<DictionaryAttr>("tile.config"))
@@ -118,6 +118,10 @@ void GpuLayouts::chooseWarps(FuncOp func) {
     warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(largest / 1024), 1, 16);
 }
 
+bool tessera::tile::usesFma(MmaOp mma) {
+  return mma.getLhs().getType().getElementTypeBitWidth() > 16;
+}
+
 static layout::WarpGrid gridOf(MmaOp mma, int64_t warps, bool rowsOnly) {
   RankedTensorType type = tileType(mma.getResult());
   return layout::chooseWarpGrid(type.getDimSize(0), type.getDimSize(1), warps,
@@ -126,18 +130,24 @@ static layout::WarpGrid gridOf(MmaOp mma, int64_t warps, bool rowsOnly) {
 
 Layout GpuLayouts::resultOf(MmaOp mma) const {
   RankedTensorType type = tileType(mma.getResult());
+  if (usesFma(mma))
+    return layout::blocked(type.getShape().vec(), warps);
   return layout::mmaResult(type.getDimSize(0), type.getDimSize(1),
                            gridOf(mma, warps, rowsOnly));
 }
 
 Layout GpuLayouts::lhsOf(MmaOp mma) const {
   RankedTensorType type = mma.getLhs().getType();
+  if (usesFma(mma))
+    return layout::fmaLhs(resultOf(mma), type.getDimSize(1));
   return layout::mmaLhs(type.getDimSize(0), type.getDimSize(1),
                         gridOf(mma, warps, rowsOnly));
 }
 
 Layout GpuLayouts::rhsOf(MmaOp mma) const {
   RankedTensorType type = mma.getRhs().getType();
+  if (usesFma(mma))
+    return layout::fmaRhs(resultOf(mma), type.getDimSize(0));
   return layout::mmaRhs(type.getDimSize(0), type.getDimSize(1),
                         gridOf(mma, warps, rowsOnly));
 }

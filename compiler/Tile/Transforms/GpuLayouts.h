@@ -63,6 +63,9 @@ private:
 /// through shared memory: two ranges, no gather, no mask.
 LoadOp sharedOperand(mlir::Value operand);
 
+/// Are the operands too wide for tensor cores (fp32 means fp32)?
+bool usesFma(MmaOp mma);
+
 /// Element-wise: one result element per element of the operands.
 bool isElementwise(mlir::Operation *op);
 

@@ -220,6 +220,11 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
           "conflicts",
           builder.getI64IntegerAttr(layout::bankConflicts(
               matrix->lanes, stage.memory, elementBytes, 16 / elementBytes)));
+    else // element by element
+      local->setAttr("conflicts",
+                     builder.getI64IntegerAttr(layout::bankConflicts(
+                         held.sublayout({"lane"}, {"dim0", "dim1"}),
+                         stage.memory, elementBytes, 1)));
     fragment = local;
   }
   // Transposes only rename axes now.

@@ -49,16 +49,21 @@ static LogicalResult checkSupported(Operation *op) {
           })
       .Case([](scf::WhileOp loop) { return refuse(loop, "'while'"); })
       .Case([](MmaOp mma) -> LogicalResult { // (C1)
-        RankedTensorType type = mma.getLhs().getType();
-        Type element = type.getElementType();
-        if (!element.isF16() && !element.isBF16())
-          return mma.emitError() << "not yet: @ of " << nameOf(element)
-                                 << " on a GPU; use fp16 or bf16 operands";
+        Type element = mma.getLhs().getType().getElementType();
         auto result = dyn_cast<RankedTensorType>(mma.getResult().getType());
         if (!result || result.getRank() != 2)
           return refuse(mma, "@ of a tile with one axis");
-        if (!result.getElementType().isF32())
+        bool half = element.isF16() || element.isBF16();
+        if (half && !result.getElementType().isF32())
           return refuse(mma, "@ that accumulates in another type than fp32");
+        if (half)
+          return success();
+        if (!element.isF32() && !element.isF64())
+          return refuse(mma, "@ of " + nameOf(element));
+        if (!sharedOperand(mma.getLhs()) || !sharedOperand(mma.getRhs()))
+          return mma.emitError()
+                 << "not yet: @ of a computed tile of " << nameOf(element)
+                 << " on a GPU; use fp16 or bf16 operands";
         return success();
       })
       .Case([](ReduceOp reduce) -> LogicalResult {
@@ -126,7 +131,7 @@ static bool isRepeatable(Operation *op) {
                                                     "gir.mode");
     return mode && mode == "in" && !load.getMask();
   }
-  if (isa<BroadcastOp>(op) || isElementwise(op))
+  if (isa<BroadcastOp, TransposeOp>(op) || isElementwise(op))
     return llvm::all_of(op->getOperands(), [](Value operand) {
       Operation *def = operand.getDefiningOp();
       return !isa<RankedTensorType>(operand.getType()) ||
@@ -157,6 +162,8 @@ FailureOr<Value> LayoutApplier::materialise(OpBuilder &builder, Value tile,
         Layout needed = wanted;
         if (auto broadcast = dyn_cast<BroadcastOp>(op))
           needed = inputLayout(broadcast, wanted);
+        else if (auto transpose = dyn_cast<TransposeOp>(op))
+          needed = inputLayout(transpose, wanted);
         FailureOr<Value> other = materialise(builder, operand, needed);
         if (failed(other))
           return failure();

@@ -53,6 +53,8 @@ TEST(GpuTiles, CoverAnyShape) {
         expectCovers(mmaRhs(m, n, grid), {m, n});
         expectCovers(blocked({m, n}, warps), {m, n});
         expectCovers(blocked({m}, warps), {m});
+        expectCovers(fmaLhs(blocked({m, n}, warps), 5), {m, 5});
+        expectCovers(fmaRhs(blocked({m, n}, warps), 5), {5, n});
       }
 }
 
