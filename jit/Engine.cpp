@@ -4,12 +4,14 @@
 #include "jit/Engine.h"
 
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 
+#include "tessera-c/runtime.h"
 #include <mutex>
 
 using namespace llvm;
@@ -63,7 +65,7 @@ LoadedObject::~LoadedObject() {
 }
 
 Expected<std::unique_ptr<LoadedObject>>
-LoadedObject::load(ArrayRef<char> object) {
+LoadedObject::load(ArrayRef<char> object, const Symbols &symbols) {
   Expected<Session *> session = getSession();
   if (!session)
     return session.takeError();
@@ -79,6 +81,13 @@ LoadedObject::load(ArrayRef<char> object) {
   if (!process)
     return process.takeError();
   library->addGenerator(std::move(*process));
+  orc::SymbolMap map;
+  for (const auto &[name, address] : symbols)
+    map[jit.mangleAndIntern(name)] = {orc::ExecutorAddr(address),
+                                      JITSymbolFlags::Exported |
+                                          JITSymbolFlags::Callable};
+  if (Error error = library->define(orc::absoluteSymbols(std::move(map))))
+    return std::move(error);
   auto buffer = MemoryBuffer::getMemBufferCopy(
       StringRef(object.data(), object.size()), "kernel");
   if (Error error = jit.addObjectFile(*library, std::move(buffer)))

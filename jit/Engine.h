@@ -9,16 +9,22 @@
 #include "llvm/Support/Error.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace tessera::jit {
+
+/// Names and addresses.
+using Symbols = std::vector<std::pair<std::string, uint64_t>>;
 
 /// Object code that was linked into this process. Its symbols live as long as
 /// it does.
 class LoadedObject {
 public:
   /// `object` is a relocatable object file for this machine.
+  /// `symbols`: functions it may call besides those of the process.
   static llvm::Expected<std::unique_ptr<LoadedObject>>
-  load(llvm::ArrayRef<char> object);
+  load(llvm::ArrayRef<char> object, const Symbols &symbols);
 
   ~LoadedObject();
 

@@ -4,6 +4,7 @@
 
 #include "runtime/Memory.h"
 #include "runtime/Parallel.h"
+#include "runtime/Print.h"
 #include "runtime/Status.h"
 
 #include <algorithm>
@@ -206,6 +207,7 @@ struct LaunchState {
   std::mutex mutex; // guards `code`
   std::atomic<int64_t> failedBegin{std::numeric_limits<int64_t>::max()};
   int32_t code = 0;
+  mutable PrintQueue prints = {};
 
   static constexpr int32_t noScratch = std::numeric_limits<int32_t>::min();
 
@@ -213,6 +215,7 @@ struct LaunchState {
     void *scratch = threadScratch(scratchBytes);
     if (!scratch && scratchBytes)
       return noScratch;
+    PrintScope scope(prints);
     return kernel(pointers, integers, begin, end, scratch);
   }
 
@@ -297,6 +300,7 @@ tsr_status Run::launch(const Step &step) {
     state.code = state.runRange(0, grid);
   else
     parallelFor(grid, team, LaunchState::member, &state);
+  state.prints.flush();
   return state.code ? kernelError(step, launch.kernel, state.code) : nullptr;
 }
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Aot/Aot.h"
+#include "compiler/Frontend/Decorators.h"
 #include "compiler/Frontend/Parser.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -90,14 +91,6 @@ static ConstantData toConstant(StringRef text) {
   return ConstantData(text.str());
 }
 
-/// The last name of a decorator: `@tsr.kernel.schedule(...)` is a kernel's.
-static bool isKernel(const FunctionDef &definition,
-                     const SourceManager &sources) {
-  return llvm::any_of(definition.decorators, [&](const Expr *decorator) {
-    return StringRef(sources.getSnippet(decorator->range)).contains("kernel");
-  });
-}
-
 /// How the arguments of a version are passed.
 struct Passing {
   /// Outs are given by the caller, with the first tensor's dtype if they have
@@ -126,7 +119,10 @@ static bool makeArguments(const Signature &signature,
     if (auto it = valueOf.find(p.name); it != valueOf.end()) {
       request.arguments.push_back(ArgumentSpec::value(toConstant(it->second)));
     } else if (p.kind == Kind::Const) {
-      request.arguments.push_back(ArgumentSpec::value(p.defaultValue));
+      auto scheduled = request.constants.find(p.name);
+      request.arguments.push_back(ArgumentSpec::value(
+          scheduled == request.constants.end() ? p.defaultValue
+                                               : scheduled->second));
     } else if (p.kind == Kind::Scalar) {
       request.arguments.push_back(ArgumentSpec::scalar(dtype));
     } else if (p.kind == Kind::Out && !p.dtype && !typeOf.contains(p.name) &&
@@ -180,21 +176,32 @@ static bool startFromSource(StringRef text, Compilation &compilation,
     auto *definition = dynCast<FunctionDef>(statement);
     if (!definition)
       continue;
-    ProgramKind kind = isKernel(*definition, sources) ? ProgramKind::Kernel
-                                                      : ProgramKind::Function;
+    auto options =
+        readDecorators(*definition, request.captured, targetName, diags);
+    if (failed(options))
+      return fail(diags.render(colour)), false;
     if (request.definition) {
       // Functions further up can be called from those below.
       auto callee = std::make_shared<CapturedFunction>();
       callee->kind = request.kind;
       callee->definition = request.definition;
       callee->captured = request.captured;
+      callee->accum = request.accum;
+      callee->policy = request.policy;
+      callee->constants = request.constants;
+      callee->schedule = request.schedule;
       CapturedValue value;
       value.kind = CapturedValue::Kind::Function;
       value.function = std::move(callee);
       request.captured[request.definition->name] = std::move(value);
     }
     request.definition = definition;
-    request.kind = kind;
+    request.kind = options->kind;
+    request.policy =
+        options->policy.empty() ? "deterministic" : options->policy;
+    request.accum = options->accum;
+    request.constants = options->constants;
+    request.schedule = options->schedule;
     if (definition->name == functionName)
       break;
   }

@@ -77,6 +77,8 @@ struct CapturedFunction {
   std::string policy; // empty: the caller's
   /// Constants for `const` parameters and free names (schedule, autotune).
   std::map<std::string, ConstantData, std::less<>> constants;
+  /// Schedule keys that are no parameters; of a kernel.
+  std::map<std::string, ConstantData, std::less<>> schedule;
 };
 
 /// What an outside name stands for.
@@ -105,6 +107,14 @@ struct CapturedValue {
   static CapturedValue other(std::string typeName);
 };
 
+/// An axis whose size must be a constant of the version.
+struct WholeDim {
+  int parameter = 0;
+  int axis = 0;
+
+  auto operator<=>(const WholeDim &) const = default;
+};
+
 struct SemaRequest {
   ProgramKind kind = ProgramKind::Kernel;
   const FunctionDef *definition = nullptr;
@@ -119,9 +129,14 @@ struct SemaRequest {
   std::string policy = "deterministic";
   ConstantData accum; // None, or a dtype
   std::string target = "cpu";
+  /// Run-time asserts and breakpoints are compiled in.
+  bool debug = false;
   /// Schedule keys that are no parameters (num_warps, threads, ...): passed on
   /// as `gir.schedule`.
   std::map<std::string, ConstantData, std::less<>> schedule;
+  /// If given: axes that a called kernel needs as constants, when that is all
+  /// that `analyze` fails for. To be tried again with their sizes in the key.
+  std::vector<WholeDim> *wanted = nullptr;
 };
 
 //===----------------------------------------------------------------------===//
@@ -187,14 +202,6 @@ struct Signature {
 mlir::FailureOr<Signature> describeSignature(const FunctionDef &definition,
                                              const CapturedNames &captured,
                                              DiagnosticEngine &diags);
-
-/// An axis whose size must be a constant of the version.
-struct WholeDim {
-  int parameter = 0;
-  int axis = 0;
-
-  auto operator<=>(const WholeDim &) const = default;
-};
 
 /// The axes indexed by `:` or used where only a constant can stand (a size of
 /// `tsr.zeros`, an argument of `math.sqrt`), and all axes of the same name;

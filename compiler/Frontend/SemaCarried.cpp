@@ -92,11 +92,21 @@ bool Analyzer::isCompatible(const SemaValue &before, const SemaValue &after) {
   if (before.isTile() || after.isTile())
     return before.isTile() && after.isTile() && before.dtype == after.dtype &&
            before.axes == after.axes && before.complete == after.complete;
-  if (before.isTensor() || after.isTensor())
-    return before.isTensor() && after.isTensor() &&
-           before.ssa.getType() == after.ssa.getType();
-  if (!before.isNumber() || !after.isNumber())
+  // What is known about sizes, the library compares.
+  if (before.isTensor() || after.isTensor()) {
+    auto rank = [](const SemaValue &value) {
+      return value.isTensor()
+                 ? cast<RankedTensorType>(value.ssa.getType()).getRank()
+                 : 0;
+    };
+    if (!(before.isTensor() || before.isNumber()) ||
+        !(after.isTensor() || after.isNumber()) || rank(before) != rank(after))
+      return false;
+    if (rank(before) > 0)
+      return before.dtype == after.dtype;
+  } else if (!before.isNumber() || !after.isNumber()) {
     return false;
+  }
   PromotionOperand was = before.getPromotionOperand();
   PromotionOperand is = after.getPromotionOperand();
   if (was.dtype == is.dtype)
@@ -205,7 +215,8 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
              after.isNumber() && isFloat(after.getPromotionOperand().dtype) &&
              after.getPromotionOperand().weak) {
     fix = carried.name + " = " + before.constant.str() + ".0";
-  } else if (before.isNumber() && after.isScalar()) {
+  } else if (before.isNumber() &&
+             (after.isScalar() || (after.isTensor() && after.dims.empty()))) {
     fix = carried.name + ": " + getDTypeName(after.dtype) + " = " +
           (before.isConstant() ? before.constant.str() : carried.name);
   } else if (before.isTensor() && after.isTensor() &&
@@ -214,6 +225,9 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
   } else {
     fix = "another name inside the loop: " + carried.name + "2 = ...";
   }
+  if (before.isTensor() && after.isTensor())
+    fix = before.dtype != after.dtype ? getCastFix(carried.name, before.dtype)
+                                      : unrollFix;
   error(where, message)
       .addNote(before.origin, carried.name + " before the loop")
       .setFix(fix);
@@ -247,11 +261,15 @@ LogicalResult Analyzer::finishTurn(
     if (!isCompatible(entry.before, after))
       return reportCarried(entry, after);
     Location location = loc(entry.assigned, entry.name);
-    if (after.isTile() || after.isTensor())
-      entry.yielded = after.ssa;
-    else
+    if (after.isTile() || entry.before.isTensor() || after.isTensor()) {
+      entry.yielded =
+          library->conform(entry.before, after, entry.name, location);
+      if (!entry.yielded)
+        return reportCarried(entry, after);
+    } else {
       entry.yielded = library->makeScalar(
           after, entry.before.getPromotionOperand().dtype, location);
+    }
   }
   return success();
 }

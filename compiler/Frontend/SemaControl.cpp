@@ -12,9 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Graph/IR/Graph.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -66,6 +68,9 @@ Flow Analyzer::executeFor(const For &stmt) {
 Flow Analyzer::executeUnrolled(const For &stmt, int64_t start, int64_t step,
                                int64_t count) {
   const std::string &name = checkedCast<Name>(stmt.target)->id;
+  // A run-time `if` that returns would need the turns that follow.
+  auto rest = std::exchange(scope().rest, {{nullptr, 0}});
+  llvm::scope_exit restore([&] { scope().rest = std::move(rest); });
   for (int64_t i = 0; i < count; ++i) {
     setVariable(name, SemaValue::makeConstant(start + i * step),
                 stmt.target->range);
@@ -103,44 +108,77 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
           .setFix("range(...)");
       return Flow::Failed;
     }
-    if (asked || count <= maxImplicitUnroll || !library->hasControlFlow())
+    if (asked || count <= maxImplicitUnroll)
       return executeUnrolled(stmt, *start, *step, count);
-  }
-  if (!library->hasControlFlow()) {
-    (void)notYet(stmt.iter->range, "a run-time loop in a function");
+    unrollFix =
+        "for " + name + " in tsr.unroll(" + std::to_string(*stop) + "):";
+    if (*start != 0 || *step != 1)
+      unrollFix.clear();
+  } else if (iterable.text == "unroll") {
+    error(stmt.iter->range, "tsr.unroll needs a constant number of turns")
+        .setFix("range(...)");
     return Flow::Failed;
-  }
-  if (!step || *step < 0) {
-    (void)notYet(stmt.iter->range,
-                 step ? "a range that counts down at run time"
-                      : "a range with a run-time step",
-                 "for i in range(n): j = n - 1 - i");
-    return Flow::Failed;
+  } else {
+    unrollFix.clear();
   }
   Location location = loc(stmt.range, name);
-  mlir::Value limits[3];
-  for (int i = 0; i < 3; ++i) {
-    ValueResult bound = decay(bounds[i], stmt.iter->range);
-    if (failed(bound))
+  for (SemaValue &bound : bounds) {
+    ValueResult number = decay(bound, stmt.iter->range);
+    if (failed(number))
       return Flow::Failed;
-    limits[i] = library->makeScalar(*bound, DType::I64, location);
+    bound = *number;
   }
+  // Down, or by a step that is not known: the turns are counted up, and the
+  // variable is computed from the number of the turn.
+  bool counted = !step || *step < 0;
+  SemaValue first = SemaValue::makeConstant(int64_t(0)), last = bounds[1];
+  if (counted) {
+    ValueResult turns = countTurns(stmt, bounds);
+    if (failed(turns))
+      return Flow::Failed;
+    last = *turns;
+  } else {
+    first = bounds[0];
+  }
+  mlir::Value limits[] = {library->makeScalar(first, DType::I64, location),
+                          library->makeScalar(last, DType::I64, location)};
   Region region;
   Block &block = region.emplaceBlock();
-  mlir::Value counter =
-      block.addArgument(builder.getIndexType(), loc(stmt.target->range, name));
+  mlir::Value counter = block.addArgument(library->getCounterType(),
+                                          loc(stmt.target->range, name));
   auto before = scope().variables;
   FailureOr<std::vector<Carried>> carried = startLoop(stmt.body, {name}, block);
   if (failed(carried))
     return Flow::Failed;
+  // Sizes of carried tensors are asked of the loop that holds them.
+  graph::ForOp holder;
+  if (request.kind == ProgramKind::Function) {
+    SmallVector<mlir::Value> inits;
+    for (const Carried &entry : *carried)
+      inits.push_back(entry.init);
+    holder =
+        graph::ForOp::create(builder, location, ValueRange(inits).getTypes(),
+                             limits[0], limits[1], 1, inits);
+    holder.getBody().takeBody(region);
+  }
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&block);
-    setVariable(name, SemaValue::makeScalar(counter, DType::I64, true),
-                stmt.target->range);
+    ValueResult variable = SemaValue::makeScalar(counter, DType::I64, true);
+    OpSite site{stmt.iter->range, stmt.iter->range, {}};
+    if (counted) {
+      variable = combine(BinaryOperator::Mult, *variable, bounds[2], site);
+      if (succeeded(variable))
+        variable = combine(BinaryOperator::Add, bounds[0], *variable, site);
+      if (failed(variable))
+        return Flow::Failed;
+    }
+    setVariable(name, *variable, stmt.target->range);
     ++controlDepth;
+    ++loopDepth;
     Flow flow = execute(stmt.body);
     --controlDepth;
+    --loopDepth;
     if (flow != Flow::Normal || failed(finishTurn(*carried, before)))
       return Flow::Failed;
     dropUnchanged(*carried, block);
@@ -148,17 +186,55 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
     for (const Carried &entry : *carried)
       if (entry.argument)
         yields.push_back(entry.yielded);
-    scf::YieldOp::create(builder, location, yields);
+    library->yield(location, yields);
+  }
+  if (holder) {
+    region.takeBody(holder.getBody());
+    holder.erase();
   }
   SmallVector<mlir::Value> inits;
   for (const Carried &entry : *carried)
     if (entry.argument)
       inits.push_back(entry.init);
-  auto loop = scf::ForOp::create(builder, getLoopLocation(*carried, location),
-                                 limits[0], limits[1], limits[2], inits);
-  loop.getRegion().takeBody(region);
-  finishLoop(*carried, loop.getResults(), before, stmt.range);
+  Operation *loop =
+      library->makeFor(getLoopLocation(*carried, location), limits[0],
+                       limits[1], counted ? 1 : *step, inits, region);
+  finishLoop(*carried, loop->getResults(), before, stmt.range);
   return Flow::Normal;
+}
+
+/// How often range(start, stop, step) turns: (stop - start + step -+ 1) //
+/// step, which is not positive if it does not.
+ValueResult Analyzer::countTurns(const For &stmt,
+                                 const std::vector<SemaValue> &bounds) {
+  OpSite site{stmt.iter->range, stmt.iter->range, {}};
+  SemaValue one = SemaValue::makeConstant(int64_t(1));
+  SemaValue towards = SemaValue::makeConstant(int64_t(-1));
+  if (!bounds[2].isConstant()) {
+    OpSite compared{stmt.iter->range, stmt.iter->range, {nullptr, nullptr}};
+    ValueResult up =
+        library->compare(CompareOperator::Gt, bounds[2],
+                         SemaValue::makeConstant(int64_t(0)), compared);
+    if (failed(up))
+      return failure();
+    CallArguments arguments;
+    for (const SemaValue &value : {*up, towards, one})
+      arguments.arguments.push_back({"", value, nullptr, stmt.iter->range});
+    ValueResult sign = library->call("where", arguments, site);
+    if (failed(sign))
+      return failure();
+    towards = *sign;
+  } else if (bounds[2].constant.asInt() < 0) {
+    towards = one;
+  }
+  ValueResult turns = combine(BinaryOperator::Sub, bounds[1], bounds[0], site);
+  if (succeeded(turns))
+    turns = combine(BinaryOperator::Add, *turns, bounds[2], site);
+  if (succeeded(turns))
+    turns = combine(BinaryOperator::Add, *turns, towards, site);
+  if (succeeded(turns))
+    turns = combine(BinaryOperator::FloorDiv, *turns, bounds[2], site);
+  return turns;
 }
 
 Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
@@ -240,8 +316,10 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
     builder.setInsertionPointToStart(&block);
     setVariable(name, range, stmt.target->range);
     ++controlDepth;
+    ++loopDepth;
     Flow flow = execute(stmt.body);
     --controlDepth;
+    --loopDepth;
     if (flow != Flow::Normal || failed(finishTurn(*carried, before)))
       return Flow::Failed;
     dropUnchanged(*carried, block);
@@ -367,6 +445,7 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
     mlir::Value id = program.getIds()[i];
     SemaValue value;
     KernelState::GridAxis axisOfGrid;
+    axisOfGrid.name = name;
     axisOfGrid.extent = extents[i];
     axisOfGrid.size = tiles[i];
     if (tiles[i]) {
@@ -392,193 +471,6 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   Flow flow = execute(stmt.body);
   insideGrid = state.insideGrid = false;
   return flow;
-}
-
-//===----------------------------------------------------------------------===//
-// while and if
-//===----------------------------------------------------------------------===//
-
-Flow Analyzer::executeWhile(const While &stmt) {
-  if (!library->hasControlFlow()) {
-    (void)notYet(stmt.range, "'while' in a function");
-    return Flow::Failed;
-  }
-  nameHint = "while";
-  Location location = loc(stmt.range);
-  Region testRegion, bodyRegion;
-  Block &test = testRegion.emplaceBlock();
-  auto before = scope().variables;
-  FailureOr<std::vector<Carried>> carried = startLoop(stmt.body, {}, test);
-  if (failed(carried))
-    return Flow::Failed;
-  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
-  builder.setInsertionPointToStart(&test);
-  ++controlDepth;
-  ValueResult condition = evaluateCondition(
-      stmt.test, "'while'", "while tsr.any(" + quote(stmt.test->range) + "):");
-  --controlDepth;
-  if (failed(condition))
-    return Flow::Failed;
-  if (condition->isConstant()) {
-    if (condition->constant.isTrue()) {
-      error(stmt.test->range,
-            "this loop never ends: " + quote(stmt.test->range) + " is constant")
-          .setFix("for i in range(n):");
-      return Flow::Failed;
-    }
-    scope().variables = before;
-    builder.restoreInsertionPoint(outside);
-    return Flow::Normal;
-  }
-  SmallVector<mlir::Value> passed;
-  SmallVector<Type> types;
-  for (const Carried &entry : *carried) {
-    passed.push_back(entry.argument);
-    types.push_back(entry.argument.getType());
-  }
-  scf::ConditionOp::create(builder, location, condition->ssa, passed);
-  Block &body = bodyRegion.emplaceBlock();
-  for (Carried &entry : *carried) {
-    entry.argument =
-        body.addArgument(entry.init.getType(), loc(entry.assigned, entry.name));
-    scope().variables[entry.name] = withSsa(entry.before, entry.argument);
-  }
-  builder.setInsertionPointToStart(&body);
-  ++controlDepth;
-  Flow flow = execute(stmt.body);
-  --controlDepth;
-  if (flow != Flow::Normal || failed(finishTurn(*carried, before)))
-    return Flow::Failed;
-  SmallVector<mlir::Value> yields, inits;
-  for (const Carried &entry : *carried) {
-    yields.push_back(entry.yielded);
-    inits.push_back(entry.init);
-  }
-  scf::YieldOp::create(builder, location, yields);
-  builder.restoreInsertionPoint(outside);
-  auto loop = scf::WhileOp::create(builder, getLoopLocation(*carried, location),
-                                   types, inits);
-  loop.getBefore().takeBody(testRegion);
-  loop.getAfter().takeBody(bodyRegion);
-  finishLoop(*carried, loop.getResults(), before, stmt.range);
-  return Flow::Normal;
-}
-
-Flow Analyzer::executeIf(const If &stmt) {
-  nameHint = "if";
-  ValueResult condition =
-      evaluateCondition(stmt.test, "'if'", getWhereFix(stmt));
-  if (failed(condition))
-    return Flow::Failed;
-  if (condition->isConstant())
-    return execute(condition->constant.isTrue() ? stmt.body : stmt.orelse);
-  if (!library->hasControlFlow()) {
-    (void)notYet(stmt.test->range, "a run-time 'if' in a function",
-                 getWhereFix(stmt));
-    return Flow::Failed;
-  }
-  Location location = loc(stmt.range);
-  auto before = scope().variables;
-  Region regions[2];
-  std::map<std::string, SemaValue, std::less<>> after[2];
-  for (int arm = 0; arm < 2; ++arm) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&regions[arm].emplaceBlock());
-    scope().variables = before;
-    ++controlDepth;
-    Flow flow = execute(arm == 0 ? stmt.body : stmt.orelse);
-    --controlDepth;
-    if (flow != Flow::Normal)
-      return Flow::Failed;
-    after[arm] = scope().variables;
-  }
-  // Merge what an arm assigned.
-  auto merged = before;
-  SmallVector<mlir::Value> yields[2];
-  std::vector<std::pair<std::string, SemaValue>> results;
-  auto isSame = [](const SemaValue &a, const SemaValue &b) {
-    return a.kind == b.kind && a.ssa == b.ssa && a.constant == b.constant &&
-           a.dim == b.dim && a.axis == b.axis &&
-           a.elements.size() == b.elements.size() && a.text == b.text &&
-           a.function == b.function && a.elements.empty();
-  };
-  std::set<std::string> names;
-  for (int arm = 0; arm < 2; ++arm)
-    for (const auto &[name, value] : after[arm])
-      names.insert(name);
-  for (const std::string &name : names) {
-    auto inThen = after[0].find(name), inElse = after[1].find(name);
-    if (inThen == after[0].end() || inElse == after[1].end()) {
-      const SemaValue &only =
-          inThen == after[0].end() ? inElse->second : inThen->second;
-      scope().gone[name] = {only.origin, "in one arm of the 'if' of " +
-                                             describeLine(stmt.range)};
-      continue;
-    }
-    SemaValue first = inThen->second, second = inElse->second;
-    if (isSame(first, second)) {
-      merged[name] = first;
-      continue;
-    }
-    auto old = before.find(name);
-    if (old != before.end() && isSame(first, old->second) &&
-        isSame(second, old->second))
-      continue;
-    bool forward = isCompatible(first, second);
-    bool backward = isCompatible(second, first);
-    if (!forward && !backward) {
-      bool hasElse = !stmt.orelse.empty();
-      SourceRange where =
-          second.origin.isValid() && hasElse ? second.origin : first.origin;
-      error(where,
-            name + " is " + describe(first) + " in one arm of the 'if' (" +
-                describeLine(first.origin) + ") but " + describe(second) +
-                (hasElse ? " in the other (" : " without it (") +
-                describeLine(second.origin) + ")")
-          .addNote(where == second.origin ? first.origin : second.origin,
-                   "the other assignment")
-          .setFix(first.isTile() && second.isTile() && first.axes == second.axes
-                      ? getCastFix(name, first.dtype)
-                      : std::string());
-      return Flow::Failed;
-    }
-    const SemaValue &like = forward ? first : second;
-    DType dtype = like.getPromotionOperand().dtype;
-    for (int arm = 0; arm < 2; ++arm) {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(&regions[arm].front());
-      const SemaValue &value = arm == 0 ? first : second;
-      yields[arm].push_back(
-          value.isTile() || value.isTensor()
-              ? value.ssa
-              : library->makeScalar(value, dtype, loc(value.origin, name)));
-    }
-    results.emplace_back(name, like);
-  }
-  SmallVector<Type> types;
-  for (mlir::Value value : yields[0])
-    types.push_back(value.getType());
-  if (!results.empty())
-    location = loc(stmt.range, results[0].first);
-  auto op = scf::IfOp::create(builder, location, types, condition->ssa,
-                              /*withElseRegion=*/true);
-  for (int arm = 0; arm < 2; ++arm) {
-    Region &region = arm == 0 ? op.getThenRegion() : op.getElseRegion();
-    region.takeBody(regions[arm]);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&region.front());
-    scf::YieldOp::create(builder, location, yields[arm]);
-  }
-  scope().variables = std::move(merged);
-  for (auto [i, result] : llvm::enumerate(results)) {
-    SemaValue value = withSsa(result.second, op.getResult(i));
-    value.name = result.first;
-    scope().variables[result.first] = value;
-  }
-  if (op.getNumResults() == 0 &&
-      op.getElseRegion().front().getOperations().size() == 1)
-    op.getElseRegion().getBlocks().clear();
-  return Flow::Normal;
 }
 
 } // namespace tessera::frontend

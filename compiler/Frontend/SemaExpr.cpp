@@ -15,7 +15,7 @@ using namespace mlir;
 namespace tessera::frontend {
 
 /// A value whose parts are all known at compile time, as constant data.
-static std::optional<ConstantData> toConstant(const SemaValue &value) {
+std::optional<ConstantData> toConstant(const SemaValue &value) {
   if (value.isConstant())
     return value.constant;
   if (value.kind == ValueKind::Dim && value.dim->size >= 0)
@@ -630,86 +630,6 @@ ValueResult Analyzer::evaluateCompare(const Compare &compare) {
     leftExpr = rightExpr;
   }
   return *result;
-}
-
-ValueResult Analyzer::toBool(const SemaValue &value, const Expr *expr,
-                             const char *what, const std::string &fix) {
-  if (auto data = toConstant(value))
-    return SemaValue::makeConstant(data->isTrue());
-  if (value.isTile()) {
-    int64_t count = 1;
-    for (Axis *axis : value.axes)
-      count *= axis->size;
-    Diagnostic &diagnostic =
-        error(expr->range, std::string(what) + " on a tile of " +
-                               std::to_string(count) + " elements");
-    diagnostic.setFix(fix);
-    diagnostic.addNote(SourceRange(),
-                       quote(expr->range) + " is " + describe(value));
-    return failure();
-  }
-  if (value.isTensor()) {
-    Diagnostic &diagnostic = error(
-        expr->range, std::string(what) + " on " + quote(expr->range) +
-                         ", a tensor, " + describe(value) + ", not one bool");
-    diagnostic.setFix(
-        fix.empty() ? "tsr.where(" + quote(expr->range) + ", a, b)" : fix);
-    return failure();
-  }
-  ValueResult scalar = decay(value, expr->range);
-  if (failed(scalar))
-    return failure();
-  if (!scalar->isScalar()) {
-    Diagnostic &diagnostic = error(
-        expr->range, std::string(what) + " on " + quote(expr->range) +
-                         ", which is " + describe(value) + ", not a bool");
-    diagnostic.setFix(
-        value.kind == ValueKind::Range  ? quote(expr->range) + ".start == 0"
-        : value.kind == ValueKind::View ? quote(expr->range) + ".shape[0] > 0"
-                                        : quote(expr->range) + " != 0");
-    return failure();
-  }
-  if (scalar->dtype == DType::Bool)
-    return *scalar;
-  OpSite site{expr->range, expr->range, {expr, nullptr}};
-  return library->compare(CompareOperator::NotEq, *scalar,
-                          SemaValue::makeConstant(int64_t(0)), site);
-}
-
-ValueResult Analyzer::evaluateCondition(const Expr *expr, const char *what,
-                                        const std::string &fix) {
-  ValueResult value = evaluate(expr);
-  if (failed(value))
-    return failure();
-  return toBool(*value, expr, what, fix);
-}
-
-ValueResult Analyzer::evaluateConditional(const IfExp &conditional) {
-  ValueResult test =
-      evaluateCondition(conditional.test, "a conditional expression",
-                        "tsr.where(" + quote(conditional.test->range) + ", " +
-                            quote(conditional.body->range) + ", " +
-                            quote(conditional.orelse->range) + ")");
-  if (failed(test))
-    return failure();
-  if (test->isConstant())
-    return evaluate(test->constant.isTrue() ? conditional.body
-                                            : conditional.orelse);
-  ValueResult body = evaluate(conditional.body);
-  if (failed(body))
-    return failure();
-  ValueResult orelse = evaluate(conditional.orelse);
-  if (failed(orelse))
-    return failure();
-  CallArguments arguments;
-  arguments.arguments = {
-      {"", *test, conditional.test, conditional.test->range},
-      {"", *body, conditional.body, conditional.body->range},
-      {"", *orelse, conditional.orelse, conditional.orelse->range}};
-  OpSite site{conditional.range,
-              conditional.range,
-              {conditional.test, conditional.body, conditional.orelse}};
-  return library->call("where", arguments, site);
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,6 +38,9 @@ tryFold(const Expr *expr,
         const std::function<std::optional<ConstantData>(const std::string &)>
             &lookup);
 
+/// The constant a value is: a dim of known size, a tuple of constants too.
+std::optional<ConstantData> toConstant(const SemaValue &value);
+
 /// The name of tessera that an expression refers to ("Tensor" for `Tensor`,
 /// `tsr.Tensor` or an alias), or an empty string.
 std::string resolveBuiltin(const Expr *expr, const CapturedNames &captured);
@@ -103,6 +106,9 @@ private:
     std::map<std::string, Source, std::less<>> sources;
     std::optional<SemaValue> returned;
     SourceRange returnRange;
+    /// What is run after the statement at hand, innermost first from the back:
+    /// bodies and where they go on. A null body: turns of a loop.
+    std::vector<std::pair<const Body *, size_t>> rest;
     bool hasDims = false;
   };
 
@@ -181,13 +187,17 @@ private:
                        const OpSite &site);
   ValueResult makeIterable(const std::string &name, const CallArguments &args,
                            const OpSite &site);
+  mlir::LogicalResult
+  bindAnnotation(const ParameterDescription &parameter, const SemaValue &value,
+                 const SourceRange &where, const Signature &signature,
+                 std::map<std::string, SemaValue, std::less<>> &dims);
   ValueResult inlineFunction(const CapturedFunction &callee,
                              const CallArguments &args, const OpSite &site);
   ValueResult callFunction(const SemaValue &callee, const CallArguments &args,
                            const OpSite &site);
 
   // SemaStmt.cpp
-  Flow execute(const Body &body);
+  Flow execute(const Body &body, size_t first = 0);
   Flow execute(const Stmt *stmt);
   Flow executeAssign(const Assign &assign);
   Flow executeAugAssign(const AugAssign &assign);
@@ -202,13 +212,36 @@ private:
   void setVariable(const std::string &name, SemaValue value,
                    const SourceRange &where);
 
-  // SemaControl.cpp, SemaCarried.cpp
+  // SemaControl.cpp, SemaBranch.cpp, SemaCarried.cpp
   Flow executeIf(const If &stmt);
+  Flow executeRest(std::vector<std::pair<const Body *, size_t>> rest);
+  /// What two arms of an `if` make of a variable.
+  struct Merged {
+    SemaValue value;           // after the `if`, but for its SSA value
+    int result = -1;           // of the op; -1: the same in both arms
+    std::vector<Merged> parts; // of a tuple
+  };
+  struct Arms {
+    const If &stmt;
+    mlir::Region regions[2];
+    mlir::Block *blocks[2];
+    llvm::SmallVector<mlir::Value> yields[2];
+  };
+  mlir::FailureOr<Merged> merge(Arms &arms, const std::string &name,
+                                SemaValue first, SemaValue second);
+  mlir::LogicalResult reportArms(const If &stmt, const std::string &name,
+                                 const SemaValue &first,
+                                 const SemaValue &second);
+  static SemaValue getMerged(const Merged &merged, mlir::Operation *op);
+  Flow executeReturningIf(const If &stmt, const SemaValue &condition);
+  mlir::Operation *finishIf(Arms &arms, const SemaValue &condition,
+                            const std::string &name);
   Flow executeFor(const For &stmt);
   Flow executeWhile(const While &stmt);
   Flow executeGrid(const For &stmt, const SemaValue &iterable);
   Flow executeTileLoop(const For &stmt, const SemaValue &iterable);
   Flow executeRange(const For &stmt, const SemaValue &iterable);
+  ValueResult countTurns(const For &stmt, const std::vector<SemaValue> &bounds);
   Flow executeUnrolled(const For &stmt, int64_t start, int64_t step,
                        int64_t count);
   int getDeadArm(const If &stmt, const std::set<std::string> &assigned);
@@ -267,6 +300,10 @@ private:
   const For *grid = nullptr;
   bool insideGrid = false;
   unsigned controlDepth = 0;
+  unsigned loopDepth = 0; // run-time loops only
+  /// What to write instead of the loop at hand to have it unrolled, if it can
+  /// be.
+  std::string unrollFix;
 };
 
 /// What the body does with a view; kept by the tile library, read at the end.
@@ -288,6 +325,7 @@ public:
   std::vector<std::string> parameterTexts;
   /// The grid's axes, for program_id and num_programs.
   struct GridAxis {
+    std::string name;     // of the variable
     Axis *axis = nullptr; // null: a bare dim
     mlir::Value index;
     mlir::Value extent;

@@ -698,9 +698,11 @@ Analyzer::analyzeKernel(const CapturedFunction &callee,
   inner.arguments = arguments;
   inner.captured = callee.captured;
   inner.constants = callee.constants;
+  inner.schedule = callee.schedule;
   inner.policy = callee.policy.empty() ? request.policy : callee.policy;
   inner.accum = callee.accum;
   inner.target = request.target;
+  inner.debug = request.debug;
   Analyzer analyzer(module, inner, diags);
   analyzer.inlineFrames = inlineFrames;
   analyzer.inlineFrames.push_back({callee.definition->name, site});
@@ -731,7 +733,8 @@ FailureOr<OwningOpRef<ModuleOp>> analyze(MLIRContext &context,
     Analyzer analyzer(*module, request, diags);
     if (failed(analyzer.run())) {
       // A failure without a message would leave the user with nothing.
-      if (!diags.hasErrors())
+      bool again = request.wanted && !request.wanted->empty();
+      if (!diags.hasErrors() && !again)
         diags.error(request.definition->nameRange,
                     "this program cannot be analysed (a mistake in tessera)");
       return failure();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -12,24 +13,26 @@ using namespace mlir;
 
 namespace tessera::frontend {
 
-Flow Analyzer::execute(const Body &body) {
-  for (const Stmt *stmt : body) {
+Flow Analyzer::execute(const Body &body, size_t first) {
+  for (size_t i = first; i < body.size(); ++i) {
+    const Stmt *stmt = body[i];
+    scope().rest.emplace_back(&body, i + 1);
     Flow flow = execute(stmt);
     if (flow == Flow::Failed)
       return flow;
-    if (flow == Flow::Returned && stmt != body.back()) {
-      const Stmt *next = *(llvm::find(body, stmt) + 1);
-      // A constant `if` may return early; what follows is then dead.
-      if (is<If>(stmt))
-        return flow;
-      error(next->range, "nothing is run after 'return'; " +
-                             describeStatement(*next) + " stands here")
+    // A constant `if` may return early, what follows is then dead; a run-time
+    // one has run what follows.
+    if (flow == Flow::Returned && i + 1 < body.size() && !is<If>(stmt)) {
+      error(body[i + 1]->range, "nothing is run after 'return'; " +
+                                    describeStatement(*body[i + 1]) +
+                                    " stands here")
           .addNote(stmt->range, "returns here")
           .setFix("drop the lines after " + quote(stmt->range));
       return Flow::Failed;
     }
     if (flow == Flow::Returned)
       return flow;
+    scope().rest.pop_back();
   }
   return Flow::Normal;
 }
@@ -114,10 +117,17 @@ void Analyzer::setVariable(const std::string &name, SemaValue value,
                            const SourceRange &where) {
   // The op that made the value is known by the variable's name from here on,
   // unless it has one already (y = x).
-  if (value.ssa)
-    if (Operation *op = value.ssa.getDefiningOp())
-      if (!isa<NameLoc>(op->getLoc()))
-        op->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
+  // A load is called after the parameter until it is assigned.
+  if (Operation *op = value.ssa ? value.ssa.getDefiningOp() : nullptr) {
+    auto named = dyn_cast<NameLoc>(op->getLoc());
+    auto load = dyn_cast<tile::LoadOp>(op);
+    auto view = load ? dyn_cast<NameLoc>(load.getView().getLoc()) : NameLoc();
+    if (!named)
+      op->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
+    else if (view && named.getName() == view.getName())
+      op->setLoc(
+          NameLoc::get(builder.getStringAttr(name), named.getChildLoc()));
+  }
   if (value.kind == ValueKind::Range && value.axis->name.empty())
     value.axis->name = name;
   value.name = name;
@@ -466,8 +476,8 @@ Flow Analyzer::executeReturn(const Return &stmt) {
         .construct = "return";
     return Flow::Failed;
   }
-  if (controlDepth) {
-    (void)notYet(stmt.range, "'return' inside a run-time loop or 'if'",
+  if (loopDepth) {
+    (void)notYet(stmt.range, "'return' inside a run-time loop",
                  "assign to a variable and return it at the end");
     return Flow::Failed;
   }

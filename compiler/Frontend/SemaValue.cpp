@@ -335,4 +335,23 @@ FailureOr<Axis *> SemaContext::getWholeAxis(Dim &dim, SourceRange where) {
   return wholeAxes[&dim] = addAxis(std::move(axis));
 }
 
+ValueResult callBreakpoint(SemaContext &context, OpLibrary &library,
+                           const CallArguments &arguments, const OpSite &site) {
+  FailureOr<BoundArguments> bound =
+      bindArguments(context, "breakpoint", arguments, {"label"}, 0, site);
+  if (failed(bound))
+    return failure();
+  std::string label;
+  if (bound->front()) {
+    FailureOr<std::string> text =
+        getConstantString(context, *bound->front(), "the label");
+    if (failed(text))
+      return failure();
+    label = *text;
+  }
+  if (failed(library.breakpoint(label, site)))
+    return failure();
+  return SemaValue::makeConstant({});
+}
+
 } // namespace tessera::frontend

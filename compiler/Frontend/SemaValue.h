@@ -237,12 +237,41 @@ public:
   virtual mlir::Value makeScalar(const SemaValue &value, DType dtype,
                                  mlir::Location location) = 0;
 
-  /// Run-time `if`, `for` and `while`: whether this level has them.
-  virtual bool hasControlFlow() const = 0;
+  // Run-time control flow. Regions are evaluated first; they hold all but
+  // the terminator when `yield` and `condition` end them, and become regions of
+  // the op that the others make.
+  virtual mlir::Type getCounterType() = 0;
+  virtual void yield(mlir::Location location, mlir::ValueRange values) = 0;
+  virtual void condition(mlir::Location location, mlir::Value holds,
+                         mlir::ValueRange carried) = 0;
+  virtual mlir::Operation *makeFor(mlir::Location location, mlir::Value start,
+                                   mlir::Value stop, int64_t step,
+                                   mlir::ValueRange inits,
+                                   mlir::Region &body) = 0;
+  virtual mlir::Operation *makeWhile(mlir::Location location,
+                                     mlir::ValueRange inits, mlir::Region &test,
+                                     mlir::Region &body) = 0;
+  virtual mlir::Operation *makeIf(mlir::Location location,
+                                  mlir::Value condition, mlir::Region &then,
+                                  mlir::Region &orelse) = 0;
+  /// `after` with the type and shape of `before`, which a loop carries: checked
+  /// at run time where nothing is known. Null if they differ.
+  virtual mlir::Value conform(const SemaValue &before, const SemaValue &after,
+                              llvm::StringRef name,
+                              mlir::Location location) = 0;
+  /// The same for what two arms (blocks that are not ended yet) make of a
+  /// variable: what it is after the `if`, or failure if they differ. Changes
+  /// both to what the arms yield.
+  virtual ValueResult conformArms(SemaValue &first, SemaValue &second,
+                                  mlir::Block *const *arms,
+                                  llvm::StringRef name,
+                                  mlir::Location location) = 0;
   /// print and a run-time assert.
   virtual mlir::LogicalResult print(llvm::StringRef text,
                                     llvm::ArrayRef<SemaValue> values,
                                     const OpSite &site) = 0;
+  virtual mlir::LogicalResult breakpoint(llvm::StringRef label,
+                                         const OpSite &site) = 0;
   virtual mlir::LogicalResult assertTrue(const SemaValue &condition,
                                          llvm::StringRef message,
                                          const OpSite &site) = 0;
@@ -395,6 +424,9 @@ bool explainForeign(const SemaContext &context, Diagnostic &diagnostic,
                     ForeignKind kind, llvm::StringRef name,
                     const CallArguments &arguments, const OpSite &site,
                     const Expr *object = nullptr);
+/// tsr.breakpoint("label").
+ValueResult callBreakpoint(SemaContext &context, OpLibrary &library,
+                           const CallArguments &arguments, const OpSite &site);
 
 //===----------------------------------------------------------------------===//
 // Libraries

@@ -78,13 +78,13 @@ TensorOps::getEntries() {
 
 /// Of the language, but later.
 static const llvm::StringSet<> laterNames = {
-    "einsum",     "conv1d",     "conv2d",      "conv3d",     "sort",
-    "argsort",    "topk",       "reduce",      "scan",       "rand",
-    "dropout",    "batch_norm", "group_norm",  "pad",        "roll",
-    "flip",       "tril",       "triu",        "scatter",    "max_pool2d",
-    "avg_pool2d", "fft",        "mma_scaled",  "mma_sparse", "ptx",
-    "breakpoint", "one_hot",    "repeat",      "tile",       "std",
-    "norm",       "outer",      "cumlogsumexp"};
+    "einsum",     "conv1d",      "conv2d",     "conv3d",     "sort",
+    "argsort",    "topk",        "reduce",     "scan",       "rand",
+    "dropout",    "batch_norm",  "group_norm", "pad",        "roll",
+    "flip",       "tril",        "triu",       "scatter",    "max_pool2d",
+    "avg_pool2d", "fft",         "mma_scaled", "mma_sparse", "ptx",
+    "one_hot",    "repeat",      "tile",       "std",        "norm",
+    "outer",      "cumlogsumexp"};
 /// Of kernels.
 static const llvm::StringSet<> kernelNames = {
     "load",       "store",       "atomic_add", "atomic_max",   "atomic_min",
@@ -144,6 +144,8 @@ std::vector<std::string> TensorOps::getCallNames() const {
 ValueResult TensorOps::call(llvm::StringRef name,
                             const CallArguments &arguments,
                             const OpSite &site) {
+  if (name == "breakpoint")
+    return callBreakpoint(context, *this, arguments, site);
   auto found = getEntries().find(name.str());
   if (found != getEntries().end() && found->second.function)
     return dispatch(found->second, name, arguments, site);
@@ -658,31 +660,6 @@ LogicalResult TensorOps::store(const SemaValue &object, ArrayRef<SemaValue>,
                   "; it makes new tensors",
               name + " = tsr.where(mask, " + value + ", " + name +
                   "), or a @tsr.kernel, which stores");
-}
-
-LogicalResult TensorOps::print(llvm::StringRef, ArrayRef<SemaValue>,
-                               const OpSite &site) {
-  return context.notYet(site.range, "print in a function",
-                        "return the value, and print that");
-}
-
-LogicalResult TensorOps::assertTrue(const SemaValue &condition,
-                                    llvm::StringRef message,
-                                    const OpSite &site) {
-  // An equality of sizes is checked in every build; the rest is for the check
-  // build, which functions do not have yet.
-  if (condition.ssa)
-    if (auto compare = condition.ssa.getDefiningOp<graph::CompareOp>())
-      if (compare.getKind() == graph::CompareKind::Eq &&
-          compare.getLhs().getType() ==
-              graph::DimOp::sizeType(context.getContext())) {
-        std::string text = message.empty() ? "assertion failed" : message.str();
-        graph::CheckEqualOp::create(context.builder, loc(site),
-                                    compare.getLhs(), compare.getRhs(), text);
-        return success();
-      }
-  return context.notYet(site.range, "an assert on values in a function",
-                        "assert sizes, or assert in a @tsr.kernel");
 }
 
 std::unique_ptr<OpLibrary> createTensorOps(SemaContext &context) {

@@ -13,6 +13,7 @@
 //   TensorOpsMove.cpp        transpose, reshape, cat, gather, creation
 //   TensorOpsIndex.cpp       x[...]
 //   TensorOpsProgram.cpp     calls of kernels
+//   TensorOpsControl.cpp     loops, branches, print, assert
 //
 // A number of any kind takes part as a tensor of rank 0. What is known about
 // sizes is asked of graph::getExtent; where two extents must be equal and are
@@ -77,10 +78,27 @@ public:
   mlir::Value makeDimSize(Dim &dim, mlir::Location location) override;
   mlir::Value makeScalar(const SemaValue &value, DType dtype,
                          mlir::Location location) override;
-  bool hasControlFlow() const override { return false; }
+  mlir::Type getCounterType() override;
+  void yield(mlir::Location location, mlir::ValueRange values) override;
+  void condition(mlir::Location location, mlir::Value holds,
+                 mlir::ValueRange carried) override;
+  mlir::Operation *makeFor(mlir::Location location, mlir::Value start,
+                           mlir::Value stop, int64_t step,
+                           mlir::ValueRange inits, mlir::Region &body) override;
+  mlir::Operation *makeWhile(mlir::Location location, mlir::ValueRange inits,
+                             mlir::Region &test, mlir::Region &body) override;
+  mlir::Operation *makeIf(mlir::Location location, mlir::Value condition,
+                          mlir::Region &then, mlir::Region &orelse) override;
+  mlir::Value conform(const SemaValue &before, const SemaValue &after,
+                      llvm::StringRef name, mlir::Location location) override;
+  ValueResult conformArms(SemaValue &first, SemaValue &second,
+                          mlir::Block *const *arms, llvm::StringRef name,
+                          mlir::Location location) override;
   mlir::LogicalResult print(llvm::StringRef text,
                             llvm::ArrayRef<SemaValue> values,
                             const OpSite &site) override;
+  mlir::LogicalResult breakpoint(llvm::StringRef label,
+                                 const OpSite &site) override;
   mlir::LogicalResult assertTrue(const SemaValue &condition,
                                  llvm::StringRef message,
                                  const OpSite &site) override;
@@ -204,6 +222,27 @@ private:
   static std::vector<CallArgument>
   flattenTuple(llvm::ArrayRef<CallArgument> arguments);
 
+  // TensorOpsControl.cpp
+  enum class Fit { Equal, Unknown, Differ };
+  Fit fits(const graph::Extent &a, const Dim *aDim, const graph::Extent &b,
+           const Dim *bDim);
+  /// `value` as a tensor of this shape, with checks for what is not known.
+  mlir::Value fitTo(const SemaValue &value, const TensorShape &shape,
+                    llvm::StringRef name, llvm::StringRef when,
+                    mlir::Location location);
+  /// An extent that is computed inside a region, as one that is computed at
+  /// the builder's position; nothing if it depends on more than sizes.
+  std::optional<graph::Extent> hoist(const graph::Extent &extent,
+                                     mlir::Region &region);
+  mlir::Value hoist(mlir::Value value, mlir::Region &region);
+
+  // TensorOpsProgram.cpp
+  /// Notes the arguments whose sizes a kernel needs as constants; fails if
+  /// there are any.
+  mlir::LogicalResult askForWhole(const CapturedFunction &callee,
+                                  const Signature &signature,
+                                  const BoundArguments &bound);
+
   // TensorOpsElementwise.cpp
   struct Prepared {
     std::vector<SemaValue> operands;      // dims decayed
@@ -224,6 +263,9 @@ private:
                           llvm::ArrayRef<SemaValue> operands,
                           llvm::ArrayRef<std::string> names,
                           const OpSite &site);
+  mlir::Value contract(llvm::StringRef op, DType dtype,
+                       llvm::ArrayRef<mlir::Value> values,
+                       mlir::Location location);
   ValueResult power(const SemaValue &base, const SemaValue &exponent,
                     const OpSite &site);
   /// Int values that are weak become fp64; other ints are an error.
@@ -243,6 +285,9 @@ private:
   ValueResult callNamedCast(const NamedCall &call);
 
   // TensorOpsReduce.cpp
+  /// What @tsr.accum says, for an op that adds up floats.
+  void addAccumulate(llvm::SmallVectorImpl<mlir::NamedAttribute> &attributes,
+                     DType input);
   ValueResult reduce(llvm::StringRef kind, const SemaValue &input,
                      llvm::ArrayRef<int64_t> axes, bool keep, DType result,
                      int64_t correction, const OpSite &site);

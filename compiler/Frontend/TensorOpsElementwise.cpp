@@ -112,8 +112,34 @@ ValueResult TensorOps::elementwise(llvm::StringRef op, llvm::StringRef what,
       unify(operands, names, dtypes, what, site, shape);
   if (failed(values))
     return failure();
-  mlir::Value result = emit(op, loc(site), typeOf(shape, dtype), *values);
+  mlir::Value result = contract(op, dtype, *values, loc(site));
+  if (!result)
+    result = emit(op, loc(site), typeOf(shape, dtype), *values);
   return makeResult(result, dtype, shape, isAnyTensor(operands), common->weak);
+}
+
+/// Under the policy "fast", a * b + c, a * b - c and c - a * b are one
+/// rounding.
+mlir::Value TensorOps::contract(llvm::StringRef op, DType dtype,
+                                ArrayRef<mlir::Value> values,
+                                Location location) {
+  bool subtracts = op == "gir.sub";
+  if (context.request.policy != "fast" || !isFloat(dtype) ||
+      (op != "gir.add" && !subtracts))
+    return {};
+  for (int side = 0; side < 2; ++side) {
+    auto product = values[side].getDefiningOp<graph::MulOp>();
+    if (!product)
+      continue;
+    Type type = product.getType();
+    mlir::Value factor = product.getLhs(), other = values[1 - side];
+    if (subtracts && side == 0)
+      other = emit("gir.neg", location, type, other);
+    else if (subtracts)
+      factor = emit("gir.neg", location, type, factor);
+    return emit("gir.fma", location, type, {factor, product.getRhs(), other});
+  }
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

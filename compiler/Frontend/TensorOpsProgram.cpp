@@ -23,6 +23,9 @@ namespace tessera::frontend {
 /// from the key, else the last of what an op computes. An op that may become a
 /// view promises nothing.
 static int getUnitAxis(mlir::Value value, const SemaRequest &request) {
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && graph::getInit(argument))
+    return int(cast<RankedTensorType>(value.getType()).getRank()) - 1;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     unsigned number = 0;
     for (const ArgumentSpec &spec : request.arguments) {
@@ -38,6 +41,35 @@ static int getUnitAxis(mlir::Value value, const SemaRequest &request) {
           graph::ReshapeOp>(value.getDefiningOp()))
     return -1;
   return int(cast<RankedTensorType>(value.getType()).getRank()) - 1;
+}
+
+LogicalResult TensorOps::askForWhole(const CapturedFunction &callee,
+                                     const Signature &signature,
+                                     const BoundArguments &bound) {
+  std::vector<WholeDim> *wanted = context.request.wanted;
+  if (!wanted)
+    return success();
+  size_t before = wanted->size();
+  for (const WholeDim &whole : wholeDims(*callee.definition, signature)) {
+    const CallArgument *argument = bound[whole.parameter];
+    if (!argument || !argument->value.isTensor() ||
+        whole.axis >= rankOf(argument->value))
+      continue;
+    Extent extent = graph::getExtent(argument->value.ssa, whole.axis);
+    auto giver = dyn_cast_if_present<BlockArgument>(extent.value);
+    if (extent.kind != Extent::Kind::Axis || !giver ||
+        giver.getOwner() != context.entryBlock)
+      continue;
+    unsigned number = 0;
+    for (auto [parameter, spec] : llvm::enumerate(context.request.arguments)) {
+      if (spec.kind != ArgumentSpec::Kind::Tensor &&
+          spec.kind != ArgumentSpec::Kind::Scalar)
+        continue;
+      if (number++ == giver.getArgNumber())
+        wanted->push_back({int(parameter), int(extent.axis)});
+    }
+  }
+  return failure(wanted->size() > before);
 }
 
 ValueResult TensorOps::callProgram(const CapturedFunction &callee,
@@ -131,6 +163,8 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
     }
     passed.push_back(argument);
   }
+  if (failed(askForWhole(callee, *signature, *bound)))
+    return failure();
   FailureOr<std::string> symbol =
       context.analyzeKernel(callee, specs, site.range);
   if (failed(symbol))

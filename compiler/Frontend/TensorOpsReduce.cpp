@@ -20,6 +20,14 @@ static std::optional<DType> getAccumulate(const SemaRequest &request) {
   return std::nullopt;
 }
 
+void TensorOps::addAccumulate(SmallVectorImpl<NamedAttribute> &attributes,
+                              DType input) {
+  std::optional<DType> accumulate = getAccumulate(context.request);
+  if (accumulate && isFloat(input))
+    attributes.push_back(
+        attr("accumulate", TypeAttr::get(elementType(*accumulate))));
+}
+
 ValueResult TensorOps::reduce(llvm::StringRef kind, const SemaValue &input,
                               ArrayRef<int64_t> axes, bool keep, DType result,
                               int64_t correction, const OpSite &site) {
@@ -41,10 +49,7 @@ ValueResult TensorOps::reduce(llvm::StringRef kind, const SemaValue &input,
       attr("axes", context.builder.getDenseI64ArrayAttr(axes)));
   if (kind == "var")
     attributes.push_back(attr("correction", correction));
-  std::optional<DType> accumulate = getAccumulate(context.request);
-  if (accumulate && isFloat(input.dtype))
-    attributes.push_back(
-        attr("accumulate", TypeAttr::get(elementType(*accumulate))));
+  addAccumulate(attributes, input.dtype);
   mlir::Value value =
       emit("gir.reduce", location, typeOf(left, result), input.ssa, attributes);
   if (!keep)
@@ -174,10 +179,12 @@ ValueResult TensorOps::callScan(const NamedCall &call) {
                            : call.name == "cumprod" ? graph::ReduceKind::Prod
                                                     : graph::ReduceKind::Max;
   TensorShape shape = shapeOf(*input);
-  mlir::Value result = emit(
-      "gir.scan", loc(call.site), input->ssa.getType(), input->ssa,
-      {attr("kind", graph::ReduceKindAttr::get(context.getContext(), kind)),
-       attr("axis", *along)});
+  SmallVector<NamedAttribute> attributes = {
+      attr("kind", graph::ReduceKindAttr::get(context.getContext(), kind)),
+      attr("axis", *along)};
+  addAccumulate(attributes, dtype);
+  mlir::Value result = emit("gir.scan", loc(call.site), input->ssa.getType(),
+                            input->ssa, attributes);
   return makeResult(result, dtype, shape);
 }
 
@@ -207,6 +214,7 @@ ValueResult TensorOps::callSoftmax(const NamedCall &call) {
   SmallVector<NamedAttribute> attributes = {attr("axis", along)};
   if (call.name == "log_softmax")
     attributes.push_back(unit("log"));
+  addAccumulate(attributes, input->dtype);
   mlir::Value result = emit("gir.softmax", loc(call.site), input->ssa.getType(),
                             input->ssa, attributes);
   return makeResult(result, input->dtype, shapeOf(*input));
@@ -353,6 +361,7 @@ ValueResult TensorOps::callNorm(const NamedCall &call) {
       attr("eps", context.builder.getF64FloatAttr(*eps))};
   if (rms)
     attributes.push_back(unit("rms"));
+  addAccumulate(attributes, input->dtype);
   mlir::Value result = emit("gir.layer_norm", location, input->ssa.getType(),
                             values, attributes);
   return makeResult(result, input->dtype, shape);
@@ -419,9 +428,13 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
       diagnostic.setFix(targetName + " with the dim of the rows of " + name);
       return failure();
     }
-  DType wide = getAccumulateDType(logits->dtype);
-  mlir::Value value = emit("gir.cross_entropy", loc(call.site),
-                           typeOf(rows, wide), {logits->ssa, targets->ssa});
+  DType wide = getAccumulate(context.request)
+                   .value_or(getAccumulateDType(logits->dtype));
+  SmallVector<NamedAttribute> attributes;
+  addAccumulate(attributes, logits->dtype);
+  mlir::Value value =
+      emit("gir.cross_entropy", loc(call.site), typeOf(rows, wide),
+           {logits->ssa, targets->ssa}, attributes);
   ValueResult result = makeResult(value, wide, rows);
   if (reduction != "none") {
     SmallVector<int64_t> every;

@@ -448,6 +448,21 @@ mlir::Value TileOps::emitBinary(BinaryOperator op, DType dtype,
     return castElements(emitBinary(op, DType::FP32, left, right, location),
                         DType::FP32, dtype, location);
   }
+  // The policy "fast" drops the rounding of a product that is added.
+  bool sum = op == BinaryOperator::Add || op == BinaryOperator::Sub;
+  if (sum && context.request.policy == "fast" && floating &&
+      getDTypeBits(dtype) >= 32)
+    for (int side = 0; side < 2; ++side) {
+      auto product = (side ? right : left).getDefiningOp<arith::MulFOp>();
+      if (!product)
+        continue;
+      mlir::Value factor = product.getLhs(), other = side ? left : right;
+      if (op == BinaryOperator::Sub && side == 0)
+        other = arith::NegFOp::create(b, location, other);
+      else if (op == BinaryOperator::Sub)
+        factor = arith::NegFOp::create(b, location, factor);
+      return math::FmaOp::create(b, location, factor, product.getRhs(), other);
+    }
   switch (op) {
   case BinaryOperator::Add:
     if (floating)
@@ -547,6 +562,18 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
       return failure();
     }
     dtype = DType::FP64;
+  }
+  if (std::optional<int64_t> exponent = right.getConstantInt();
+      op == BinaryOperator::Pow && !isFloat(dtype) && exponent &&
+      *exponent < 0) {
+    context
+        .error(site.range, "** of an int by a negative number: " + side(0) +
+                               " is " + describe(left))
+        .setFix((site.operands.empty() || !site.operands[0]
+                     ? side(0)
+                     : context.parenthesize(site.operands[0])) +
+                ".to(fp32) ** " + side(1));
+    return failure();
   }
   return elementwise({&left, &right}, dtype, promotion->weak, dtype, site,
                      [&](llvm::ArrayRef<mlir::Value> values, Location at) {
@@ -662,24 +689,6 @@ ValueResult TileOps::boolean(BoolOperator op, const SemaValue &left,
   return binary(op == BoolOperator::And ? BinaryOperator::BitAnd
                                         : BinaryOperator::BitOr,
                 left, right, site);
-}
-
-//===----------------------------------------------------------------------===//
-// print, assert
-//===----------------------------------------------------------------------===//
-
-/// Refused until a target prints: tile.print would be silent on the CPU.
-LogicalResult TileOps::print(llvm::StringRef, llvm::ArrayRef<SemaValue>,
-                             const OpSite &site) {
-  return context.notYet(site.range, "print in a kernel",
-                        "store the value in an Out, and print that");
-}
-
-LogicalResult TileOps::assertTrue(const SemaValue &condition,
-                                  llvm::StringRef message, const OpSite &site) {
-  tile::AssertOp::create(builder(), context.loc(site.range), condition.ssa,
-                         message);
-  return success();
 }
 
 } // namespace tessera::frontend

@@ -52,10 +52,27 @@ public:
   mlir::Value makeDimSize(Dim &dim, mlir::Location location) override;
   mlir::Value makeScalar(const SemaValue &value, DType dtype,
                          mlir::Location location) override;
-  bool hasControlFlow() const override { return true; }
+  mlir::Type getCounterType() override;
+  void yield(mlir::Location location, mlir::ValueRange values) override;
+  void condition(mlir::Location location, mlir::Value holds,
+                 mlir::ValueRange carried) override;
+  mlir::Operation *makeFor(mlir::Location location, mlir::Value start,
+                           mlir::Value stop, int64_t step,
+                           mlir::ValueRange inits, mlir::Region &body) override;
+  mlir::Operation *makeWhile(mlir::Location location, mlir::ValueRange inits,
+                             mlir::Region &test, mlir::Region &body) override;
+  mlir::Operation *makeIf(mlir::Location location, mlir::Value condition,
+                          mlir::Region &then, mlir::Region &orelse) override;
+  mlir::Value conform(const SemaValue &before, const SemaValue &after,
+                      llvm::StringRef name, mlir::Location location) override;
+  ValueResult conformArms(SemaValue &first, SemaValue &second,
+                          mlir::Block *const *arms, llvm::StringRef name,
+                          mlir::Location location) override;
   mlir::LogicalResult print(llvm::StringRef text,
                             llvm::ArrayRef<SemaValue> values,
                             const OpSite &site) override;
+  mlir::LogicalResult breakpoint(llvm::StringRef label,
+                                 const OpSite &site) override;
   mlir::LogicalResult assertTrue(const SemaValue &condition,
                                  llvm::StringRef message,
                                  const OpSite &site) override;
@@ -70,6 +87,9 @@ private:
   //===--------------------------------------------------------------------===//
   // TileOps.cpp: types, conversion, alignment, element-wise ops
   //===--------------------------------------------------------------------===//
+
+  std::string describeProgram(llvm::SmallVectorImpl<Value> &ids,
+                              Location location); // TileOpsControl.cpp
 
   /// The SSA type of a scalar or tile of this dtype (an i64 scalar is index).
   mlir::Type getType(DType dtype, llvm::ArrayRef<Axis *> axes);

@@ -100,7 +100,8 @@ mlir::Value TileOps::emitMod(DType dtype, mlir::Value left, mlir::Value right,
   return arith::SelectOp::create(b, location, isZero, zero, kept);
 }
 
-/// By squaring; the exponent is not negative.
+/// By squaring. Where the exponent is negative, 1 / base^-exponent towards
+/// zero: 0, unless the base is 1 or -1, for which the turns are right.
 mlir::Value TileOps::emitIntPower(mlir::Value base, mlir::Value exponent,
                                   Location at) {
   OpBuilder &b = builder();
@@ -138,7 +139,16 @@ mlir::Value TileOps::emitIntPower(mlir::Value base, mlir::Value exponent,
             arith::ShRSIOp::create(b, at, carried[2], one)};
         scf::YieldOp::create(b, at, next);
       });
-  return loop.getResult(0);
+  auto compare = [&](arith::CmpIPredicate how, mlir::Value x,
+                     mlir::Value y) -> mlir::Value {
+    return arith::CmpIOp::create(b, at, how, x, y);
+  };
+  mlir::Value far = arith::AndIOp::create(
+      b, at, compare(arith::CmpIPredicate::ne, base, one),
+      compare(arith::CmpIPredicate::ne, base, number(-1)));
+  mlir::Value vanishes = arith::AndIOp::create(
+      b, at, far, compare(arith::CmpIPredicate::slt, exponent, zero));
+  return arith::SelectOp::create(b, at, vanishes, zero, loop.getResult(0));
 }
 
 mlir::Value TileOps::emitShift(bool left, DType dtype, mlir::Value value,

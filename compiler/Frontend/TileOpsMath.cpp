@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -35,7 +36,6 @@ static const char *getMarked(llvm::StringRef name) {
       .Cases({"reduce", "scan"}, "reductions with a function of your own")
       .Cases({"sort", "topk"}, "tsr.sort and tsr.topk on tiles")
       .Case("ptx", "tsr.ptx")
-      .Case("breakpoint", "tsr.breakpoint")
       .Default(nullptr);
 }
 
@@ -130,6 +130,8 @@ ValueResult TileOps::unknownCall(llvm::StringRef name,
 
 ValueResult TileOps::call(llvm::StringRef name, const CallArguments &arguments,
                           const OpSite &site) {
+  if (name == "breakpoint")
+    return callBreakpoint(context, *this, arguments, site);
   if (llvm::is_contained(unaryNames, name))
     return callUnary(name, arguments, site);
   if (llvm::is_contained(reductionNames, name))
@@ -201,8 +203,16 @@ mlir::Value TileOps::emitActivation(llvm::StringRef name, DType dtype,
         arith::SelectOp::create(b, at, positive, number(1.0), power);
     mlir::Value divisor = arith::AddFOp::create(b, at, power, number(1.0));
     result = arith::DivFOp::create(b, at, top, divisor);
+    // Minus infinity times 0 would be NaN, but the limit is 0.
     if (name == "silu")
-      result = arith::MulFOp::create(b, at, x, result);
+      result = arith::MulFOp::create(
+          b, at,
+          arith::MaximumFOp::create(
+              b, at, x,
+              number(wide == DType::FP64
+                         ? std::numeric_limits<double>::lowest()
+                         : std::numeric_limits<float>::lowest())),
+          result);
   }
   return castElements(result, wide, dtype, at);
 }

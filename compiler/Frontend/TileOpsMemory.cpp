@@ -344,9 +344,32 @@ ValueResult TileOps::loadTile(const SemaValue &view,
                              access->alignment.complete);
 }
 
+/// An axis that cat, reshape or arange made can be stored along `:` if the size
+/// is the same: it has no other name that could disagree.
+static SemaValue adoptWholeAxes(const SemaValue &value,
+                                llvm::ArrayRef<Axis *> stored) {
+  SemaValue result = value;
+  for (Axis *&axis : result.axes) {
+    if (axis->kind != Axis::Kind::Own || llvm::is_contained(stored, axis))
+      continue;
+    Axis *match = nullptr;
+    for (Axis *candidate : stored)
+      if (candidate->kind == Axis::Kind::Whole &&
+          candidate->size == axis->size &&
+          !llvm::is_contained(result.axes, candidate)) {
+        if (match)
+          return value; // which one is meant?
+        match = candidate;
+      }
+    if (match)
+      axis = match;
+  }
+  return result;
+}
+
 LogicalResult TileOps::storeTile(const SemaValue &view,
                                  llvm::ArrayRef<SemaValue> indices,
-                                 const SemaValue &value, const Expr *valueExpr,
+                                 const SemaValue &given, const Expr *valueExpr,
                                  const SemaValue *mask, DictionaryAttr hints,
                                  std::optional<tile::ReduceKind> atomic,
                                  const OpSite &site) {
@@ -358,6 +381,7 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   OpBuilder &b = builder();
   const std::string &name = parameterNames[view.parameter];
   Location location = context.loc(site.range, name);
+  SemaValue value = adoptWholeAxes(given, access->alignment.axes);
   if (failed(checkOperand(value, valueExpr, site.range, "a store")))
     return failure();
   for (Axis *axis : value.axes) {

@@ -42,9 +42,10 @@ struct Primitives {
     return CastOp::create(builder, loc, tensorType(value).clone(element), value,
                           builder.getStringAttr("rn"));
   }
-  /// The value in the type composites compute in.
-  Value inner(Value value) {
-    return cast(value, innerType(tensorType(value).getElementType()));
+  /// The value in the type composites compute in, which the user may choose.
+  Value inner(Value value, std::optional<Type> accumulate = {}) {
+    return cast(value, accumulate.value_or(
+                           innerType(tensorType(value).getElementType())));
   }
 
   template <typename Op> Value unary(Value value) {
@@ -175,9 +176,18 @@ Value sigmoid(Primitives &p, Value x) {
   return p.binary<DivOp>(top, p.binary<AddOp>(one, e));
 }
 
+/// x, but not minus infinity: that times 0 would be NaN where the limit is 0.
+Value bounded(Primitives &p, Value x) {
+  bool wide = tensorType(x).getElementType().isF64();
+  return p.binary<MaximumOp>(
+      x, p.number(wide ? std::numeric_limits<double>::lowest()
+                       : std::numeric_limits<float>::lowest(),
+                  x));
+}
+
 /// By tanh; gelu by erf is element-wise as it is.
 Value gelu(Primitives &p, Value x) {
-  Value half = p.binary<MulOp>(p.number(0.5, x), x);
+  Value half = p.binary<MulOp>(p.number(0.5, x), bounded(p, x));
   Value cube = p.binary<MulOp>(p.binary<MulOp>(x, x), x);
   Value sum = p.binary<AddOp>(x, p.binary<MulOp>(p.number(0.044715, x), cube));
   double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -186,7 +196,7 @@ Value gelu(Primitives &p, Value x) {
 }
 
 Value softmax(Primitives &p, SoftmaxOp op) {
-  Value x = p.inner(op.getInput());
+  Value x = p.inner(op.getInput(), op.getAccumulate());
   int64_t axis[] = {int64_t(op.getAxis())};
   Value max = p.finiteMax(x, axis, /*keepPlusInf=*/true);
   Value shifted = p.binary<SubOp>(x, p.spread(max, axis, x));
@@ -209,7 +219,7 @@ Value logsumexp(Primitives &p, Value x, ArrayRef<int64_t> axes) {
 }
 
 Value layerNorm(Primitives &p, LayerNormOp op) {
-  Value x = p.inner(op.getInput());
+  Value x = p.inner(op.getInput(), op.getAccumulate());
   SmallVector<int64_t> axes;
   for (int64_t i = rankOf(x) - op.getAxes(); i < rankOf(x); ++i)
     axes.push_back(i);
@@ -238,7 +248,7 @@ Value layerNorm(Primitives &p, LayerNormOp op) {
 Value crossEntropy(Primitives &p, CrossEntropyOp op) {
   Value logits = op.getLogits(), targets = op.getTargets();
   int64_t axis = rankOf(logits) - 1;
-  Value total = logsumexp(p, p.inner(logits), {axis});
+  Value total = logsumexp(p, p.inner(logits, op.getAccumulate()), {axis});
   SmallVector<int64_t> shape(tensorType(targets).getShape());
   shape.push_back(1);
   Value column = ReshapeOp::create(
@@ -251,7 +261,7 @@ Value crossEntropy(Primitives &p, CrossEntropyOp op) {
       p.builder, p.loc,
       tensorType(targets).clone(tensorType(logits).getElementType()), picked,
       p.sizesOf(targets));
-  return p.binary<SubOp>(total, p.inner(flat));
+  return p.binary<SubOp>(total, p.inner(flat, op.getAccumulate()));
 }
 
 Value reduction(Primitives &p, ReduceOp op) {
@@ -293,12 +303,21 @@ Value reduction(Primitives &p, ReduceOp op) {
   }
 }
 
+/// A scan in another type than its own.
+Value scan(Primitives &p, ScanOp op) {
+  if (!op.getAccumulate())
+    return {};
+  Value x = p.cast(op.getInput(), *op.getAccumulate());
+  return ScanOp::create(p.builder, p.loc, x.getType(), op.getKind(), x,
+                        op.getAxis(), TypeAttr());
+}
+
 struct DecomposeCompositesPass
     : schedule::impl::DecomposeCompositesPassBase<DecomposeCompositesPass> {
   void runOnOperation() override {
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
-      if (schedule::isComposite(op) || isa<ReduceOp, GemmOp>(op))
+      if (schedule::isComposite(op) || isa<ReduceOp, GemmOp, ScanOp>(op))
         worklist.push_back(op);
     });
     for (Operation *op : worklist) {
@@ -310,7 +329,7 @@ struct DecomposeCompositesPass
               })
               .Case([&](SiluOp o) {
                 Value x = p.inner(o.getInput());
-                return p.binary<MulOp>(x, sigmoid(p, x));
+                return p.binary<MulOp>(bounded(p, x), sigmoid(p, x));
               })
               .Case([&](GeluOp o) { return gelu(p, p.inner(o.getInput())); })
               .Case([&](SoftmaxOp o) { return softmax(p, o); })
@@ -318,6 +337,7 @@ struct DecomposeCompositesPass
               .Case([&](CrossEntropyOp o) { return crossEntropy(p, o); })
               .Case([&](ReduceOp o) { return reduction(p, o); })
               .Case([&](GemmOp o) { return gemm(p, o); })
+              .Case([&](ScanOp o) { return scan(p, o); })
               .Default([](Operation *) { return Value(); });
       if (!result)
         continue;

@@ -38,7 +38,10 @@ static bool isOuterView(Operation *op) {
 
 /// Cloned into every kernel that reads it, or computed by the plan.
 static bool isFree(Operation *op) {
-  return isa<ConstantOp, DimOp, CheckEqualOp, BindDimsOp>(op) ||
+  if (isControlFlow(op))
+    return false;
+  return isa<ConstantOp, DimOp, CheckEqualOp, BindDimsOp, CheckOp,
+             graph::PrintOp>(op) ||
          (op->getNumResults() == 1 && isScalar(op->getResult(0)));
 }
 
@@ -46,7 +49,9 @@ static bool isFree(Operation *op) {
 static bool wantsMemory(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned i = use.getOperandNumber();
-  if (isa<GemmOp, AttentionOp, CallKernelOp, DimOp, CheckEqualOp>(op))
+  if (isa<GemmOp, AttentionOp, CallKernelOp, DimOp, CheckEqualOp, CheckOp,
+          graph::PrintOp>(op) ||
+      isControlFlow(op))
     return true;
   if (isa<TakeOp, GatherOp>(op))
     return i == 0;
@@ -99,12 +104,11 @@ static AxisMap operandMap(OpOperand &use, const AxisMap &map, int64_t number) {
   return map;
 }
 
-Fusion::Fusion(func::FuncOp function) : function(function) {
+Fusion::Fusion(Block &block) : block(block) {
   // Costs of computing a value again, from the first op to the last. A value
   // with several readers that is dear will be in memory: 0 from there on.
   int64_t next = 0;
-  Block &body = function.getBody().front();
-  for (Operation &op : body) {
+  for (Operation &op : block) {
     number[&op] = next++;
     int64_t total = isa<ReduceOp, GemmOp, PartialOp, AttentionOp, ScanOp,
                         ConcatOp, TakeOp, GatherOp>(op)
@@ -126,7 +130,7 @@ Fusion::Fusion(func::FuncOp function) : function(function) {
         }))
       afterGemm.insert(&op);
   }
-  for (Operation &op : llvm::reverse(body))
+  for (Operation &op : llvm::reverse(block))
     visit(&op);
   hoistTransposes();
 }
@@ -236,7 +240,7 @@ void Fusion::visit(Operation *op) {
     // A scalar that is returned is stored by a kernel of its own.
     return;
   }
-  if (isa<CallKernelOp>(op)) {
+  if (isa<CallKernelOp>(op) || isControlFlow(op)) {
     outside.insert(op);
     return;
   }
@@ -244,7 +248,9 @@ void Fusion::visit(Operation *op) {
   SmallVector<Group *, 2> readers;
   for (OpOperand &use : op->getResult(0).getUses()) {
     Operation *user = use.getOwner();
-    if (user->hasTrait<OpTrait::IsTerminator>())
+    if (user->getBlock() != &block)
+      inMemory = true;
+    else if (user->hasTrait<OpTrait::IsTerminator>())
       returned = true;
     else if (wantsMemory(use) || outside.contains(user))
       inMemory = true;
@@ -255,7 +261,13 @@ void Fusion::visit(Operation *op) {
   }
   if (!returned && !inMemory && readers.empty())
     return; // Nobody reads it.
-  if (isOuterView(op) || (isInnerView(op) && inMemory && !returned)) {
+  // Scalars and constants are not in memory: nothing can look at them there.
+  bool ofScalar =
+      isa<BroadcastOp>(op) &&
+      (isScalar(op->getOperand(0)) ||
+       isa_and_present<ConstantOp>(op->getOperand(0).getDefiningOp()));
+  if ((isOuterView(op) || (isInnerView(op) && inMemory && !returned)) &&
+      !ofScalar) {
     outside.insert(op);
     return;
   }
@@ -280,12 +292,13 @@ void Fusion::visit(Operation *op) {
 /// transpose(memory) inside a kernel -> a view outside: the kernel then loads
 /// along the axis it iterates.
 void Fusion::hoistTransposes() {
-  for (Operation &op : function.getBody().front()) {
+  for (Operation &op : block) {
     auto transpose = dyn_cast<TransposeOp>(op);
     if (!transpose || roots.contains(&op) || outside.contains(&op))
       continue;
     Operation *from = transpose.getInput().getDefiningOp();
-    if (from && !roots.contains(from) && !outside.contains(from))
+    bool computed = from && (from->getBlock() == &block || isFree(from));
+    if (computed && !roots.contains(from) && !outside.contains(from))
       continue;
     for (Group *group : memberOf.lookup(&op))
       group->members.erase(&op);

@@ -60,14 +60,15 @@ struct Group {
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<AxisMap, 2>> members;
 };
 
-/// How a function is cut into kernels.
+/// How a block of a function (its body, a region of control flow) is cut into
+/// kernels. What a nested region reads is in memory.
 class Fusion {
 public:
-  explicit Fusion(mlir::func::FuncOp function);
+  explicit Fusion(mlir::Block &block);
 
   /// The group `op` is the root of, if any.
   Group *groupOf(mlir::Operation *op) const { return roots.lookup(op); }
-  /// Ops that stay outside kernels: views of memory and calls.
+  /// Ops that stay outside kernels: views of memory, calls, control flow.
   bool isOutside(mlir::Operation *op) const { return outside.contains(op); }
 
 private:
@@ -79,7 +80,7 @@ private:
   /// wants it in memory.
   llvm::SmallVector<AxisMap, 2> mapsIn(mlir::Operation *op, Group &group);
 
-  mlir::func::FuncOp function;
+  mlir::Block &block;
   std::vector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<mlir::Operation *, Group *> roots;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Group *, 2>> memberOf;

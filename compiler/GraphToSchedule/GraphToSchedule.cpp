@@ -21,27 +21,39 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// Rewrites one function by the groups `Fusion` found.
+/// Rewrites one function by the groups `Fusion` finds, block by block.
 class Rewriter {
 public:
   explicit Rewriter(func::FuncOp function)
-      : function(function), fusion(function),
+      : function(function),
         schedule(function->getAttrOfType<DictionaryAttr>("gir.schedule")) {}
 
   LogicalResult run() {
     if (failed(checkTileNames()))
       return failure();
-    Block &body = function.getBody().front();
+    return rewrite(function.getBody().front());
+  }
+
+private:
+  LogicalResult rewrite(Block &body) {
+    Fusion fusion(body);
     for (Operation &op : llvm::make_early_inc_range(body)) {
-      if (Group *group = fusion.groupOf(&op))
+      if (Group *group = fusion.groupOf(&op)) {
         buildFuse(*group);
-      else if (fusion.isOutside(&op) || isa<DimOp, CheckEqualOp>(op))
+      } else if (isControlFlow(&op)) {
+        if (failed(rewriteControl(&op)))
+          return failure();
+      } else if (fusion.isOutside(&op) || isa<DimOp, CheckEqualOp>(op)) {
         settle(&op);
-      else if (auto done = dyn_cast<func::ReturnOp>(op))
-        finish(done);
-      else if (!isa<FuseOp>(op) && op.getDialect()->getNamespace() != "gir" &&
-               !isa<PartialOp>(op))
+      } else if (isa<CheckOp, graph::PrintOp>(op)) {
+        for (OpOperand &operand : op.getOpOperands())
+          operand.set(shown(&op, operand.get()));
+      } else if (op.hasTrait<OpTrait::IsTerminator>()) {
+        finish(&op);
+      } else if (!isa<FuseOp>(op) && op.getDialect()->getNamespace() != "gir" &&
+                 !isa<PartialOp>(op)) {
         return op.emitOpError() << "has no place in a function of Graph IR";
+      }
     }
     // What became part of a kernel, or was computed for nobody.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -52,7 +64,6 @@ public:
     return success();
   }
 
-private:
   /// The user's tile sizes must name dims.
   LogicalResult checkTileNames() {
     if (!schedule)
@@ -129,7 +140,7 @@ private:
         inside(operand, fuse, builder, mapping);
       builder.clone(*op, mapping);
     }
-    YieldOp::create(builder, fuse.getLoc(), mapping.lookup(result));
+    schedule::YieldOp::create(builder, fuse.getLoc(), mapping.lookup(result));
     inMemory[result] = fuse.getResult(0);
   }
 
@@ -140,7 +151,7 @@ private:
     fuse.setNumerics(writeCopyDecisions(builder, value, schedule));
     IRMapping mapping;
     Value mapped = inside(value, fuse, builder, mapping);
-    YieldOp::create(builder, fuse.getLoc(), mapped);
+    schedule::YieldOp::create(builder, fuse.getLoc(), mapped);
     return fuse.getResult(0);
   }
 
@@ -175,7 +186,8 @@ private:
   bool isWritten(Value value) {
     auto call = value.getDefiningOp<CallKernelOp>();
     if (!call)
-      return value.getDefiningOp<FuseOp>() != nullptr;
+      return isa_and_present<FuseOp, IfOp>(value.getDefiningOp()) &&
+             !isScalar(value);
     unsigned result = 0;
     for (StringRef mode : modesOf(call)) {
       if (mode == "in")
@@ -201,24 +213,67 @@ private:
       reshape.getInputMutable().set(copy(op, input));
   }
 
+  /// A condition, bound or carried integer: what the plan computes, or reads
+  /// from memory.
+  Value planInteger(Operation *before, Value value) {
+    if (isPlanExpression(value))
+      return value;
+    return isScalar(value) ? copy(before, value) : memory(value);
+  }
+
+  /// What is printed or checked: a scalar of the plan, or memory.
+  Value shown(Operation *before, Value value) {
+    bool argument = isa<BlockArgument>(value) && isScalar(value);
+    return argument ? value : planInteger(before, value);
+  }
+
+  /// Carried tensors start in memory that nobody else knows: the loop swaps it
+  /// with what each turn computes.
+  LogicalResult rewriteControl(Operation *op) {
+    unsigned first = op->getNumOperands();
+    if (isa<ForOp, WhileOp>(op))
+      first -= op->getNumResults();
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      if (operand.getOperandNumber() < first ||
+          isPlanInteger(value.getType())) {
+        operand.set(planInteger(op, value));
+        continue;
+      }
+      Value stored = memory(value);
+      bool own = value.hasOneUse() && stored.getDefiningOp<FuseOp>() &&
+                 stored.getParentBlock() == op->getBlock();
+      operand.set(own ? stored : copy(op, stored));
+    }
+    for (Region &region : op->getRegions())
+      if (failed(rewrite(region.front())))
+        return failure();
+    return success();
+  }
+
   /// Results are memory of their own: not an argument, not a view, not twice
-  /// the same, and nobody reads them as row-major, which a caller's need not
-  /// be.
-  void finish(func::ReturnOp op) {
+  /// the same, not from outside the block, and nobody reads them as row-major,
+  /// which a caller's need not be. Integers between blocks are the plan's.
+  void finish(Operation *op) {
+    bool returns = isa<func::ReturnOp>(op);
     llvm::SmallDenseSet<Value> seen;
     for (OpOperand &operand : op->getOpOperands()) {
+      if (!returns && isPlanInteger(operand.get().getType())) {
+        operand.set(planInteger(op, operand.get()));
+        continue;
+      }
       Value value = memory(operand.get());
       bool reshaped = llvm::any_of(value.getUsers(), [](Operation *user) {
         return isa<ReshapeOp>(user);
       });
-      if (!isWritten(value) || !seen.insert(value).second || reshaped)
+      if (!isWritten(value) || value.getParentBlock() != op->getBlock() ||
+          !seen.insert(value).second || reshaped)
         value = copy(op, value);
       operand.set(value);
     }
   }
 
   func::FuncOp function;
-  Fusion fusion;
   DictionaryAttr schedule;
   DenseMap<Value, Value> inMemory;
   int64_t count = 0;

@@ -26,6 +26,27 @@ def DecomposeCompositesPass
                            "::tessera::schedule::ScheduleDialect"];
 }
 
+def RelaxRoundingPass
+    : Pass<"graph-to-schedule-relax-rounding", "::mlir::func::FuncOp"> {
+  let summary = "Under the policy fast, drop the roundings between ops";
+  let description = [{
+    Only `fast` may drop a rounding: a chain of 16-bit ops is then computed in
+    f32 and rounded where it reaches memory as 16 bits. Functions of another
+    policy are left alone.
+
+    ```mlir
+    // Before, in a function with gir.policy = "fast"
+    %s = gir.add %x, %y : tensor<?xbf16>
+    %r = gir.exp %s : tensor<?xbf16>
+    // After
+    %s = gir.add ... : tensor<?xf32>  // of x and y in f32
+    %e = gir.exp %s : tensor<?xf32>
+    %r = gir.cast %e : tensor<?xf32> -> tensor<?xbf16>
+    ```
+  }];
+  let dependentDialects = ["::tessera::graph::GraphDialect"];
+}
+
 def GraphToSchedulePass : Pass<"graph-to-schedule", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels and take the first decisions";
   let description = [{

@@ -232,22 +232,34 @@ static Value shift(OpBuilder &b, Location loc, Value value, Value count,
   return arith::SelectOp::create(b, loc, far, limit, shifted);
 }
 
-/// x to the y by squaring, a turn per bit of y; y is not negative.
+/// x to the y by squaring, a turn per bit of y. Where y is negative, 1 / x^-y
+/// towards zero: 0, unless x is 1 or -1, for which the turns are right.
 Value Emitter::integerPower(Value x, Value y) {
   Value one = constant(at(), loc, x, 1), zero = constant(at(), loc, x, 0);
   int64_t bits = getElementTypeOrSelf(x).getIntOrFloatBitWidth();
-  return loop(position(0), position(bits - 1), 0, {one, x, y},
-              [&](Value, ValueRange carried) -> SmallVector<Value> {
-                OpBuilder &b = at();
-                Value total = carried[0], base = carried[1], left = carried[2];
-                Value low = arith::AndIOp::create(b, loc, left, one);
-                Value odd = arith::CmpIOp::create(
-                    b, loc, arith::CmpIPredicate::ne, low, zero);
-                Value more = arith::MulIOp::create(b, loc, total, base);
-                return {arith::SelectOp::create(b, loc, odd, more, total),
-                        arith::MulIOp::create(b, loc, base, base),
-                        arith::ShRSIOp::create(b, loc, left, one)};
-              })[0];
+  Value power =
+      loop(position(0), position(bits - 1), 0, {one, x, y},
+           [&](Value, ValueRange carried) -> SmallVector<Value> {
+             OpBuilder &b = at();
+             Value total = carried[0], base = carried[1], left = carried[2];
+             Value low = arith::AndIOp::create(b, loc, left, one);
+             Value odd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                               low, zero);
+             Value more = arith::MulIOp::create(b, loc, total, base);
+             return {arith::SelectOp::create(b, loc, odd, more, total),
+                     arith::MulIOp::create(b, loc, base, base),
+                     arith::ShRSIOp::create(b, loc, left, one)};
+           })[0];
+  auto compare = [&](arith::CmpIPredicate how, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(at(), loc, how, a, b);
+  };
+  Value minus = constant(at(), loc, x, -1);
+  Value far = arith::AndIOp::create(
+      at(), loc, compare(arith::CmpIPredicate::ne, x, one),
+      compare(arith::CmpIPredicate::ne, x, minus));
+  Value vanishes = arith::AndIOp::create(
+      at(), loc, far, compare(arith::CmpIPredicate::slt, y, zero));
+  return arith::SelectOp::create(at(), loc, vanishes, zero, power);
 }
 
 static arith::CmpFPredicate floatPredicate(graph::CompareKind kind) {

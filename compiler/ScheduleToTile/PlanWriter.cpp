@@ -1,10 +1,7 @@
 //===- PlanWriter.cpp - A function becomes a plan -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/ScheduleToTile/PlanWriter.h"
-
-#include "compiler/ScheduleToTile/KernelBuilder.h"
-#include "compiler/ScheduleToTile/PlanExpressions.h"
+#include "compiler/ScheduleToTile/PlanWriterImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,12 +16,6 @@ using schedule::tensorType;
 
 /// Padded head sizes of the variants when the head size is not known.
 static constexpr int64_t openWidths[] = {64, 128, 256, 512};
-
-static StringRef nameOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().getValue();
-  return "";
-}
 
 /// " threads 2" if the schedule limits them.
 static std::string threadsOf(FuncOp kernel) {
@@ -47,692 +38,601 @@ static void finishPlan(OpBuilder &builder, Location loc, StringRef name,
                  builder.getStrArrayAttr(texts));
 }
 
-namespace {
+LogicalResult PlanWriter::run() {
+  readArguments();
+  nameCarried();
+  nameResults();
+  if (failed(writeBlock(function.getBody().front())))
+    return failure();
+  finishPlan(builder, function.getLoc(), function.getName(), header, body);
+  return success();
+}
 
-class PlanWriter {
-public:
-  PlanWriter(OpBuilder &builder, func::FuncOp function,
-             const KernelTable &kernels, KernelTexts &texts)
-      : builder(builder), function(function), kernels(kernels), texts(texts),
-        arguments(function, names, header, body) {}
-
-  LogicalResult run() {
-    readArguments();
-    Block &block = function.getBody().front();
-    findLastUses(block);
-    nameResults();
-    for (Operation &op : block) {
-      LogicalResult done =
-          llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case([&](schedule::FuseOp fuse) { return write(fuse); })
-              .Case<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
-                    graph::ReshapeOp>([&](auto view) { return write(view); })
-              .Case([&](graph::CallKernelOp call) { return write(call); })
-              .Case([&](graph::CheckEqualOp check) { return write(check); })
-              .Default([](Operation *) { return success(); });
-      if (failed(done))
-        return failure();
-      for (Value value : lastUses.lookup(&op))
-        body.push_back("free " + tensors[value].name);
-    }
-    finishPlan(builder, function.getLoc(), function.getName(), header, body);
-    return success();
+LogicalResult PlanWriter::writeBlock(Block &block) {
+  findLastUses(block);
+  for (Operation &op : block) {
+    LogicalResult done =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case([&](schedule::FuseOp fuse) { return write(fuse); })
+            .Case<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
+                  graph::ReshapeOp>([&](auto view) { return write(view); })
+            .Case([&](graph::CallKernelOp call) { return write(call); })
+            .Case<graph::CheckEqualOp, graph::CheckOp, graph::PrintOp>(
+                [&](auto statement) { return write(statement); })
+            .Case<graph::IfOp, graph::ForOp, graph::WhileOp>(
+                [&](auto control) { return write(control); })
+            .Default([](Operation *) { return success(); });
+    if (failed(done))
+      return failure();
+    for (Value value : lastUses.lookup(&op))
+      body.push_back("free " + tensors[value].name);
   }
+  return success();
+}
 
-private:
-  /// Memory between kernels.
-  struct Tensor {
-    std::string name;
-    int64_t unitAxis = -1; ///< the axis of stride 1, if one is known
-    bool temporary = false;
-  };
-
-  // -- Arguments, results, lifetimes ---------------------------------------
-
-  void readArguments() {
-    for (BlockArgument argument : function.getArguments()) {
-      unsigned i = argument.getArgNumber();
-      if (arguments.isScalar(i))
-        continue;
-      auto unit = function.getArgAttrOfType<IntegerAttr>(i, "gir.unit_axis");
-      tensors[argument] = {arguments.nameOf(i).str(), unit ? unit.getInt() : -1,
-                           false};
-    }
+void PlanWriter::readArguments() {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    if (arguments.isScalar(i))
+      continue;
+    auto unit = function.getArgAttrOfType<IntegerAttr>(i, "gir.unit_axis");
+    tensors[argument] = {arguments.nameOf(i).str(), unit ? unit.getInt() : -1,
+                         false};
   }
+}
 
-  /// Results are written where the caller wants them; their last axis has
-  /// stride 1 unless `gir.unit_axis` says otherwise.
-  void nameResults() {
-    auto done =
-        cast<func::ReturnOp>(function.getBody().front().getTerminator());
-    for (auto [i, value] : llvm::enumerate(done.getOperands())) {
-      auto name = function.getResultAttrOfType<StringAttr>(i, "gir.name");
-      std::string text =
-          "%" + names.tensor(name ? name.getValue().str()
-                                  : "result" + std::to_string(i));
-      auto unit = function.getResultAttrOfType<IntegerAttr>(i, "gir.unit_axis");
-      int64_t rank = rankOf(value);
-      int64_t unitAxis = unit ? unit.getInt() : rank - 1;
-      tensors[value] = {text, unitAxis, false};
-      results[value] = text;
-      SmallVector<std::string> sizes;
-      for (int64_t axis = 0; axis < rank; ++axis) {
-        std::string size = sizeOf(value, axis);
-        bool late = llvm::any_of(lateNames, [&](const std::string &late) {
-          return StringRef(size).contains(late);
-        });
-        sizes.push_back(late ? "?" : size);
-        if (late)
-          lateResults.insert(value);
-      }
-      header.push_back("result " + text + " " +
-                       planType(tensorType(value).getElementType()).str() +
-                       " [" + llvm::join(sizes, ", ") + "]");
-      if (unitAxis >= 0 && !lateResults.contains(value)) {
-        std::string axis = std::to_string(unitAxis);
-        // Arrays without elements have any strides.
-        std::string empty;
-        for (const std::string &size : sizes)
-          empty += " or " + infix(size, "==", "0");
-        body.push_back("check stride(" + text + ", " + axis +
-                       ") == 1 or size(" + text + ", " + axis + ") == 1" +
-                       empty + " : " +
-                       quoted(text.substr(1) + " has stride {stride(" + text +
-                              ", " + axis + ")} along axis " + axis +
-                              ", but this version needs 1"));
-      }
+void PlanWriter::nameResults() {
+  auto done = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (auto [i, value] : llvm::enumerate(done.getOperands())) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, "gir.name");
+    std::string text = "%" + names.tensor(name ? name.getValue().str()
+                                               : "result" + std::to_string(i));
+    auto unit = function.getResultAttrOfType<IntegerAttr>(i, "gir.unit_axis");
+    int64_t rank = rankOf(value);
+    int64_t unitAxis = unit ? unit.getInt() : rank - 1;
+    tensors[value] = {text, unitAxis, false};
+    results[value] = text;
+    SmallVector<std::string> sizes;
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      std::string size = sizeOf(value, axis);
+      bool late = llvm::any_of(lateNames, [&](const std::string &late) {
+        return StringRef(size).contains(late);
+      });
+      sizes.push_back(late ? "?" : size);
+      if (late)
+        lateResults.insert(value);
+    }
+    header.push_back("result " + text + " " +
+                     planType(tensorType(value).getElementType()).str() + " [" +
+                     llvm::join(sizes, ", ") + "]");
+    if (unitAxis >= 0 && !lateResults.contains(value)) {
+      std::string axis = std::to_string(unitAxis);
+      // Arrays without elements have any strides.
+      std::string empty;
+      for (const std::string &size : sizes)
+        empty += " or " + infix(size, "==", "0");
+      body.push_back("check stride(" + text + ", " + axis + ") == 1 or size(" +
+                     text + ", " + axis + ") == 1" + empty + " : " +
+                     quoted(text.substr(1) + " has stride {stride(" + text +
+                            ", " + axis + ")} along axis " + axis +
+                            ", but this version needs 1"));
     }
   }
+}
 
-  /// The input of a call that a kernel updates in place to make this result;
-  /// nothing if the result is memory of its own.
-  Value updatedInput(OpResult result) {
-    auto call = cast<graph::CallKernelOp>(result.getOwner());
-    FuncOp kernel = kernels.lookup(call.getKernel());
-    if (!kernel)
-      return {};
-    unsigned input = 0, output = 0;
-    for (unsigned at : callOrder(kernel)) {
-      StringRef mode = modeOf(kernel, at);
-      if (mode != "in" && output++ == result.getResultNumber())
-        return mode == "out" ? Value() : call.getInputs()[input];
-      if (mode != "out")
-        ++input;
-    }
+Value PlanWriter::updatedInput(OpResult result) {
+  auto call = cast<graph::CallKernelOp>(result.getOwner());
+  FuncOp kernel = kernels.lookup(call.getKernel());
+  if (!kernel)
     return {};
+  unsigned input = 0, output = 0;
+  for (unsigned at : callOrder(kernel)) {
+    StringRef mode = modeOf(kernel, at);
+    if (mode != "in" && output++ == result.getResultNumber())
+      return mode == "out" ? Value() : call.getInputs()[input];
+    if (mode != "out")
+      ++input;
   }
-  /// The arguments of a kernel in the order a call gives them.
-  static SmallVector<unsigned> callOrder(FuncOp kernel) {
-    auto order = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.order");
-    SmallVector<unsigned> result;
-    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
-      result.push_back(order ? order[i] : i);
-    return result;
-  }
-  static StringRef modeOf(FuncOp kernel, unsigned argument) {
-    auto mode = kernel.getArgAttrOfType<StringAttr>(argument, "gir.mode");
-    return mode ? mode.getValue() : "in";
-  }
+  return {};
+}
 
-  /// The memory a value lives in: what a view looks at, what a kernel updates.
-  Value baseOf(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (isa<graph::CallKernelOp>(op)) {
-        Value input = updatedInput(cast<OpResult>(value));
-        if (!input)
-          break;
-        value = input;
-        continue;
-      }
-      if (!isa<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
-               graph::ReshapeOp>(op))
-        break;
+SmallVector<unsigned> PlanWriter::callOrder(FuncOp kernel) {
+  auto order = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.order");
+  SmallVector<unsigned> result;
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+    result.push_back(order ? order[i] : i);
+  return result;
+}
+
+StringRef PlanWriter::modeOf(FuncOp kernel, unsigned argument) {
+  auto mode = kernel.getArgAttrOfType<StringAttr>(argument, "gir.mode");
+  return mode ? mode.getValue() : "in";
+}
+
+Value PlanWriter::baseOf(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Value init = graph::getInit(argument);
+      if (!init)
+        return value;
+      value = init;
+      continue;
+    }
+    auto result = cast<OpResult>(value);
+    Operation *op = result.getOwner();
+    if (isa<graph::CallKernelOp>(op)) {
+      Value input = updatedInput(result);
+      if (!input)
+        return value;
+      value = input;
+    } else if (isa<graph::ForOp, graph::WhileOp>(op)) {
+      // A loop leaves its results where the values were before it.
+      unsigned first = op->getNumOperands() - op->getNumResults();
+      value = op->getOperand(first + result.getResultNumber());
+    } else if (isa<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
+                   graph::ReshapeOp>(op)) {
       value = op->getOperand(0);
+    } else {
+      return value;
     }
-    return value;
   }
+}
 
-  void findLastUses(Block &block) {
-    llvm::MapVector<Value, Operation *> last;
-    for (Operation &op : block) {
-      for (Value operand : op.getOperands())
-        if (Value base = baseOf(operand);
-            base.getDefiningOp<schedule::FuseOp>() ||
-            base.getDefiningOp<graph::CallKernelOp>())
-          last[base] = &op;
-      for (Value result : op.getResults())
-        if (isa<schedule::FuseOp, graph::CallKernelOp>(op))
-          last[baseOf(result)] = &op;
+void PlanWriter::findLastUses(Block &block) {
+  llvm::MapVector<Value, Operation *> last;
+  auto note = [&](Value value, Operation *op) {
+    Value base = baseOf(value);
+    Operation *owner = base.getDefiningOp();
+    if (owner && owner->getBlock() == &block && !schedule::isScalar(base) &&
+        isa<schedule::FuseOp, graph::CallKernelOp, graph::IfOp>(owner))
+      last[base] = op;
+  };
+  for (Operation &op : block) {
+    // A nested block reads what is still alive here.
+    op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        note(operand, &op);
+      return isa<schedule::FuseOp>(inner) ? WalkResult::skip()
+                                          : WalkResult::advance();
+    });
+    for (Value result : op.getResults())
+      note(result, &op);
+  }
+  for (auto &[value, op] : last)
+    if (!op->hasTrait<OpTrait::IsTerminator>() &&
+        !llvm::is_contained(block.getTerminator()->getOperands(), value) &&
+        !placed.contains(value))
+      lastUses[op].push_back(value);
+}
+
+std::string PlanWriter::sizeOf(Value value, int64_t axis) {
+  auto key = std::pair(value.getAsOpaquePointer(), axis);
+  if (auto known = sizes.find(key); known != sizes.end())
+    return known->second;
+  std::string text = textOf(graph::getExtent(value, axis));
+  return sizes[key] = text;
+}
+
+std::string PlanWriter::textOf(const Extent &extent) {
+  switch (extent.kind) {
+  case Extent::Kind::Constant:
+    return std::to_string(extent.constant);
+  case Extent::Kind::Scalar:
+    return integer(extent.value);
+  case Extent::Kind::Axis:
+    break;
+  }
+  if (auto argument = dyn_cast<BlockArgument>(extent.value))
+    return arguments.sizeOf(argument.getArgNumber(), extent.axis);
+  Operation *op = extent.value.getDefiningOp();
+  if (auto fuse = dyn_cast<schedule::FuseOp>(op)) {
+    Value result = fuse.getBody().front().getTerminator()->getOperand(
+        cast<OpResult>(extent.value).getResultNumber());
+    return insideSize(fuse, result, extent.axis);
+  }
+  if (auto call = dyn_cast<graph::CallKernelOp>(op))
+    return callSize(call, cast<OpResult>(extent.value), extent.axis);
+  return "size(" + tensors[extent.value].name + ", " +
+         std::to_string(extent.axis) + ")";
+}
+
+std::string PlanWriter::insideSize(schedule::FuseOp fuse, Value value,
+                                   int64_t axis) {
+  Extent extent = graph::getExtent(value, axis);
+  if (extent.isConstant())
+    return std::to_string(extent.constant);
+  if (auto argument = dyn_cast<BlockArgument>(extent.value)) {
+    Value outer = fuse.getInputs()[argument.getArgNumber()];
+    return extent.kind == Extent::Kind::Scalar ? integer(outer)
+                                               : sizeOf(outer, extent.axis);
+  }
+  Operation *op = extent.value.getDefiningOp();
+  if (auto partial = dyn_cast<schedule::PartialOp>(op))
+    if (auto size = dyn_cast<BlockArgument>(partial.getSize()))
+      return integer(fuse.getInputs()[size.getArgNumber()]);
+  if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
+    std::string sum;
+    for (Value input : concat.getInputs()) {
+      std::string part = insideSize(fuse, input, axis);
+      sum = sum.empty() ? part : infix(sum, "+", part);
     }
-    for (auto &[value, op] : last)
-      if (!op->hasTrait<OpTrait::IsTerminator>() &&
-          !llvm::is_contained(block.getTerminator()->getOperands(), value))
-        lastUses[op].push_back(value);
+    return sum;
   }
+  op->emitOpError() << "has a size the plan cannot compute";
+  failedExpression = true;
+  return "0";
+}
 
-  // -- Integers --------------------------------------------------------------
-
-  std::string sizeOf(Value value, int64_t axis) {
-    auto key = std::pair(value.getAsOpaquePointer(), axis);
-    if (auto known = sizes.find(key); known != sizes.end())
-      return known->second;
-    std::string text = textOf(graph::getExtent(value, axis));
-    return sizes[key] = text;
-  }
-
-  std::string textOf(const Extent &extent) {
-    switch (extent.kind) {
-    case Extent::Kind::Constant:
-      return std::to_string(extent.constant);
-    case Extent::Kind::Scalar:
-      return integer(extent.value);
-    case Extent::Kind::Axis:
+std::string PlanWriter::callSize(graph::CallKernelOp call, OpResult result,
+                                 int64_t axis) {
+  unsigned skip = 0;
+  for (OpResult other : call.getResults()) {
+    if (other == result)
       break;
-    }
-    if (auto argument = dyn_cast<BlockArgument>(extent.value))
-      return arguments.sizeOf(argument.getArgNumber(), extent.axis);
-    Operation *op = extent.value.getDefiningOp();
-    if (auto fuse = dyn_cast<schedule::FuseOp>(op)) {
-      Value result = fuse.getBody().front().getTerminator()->getOperand(
-          cast<OpResult>(extent.value).getResultNumber());
-      return insideSize(fuse, result, extent.axis);
-    }
-    if (auto call = dyn_cast<graph::CallKernelOp>(op))
-      return callSize(call, cast<OpResult>(extent.value), extent.axis);
-    return "size(" + tensors[extent.value].name + ", " +
-           std::to_string(extent.axis) + ")";
+    skip += tensorType(other).getNumDynamicDims();
   }
+  skip += tensorType(result).getDynamicDimIndex(axis);
+  if (skip < call.getSizes().size())
+    return integer(call.getSizes()[skip]);
+  return "size(" + tensors[result].name + ", " + std::to_string(axis) + ")";
+}
 
-  /// The size of a value inside a kernel, seen from outside.
-  std::string insideSize(schedule::FuseOp fuse, Value value, int64_t axis) {
-    Extent extent = graph::getExtent(value, axis);
-    if (extent.isConstant())
-      return std::to_string(extent.constant);
-    if (auto argument = dyn_cast<BlockArgument>(extent.value)) {
-      Value outer = fuse.getInputs()[argument.getArgNumber()];
-      return extent.kind == Extent::Kind::Scalar ? integer(outer)
-                                                 : sizeOf(outer, extent.axis);
+std::string PlanWriter::integer(Value value) {
+  auto known = integers.find(value);
+  if (known != integers.end())
+    return known->second;
+  std::string text = makeInteger(value);
+  if (text.size() > 200) {
+    std::string name = "$" + names.integer("s");
+    body.push_back("let " + name + " = " + text);
+    lateNames.push_back(name);
+    text = name;
+  }
+  return integers[value] = text;
+}
+
+std::string PlanWriter::makeInteger(Value value) {
+  if (!schedule::isScalar(value)) {
+    // Computed by a kernel: read when the plan gets there.
+    std::string name = "$" + names.integer("v");
+    body.push_back("load " + name + " = " + tensors[value].name + " []");
+    lateNames.push_back(name);
+    return name;
+  }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return arguments.nameOf(argument.getArgNumber()).str();
+  Operation *op = value.getDefiningOp();
+  auto lhs = [&] { return integer(op->getOperand(0)); };
+  auto rhs = [&] { return integer(op->getOperand(1)); };
+  auto between = [&](StringRef sign) { return infix(lhs(), sign, rhs()); };
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case([&](graph::ConstantOp constant) {
+        auto elements = cast<DenseElementsAttr>(constant.getValue());
+        APInt number = elements.getSplatValue<APInt>();
+        return std::to_string(number.getBitWidth() == 1
+                                  ? int64_t(number.getZExtValue())
+                                  : number.getSExtValue());
+      })
+      .Case([&](graph::DimOp dim) {
+        return sizeOf(dim.getInput(), dim.getAxis());
+      })
+      .Case([&](graph::AddOp) { return between("+"); })
+      .Case([&](graph::SubOp) { return between("-"); })
+      .Case([&](graph::MulOp) { return between("*"); })
+      .Case([&](graph::FloorDivOp) { return between("floordiv"); })
+      .Case([&](graph::ModOp) { return between("mod"); })
+      .Case([&](graph::AndOp) { return between("and"); })
+      .Case([&](graph::OrOp) { return between("or"); })
+      .Case([&](graph::NegOp) { return infix("0", "-", lhs()); })
+      .Case([&](graph::NotOp) { return "not (" + lhs() + ")"; })
+      .Case(
+          [&](graph::MaximumOp) { return "max(" + lhs() + ", " + rhs() + ")"; })
+      .Case(
+          [&](graph::MinimumOp) { return "min(" + lhs() + ", " + rhs() + ")"; })
+      .Case([&](graph::SelectOp) {
+        return "select(" + lhs() + ", " + rhs() + ", " +
+               integer(op->getOperand(2)) + ")";
+      })
+      .Case([&](graph::CompareOp compare) {
+        static constexpr StringLiteral signs[] = {"==", "!=", "<",
+                                                  "<=", ">",  ">="};
+        return between(signs[unsigned(compare.getKind())]);
+      })
+      .Default([&](Operation *other) -> std::string {
+        other->emitOpError() << "cannot be computed by a plan";
+        failedExpression = true;
+        return "0";
+      });
+}
+
+void PlanWriter::allocate(Value value) {
+  if (placed.contains(value) ||
+      (results.count(value) && !lateResults.contains(value)))
+    return;
+  Tensor &tensor = tensors[value];
+  if (tensor.name.empty()) {
+    StringRef hint = hintOf(value);
+    tensor = {"%" + names.tensor(hint.empty() ? "t" : hint), rankOf(value) - 1,
+              true};
+  }
+  SmallVector<std::string> extents;
+  for (int64_t axis = 0; axis < rankOf(value); ++axis)
+    extents.push_back(sizeOf(value, axis));
+  body.push_back("alloc " + tensor.name + " " +
+                 planType(tensorType(value).getElementType()).str() + " [" +
+                 llvm::join(extents, ", ") + "]");
+}
+
+MemRefType PlanWriter::memoryType(Value value) {
+  RankedTensorType type = tensorType(value);
+  int64_t rank = type.getRank();
+  if (rank == 0)
+    return MemRefType::get({}, type.getElementType());
+  SmallVector<int64_t> strides(rank, ShapedType::kDynamic);
+  int64_t unit = tensors[value].unitAxis;
+  if (unit >= 0 && unit < rank)
+    strides[unit] = 1;
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), 0, strides));
+}
+
+LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
+  Value result = fuse.getResult(0);
+  Interface interface;
+  for (Value input : fuse.getInputs()) {
+    bool scalar = schedule::isScalar(input);
+    interface.inputs.push_back(scalar ? tensorType(input).getElementType()
+                                      : Type(memoryType(input)));
+    StringRef name;
+    std::string made;
+    if (auto argument = dyn_cast<BlockArgument>(input);
+        argument && argument.getOwner()->getParentOp() == function)
+      name = arguments.nameOf(argument.getArgNumber()).drop_front();
+    else if (!scalar)
+      name = StringRef(tensors[input].name).drop_front();
+    interface.names.push_back(name.str());
+  }
+  allocate(result);
+  interface.output = memoryType(result);
+  interface.outputName = tensors[result].name.substr(1);
+
+  Operation *root =
+      fuse.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+  Decisions decisions(fuse.getBody().front());
+  auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
+  bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
+  if (!open)
+    return launch(fuse, fuse.getSymName(), interface, decisions, 0);
+
+  // The head size is known at the call only: one variant per padded size.
+  int64_t last = rankOf(result) - 1;
+  std::string q = insideSize(fuse, attention.getQ(), last);
+  std::string v = insideSize(fuse, attention.getV(), last);
+  std::string size = q == v ? q : "max(" + q + ", " + v + ")";
+  body.push_back("check " + size + " <= 512 : " +
+                 quoted("the head size of attention is {" + size +
+                        "}, but at most 512 is supported"));
+  for (int64_t width : openWidths) {
+    body.push_back("if " + size + " <= " + std::to_string(width));
+    std::string symbol = (fuse.getSymName() + "_d" + Twine(width)).str();
+    if (failed(launch(fuse, symbol, interface, decisions, width)))
+      return failure();
+    body.push_back("else");
+  }
+  body.pop_back();
+  for (size_t i = 0; i < std::size(openWidths); ++i)
+    body.push_back("end");
+  return success();
+}
+
+LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
+                                 const Interface &interface,
+                                 const Decisions &decisions, int64_t width) {
+  FailureOr<Kernel> kernel =
+      buildKernel(builder, fuse, symbol, interface, width);
+  if (failed(kernel))
+    return failure();
+  std::string name = shared(kernel->function);
+  SmallVector<std::string> views, scalars;
+  for (unsigned i : kernel->views)
+    views.push_back(tensors[fuse.getInputs()[i]].name);
+  views.push_back(tensors[fuse.getResult(0)].name);
+  for (unsigned i : kernel->scalars)
+    scalars.push_back(integer(fuse.getInputs()[i]));
+  std::string grid;
+  for (auto [axis, tile] : kernel->grid) {
+    std::string factor = sizeOf(fuse.getResult(0), axis);
+    if (tile > 0)
+      factor = infix(factor, "ceildiv", std::to_string(tile));
+    grid = grid.empty() ? factor : infix(grid, "*", factor);
+  }
+  std::string line = "launch @" + name + "(" + llvm::join(views, ", ") +
+                     (scalars.empty() ? "" : "; ") + llvm::join(scalars, ", ") +
+                     ") grid " + (grid.empty() ? "1" : grid);
+  if (decisions.threads > 0)
+    line += " threads " + std::to_string(decisions.threads);
+  body.push_back(line + " work " + workOf(fuse));
+  return failure(failedExpression);
+}
+
+std::string PlanWriter::shared(FuncOp kernel) {
+  std::string symbol = kernel.getName().str(), text;
+  ArrayAttr attributes = kernel.getAllArgAttrs();
+  kernel.setName("kernel");
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+    kernel.removeArgAttr(i, "gir.name");
+  llvm::raw_string_ostream stream(text);
+  // Without verifying, which every pass does, and without locations.
+  kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  auto [known, isNew] = texts.try_emplace(text, symbol);
+  if (!isNew) {
+    kernel.erase();
+    return known->second;
+  }
+  kernel.setName(symbol);
+  kernel.setAllArgAttrs(attributes);
+  return symbol;
+}
+
+std::string PlanWriter::workOf(schedule::FuseOp fuse) {
+  std::string work;
+  auto elements = [&](Value value) {
+    std::string text;
+    for (int64_t axis = 0; axis < rankOf(value); ++axis) {
+      std::string size = insideSize(fuse, value, axis);
+      text =
+          text.empty()
+              ? size
+              : text + " * " +
+                    (StringRef(size).contains(' ') ? "(" + size + ")" : size);
     }
-    Operation *op = extent.value.getDefiningOp();
+    return text.empty() ? std::string("1") : text;
+  };
+  auto wrap = [](std::string size) {
+    return StringRef(size).contains(' ') ? "(" + size + ")" : size;
+  };
+  int64_t ops = 0;
+  Value largest = fuse.getBody().front().getTerminator()->getOperand(0);
+  for (Operation &op : fuse.getBody().front()) {
+    if (auto gemm = dyn_cast<graph::GemmOp>(op)) {
+      int64_t rank = rankOf(gemm.getResult());
+      return elements(gemm.getResult()) + " * " +
+             wrap(insideSize(fuse, gemm.getLhs(), rank - 1)) + " floordiv 32";
+    }
+    if (auto attention = dyn_cast<graph::AttentionOp>(op)) {
+      int64_t rank = rankOf(attention.getResult());
+      return elements(attention.getResult()) + " * " +
+             wrap(insideSize(fuse, attention.getK(), rank - 2)) +
+             " floordiv 16";
+    }
+    if (auto reduce = dyn_cast<graph::ReduceOp>(op))
+      if (rankOf(reduce.getInput()) > rankOf(largest))
+        largest = reduce.getInput();
     if (auto partial = dyn_cast<schedule::PartialOp>(op))
-      if (auto size = dyn_cast<BlockArgument>(partial.getSize()))
-        return integer(fuse.getInputs()[size.getArgNumber()]);
-    if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
-      std::string sum;
-      for (Value input : concat.getInputs()) {
-        std::string part = insideSize(fuse, input, axis);
-        sum = sum.empty() ? part : infix(sum, "+", part);
-      }
-      return sum;
+      largest = partial.getInput();
+    if (schedule::isElementwise(&op) || isa<graph::ReduceOp>(op))
+      ++ops;
+  }
+  return elements(largest) + " * " + std::to_string(ops + 2) + " floordiv 16";
+}
+
+LogicalResult PlanWriter::write(graph::CheckEqualOp op) {
+  std::string lhs = integer(op.getLhs()), rhs = integer(op.getRhs());
+  std::string message;
+  StringRef text = op.getMessage();
+  while (!text.empty()) {
+    if (text.consume_front("{lhs}"))
+      message += "{" + lhs + "}";
+    else if (text.consume_front("{rhs}"))
+      message += "{" + rhs + "}";
+    else {
+      message += text.front();
+      text = text.drop_front();
     }
-    op->emitOpError() << "has a size the plan cannot compute";
-    failedExpression = true;
-    return "0";
   }
+  body.push_back("check " + infix(lhs, "==", rhs) + " : " + quoted(message));
+  return failure(failedExpression);
+}
 
-  std::string callSize(graph::CallKernelOp call, OpResult result,
-                       int64_t axis) {
-    unsigned skip = 0;
-    for (OpResult other : call.getResults()) {
-      if (other == result)
-        break;
-      skip += tensorType(other).getNumDynamicDims();
-    }
-    skip += tensorType(result).getDynamicDimIndex(axis);
-    if (skip < call.getSizes().size())
-      return integer(call.getSizes()[skip]);
-    return "size(" + tensors[result].name + ", " + std::to_string(axis) + ")";
-  }
+LogicalResult PlanWriter::write(graph::CheckOp op) {
+  std::string condition = integer(op.getCondition()), message;
+  for (char c : op.getMessage())
+    message += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+  body.push_back("check " + condition + " : " + quoted(message));
+  return failure(failedExpression);
+}
 
-  /// An integer or boolean scalar as an expression.
-  std::string integer(Value value) {
-    auto known = integers.find(value);
-    if (known != integers.end())
-      return known->second;
-    std::string text = makeInteger(value);
-    if (text.size() > 200) {
-      std::string name = "$" + names.integer("s");
-      body.push_back("let " + name + " = " + text);
-      lateNames.push_back(name);
-      text = name;
-    }
-    return integers[value] = text;
-  }
-
-  std::string makeInteger(Value value) {
-    if (!schedule::isScalar(value)) {
-      // Computed by a kernel: read when the plan gets there.
-      std::string name = "$" + names.integer("v");
-      body.push_back("load " + name + " = " + tensors[value].name + " []");
-      lateNames.push_back(name);
-      return name;
-    }
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return arguments.nameOf(argument.getArgNumber()).str();
-    Operation *op = value.getDefiningOp();
-    auto lhs = [&] { return integer(op->getOperand(0)); };
-    auto rhs = [&] { return integer(op->getOperand(1)); };
-    auto between = [&](StringRef sign) { return infix(lhs(), sign, rhs()); };
-    return llvm::TypeSwitch<Operation *, std::string>(op)
-        .Case([&](graph::ConstantOp constant) {
-          auto elements = cast<DenseElementsAttr>(constant.getValue());
-          APInt number = elements.getSplatValue<APInt>();
-          return std::to_string(number.getBitWidth() == 1
-                                    ? int64_t(number.getZExtValue())
-                                    : number.getSExtValue());
-        })
-        .Case([&](graph::DimOp dim) {
-          return sizeOf(dim.getInput(), dim.getAxis());
-        })
-        .Case([&](graph::AddOp) { return between("+"); })
-        .Case([&](graph::SubOp) { return between("-"); })
-        .Case([&](graph::MulOp) { return between("*"); })
-        .Case([&](graph::FloorDivOp) { return between("floordiv"); })
-        .Case([&](graph::ModOp) { return between("mod"); })
-        .Case([&](graph::AndOp) { return between("and"); })
-        .Case([&](graph::OrOp) { return between("or"); })
-        .Case([&](graph::NegOp) { return infix("0", "-", lhs()); })
-        .Case([&](graph::NotOp) { return "not (" + lhs() + ")"; })
-        .Case([&](graph::MaximumOp) {
-          return "max(" + lhs() + ", " + rhs() + ")";
-        })
-        .Case([&](graph::MinimumOp) {
-          return "min(" + lhs() + ", " + rhs() + ")";
-        })
-        .Case([&](graph::SelectOp) {
-          return "select(" + lhs() + ", " + rhs() + ", " +
-                 integer(op->getOperand(2)) + ")";
-        })
-        .Case([&](graph::CompareOp compare) {
-          static constexpr StringLiteral signs[] = {"==", "!=", "<",
-                                                    "<=", ">",  ">="};
-          return between(signs[unsigned(compare.getKind())]);
-        })
-        .Default([&](Operation *other) -> std::string {
-          other->emitOpError() << "cannot be computed by a plan";
-          failedExpression = true;
-          return "0";
-        });
-  }
-
-  // -- Steps -----------------------------------------------------------------
-
-  /// Gives a value memory of its own.
-  void allocate(Value value) {
-    if (results.count(value) && !lateResults.contains(value))
-      return;
-    Tensor &tensor = tensors[value];
-    if (tensor.name.empty()) {
-      StringRef hint = nameOf(value.getLoc());
-      tensor = {"%" + names.tensor(hint.empty() ? "t" : hint),
-                rankOf(value) - 1, true};
-    }
-    SmallVector<std::string> extents;
-    for (int64_t axis = 0; axis < rankOf(value); ++axis)
-      extents.push_back(sizeOf(value, axis));
-    body.push_back("alloc " + tensor.name + " " +
-                   planType(tensorType(value).getElementType()).str() + " [" +
-                   llvm::join(extents, ", ") + "]");
-  }
-
-  MemRefType memoryType(Value value) {
-    RankedTensorType type = tensorType(value);
-    int64_t rank = type.getRank();
-    if (rank == 0)
-      return MemRefType::get({}, type.getElementType());
-    SmallVector<int64_t> strides(rank, ShapedType::kDynamic);
-    int64_t unit = tensors[value].unitAxis;
-    if (unit >= 0 && unit < rank)
-      strides[unit] = 1;
-    return MemRefType::get(
-        type.getShape(), type.getElementType(),
-        StridedLayoutAttr::get(builder.getContext(), 0, strides));
-  }
-
-  LogicalResult write(schedule::FuseOp fuse) {
-    Value result = fuse.getResult(0);
-    Interface interface;
-    for (Value input : fuse.getInputs()) {
-      bool scalar = schedule::isScalar(input);
-      interface.inputs.push_back(scalar ? tensorType(input).getElementType()
-                                        : Type(memoryType(input)));
-      StringRef name;
-      std::string made;
-      if (auto argument = dyn_cast<BlockArgument>(input))
-        name = arguments.nameOf(argument.getArgNumber()).drop_front();
-      else if (!scalar)
-        name = StringRef(tensors[input].name).drop_front();
-      interface.names.push_back(name.str());
-    }
-    allocate(result);
-    interface.output = memoryType(result);
-    interface.outputName = tensors[result].name.substr(1);
-
-    Operation *root =
-        fuse.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-    Decisions decisions(fuse.getBody().front());
-    auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
-    bool open =
-        attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
-    if (!open)
-      return launch(fuse, fuse.getSymName(), interface, decisions, 0);
-
-    // The head size is known at the call only: one variant per padded size.
-    int64_t last = rankOf(result) - 1;
-    std::string q = insideSize(fuse, attention.getQ(), last);
-    std::string v = insideSize(fuse, attention.getV(), last);
-    std::string size = q == v ? q : "max(" + q + ", " + v + ")";
-    body.push_back("check " + size + " <= 512 : " +
-                   quoted("the head size of attention is {" + size +
-                          "}, but at most 512 is supported"));
-    for (int64_t width : openWidths) {
-      body.push_back("if " + size + " <= " + std::to_string(width));
-      std::string symbol = (fuse.getSymName() + "_d" + Twine(width)).str();
-      if (failed(launch(fuse, symbol, interface, decisions, width)))
-        return failure();
-      body.push_back("else");
-    }
-    body.pop_back();
-    for (size_t i = 0; i < std::size(openWidths); ++i)
-      body.push_back("end");
-    return success();
-  }
-
-  LogicalResult launch(schedule::FuseOp fuse, StringRef symbol,
-                       const Interface &interface, const Decisions &decisions,
-                       int64_t width) {
-    FailureOr<Kernel> kernel =
-        buildKernel(builder, fuse, symbol, interface, width);
-    if (failed(kernel))
-      return failure();
-    std::string name = shared(kernel->function);
-    SmallVector<std::string> views, scalars;
-    for (unsigned i : kernel->views)
-      views.push_back(tensors[fuse.getInputs()[i]].name);
-    views.push_back(tensors[fuse.getResult(0)].name);
-    for (unsigned i : kernel->scalars)
-      scalars.push_back(integer(fuse.getInputs()[i]));
-    std::string grid;
-    for (auto [axis, tile] : kernel->grid) {
-      std::string factor = sizeOf(fuse.getResult(0), axis);
-      if (tile > 0)
-        factor = infix(factor, "ceildiv", std::to_string(tile));
-      grid = grid.empty() ? factor : infix(grid, "*", factor);
-    }
-    std::string line = "launch @" + name + "(" + llvm::join(views, ", ") +
-                       (scalars.empty() ? "" : "; ") +
-                       llvm::join(scalars, ", ") + ") grid " +
-                       (grid.empty() ? "1" : grid);
-    if (decisions.threads > 0)
-      line += " threads " + std::to_string(decisions.threads);
-    body.push_back(line + " work " + workOf(fuse));
-    return failure(failedExpression);
-  }
-
-  /// The symbol of an equal kernel made before (`kernel` is then erased), or
-  /// its own.
-  std::string shared(FuncOp kernel) {
-    std::string symbol = kernel.getName().str(), text;
-    ArrayAttr attributes = kernel.getAllArgAttrs();
-    kernel.setName("kernel");
-    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
-      kernel.removeArgAttr(i, "gir.name");
-    llvm::raw_string_ostream stream(text);
-    // Without verifying, which every pass does, and without locations.
-    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
-    auto [known, isNew] = texts.try_emplace(text, symbol);
-    if (!isNew) {
-      kernel.erase();
-      return known->second;
-    }
-    kernel.setName(symbol);
-    kernel.setAllArgAttrs(attributes);
-    return symbol;
-  }
-
-  /// A rough guess in nanoseconds: elements of the largest value, or products.
-  std::string workOf(schedule::FuseOp fuse) {
-    std::string work;
-    auto elements = [&](Value value) {
-      std::string text;
-      for (int64_t axis = 0; axis < rankOf(value); ++axis) {
-        std::string size = insideSize(fuse, value, axis);
-        text =
-            text.empty()
-                ? size
-                : text + " * " +
-                      (StringRef(size).contains(' ') ? "(" + size + ")" : size);
-      }
-      return text.empty() ? std::string("1") : text;
-    };
-    auto wrap = [](std::string size) {
-      return StringRef(size).contains(' ') ? "(" + size + ")" : size;
-    };
-    int64_t ops = 0;
-    Value largest = fuse.getBody().front().getTerminator()->getOperand(0);
-    for (Operation &op : fuse.getBody().front()) {
-      if (auto gemm = dyn_cast<graph::GemmOp>(op)) {
-        int64_t rank = rankOf(gemm.getResult());
-        return elements(gemm.getResult()) + " * " +
-               wrap(insideSize(fuse, gemm.getLhs(), rank - 1)) + " floordiv 32";
-      }
-      if (auto attention = dyn_cast<graph::AttentionOp>(op)) {
-        int64_t rank = rankOf(attention.getResult());
-        return elements(attention.getResult()) + " * " +
-               wrap(insideSize(fuse, attention.getK(), rank - 2)) +
-               " floordiv 16";
-      }
-      if (auto reduce = dyn_cast<graph::ReduceOp>(op))
-        if (rankOf(reduce.getInput()) > rankOf(largest))
-          largest = reduce.getInput();
-      if (auto partial = dyn_cast<schedule::PartialOp>(op))
-        largest = partial.getInput();
-      if (schedule::isElementwise(&op) || isa<graph::ReduceOp>(op))
-        ++ops;
-    }
-    return elements(largest) + " * " + std::to_string(ops + 2) + " floordiv 16";
-  }
-
-  /// view %t = %x offset ... sizes [...] strides [...]
-  void view(Value value, Value source, const std::string &offset,
-            ArrayRef<std::string> strides, int64_t unitAxis) {
-    StringRef hint = nameOf(value.getLoc());
-    Tensor &tensor = tensors[value];
-    tensor = {"%" + names.tensor(hint.empty() ? "view" : hint), unitAxis,
-              false};
-    SmallVector<std::string> extents;
-    for (int64_t axis = 0; axis < rankOf(value); ++axis)
-      extents.push_back(sizeOf(value, axis));
-    body.push_back("view " + tensor.name + " = " + tensors[source].name +
-                   " offset " + offset + " sizes [" +
-                   llvm::join(extents, ", ") + "] strides [" +
-                   llvm::join(strides, ", ") + "]");
-  }
-  std::string strideOf(Value source, int64_t axis) {
-    return "stride(" + tensors[source].name + ", " + std::to_string(axis) + ")";
-  }
-
-  LogicalResult write(graph::TransposeOp op) {
-    SmallVector<std::string> strides;
-    int64_t unit = -1;
-    for (auto [i, axis] : llvm::enumerate(op.getPermutation())) {
-      strides.push_back(strideOf(op.getInput(), axis));
-      if (axis == tensors[op.getInput()].unitAxis)
-        unit = i;
-    }
-    view(op.getResult(), op.getInput(), "0", strides, unit);
-    return failure(failedExpression);
-  }
-
-  LogicalResult write(graph::BroadcastOp op) {
-    SmallVector<std::string> strides(rankOf(op.getResult()), "0");
-    int64_t unit = -1;
-    for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
-      bool repeated = tensorType(op.getInput()).getDimSize(i) == 1 &&
-                      op.getType().getDimSize(axis) != 1;
-      if (repeated)
+LogicalResult PlanWriter::write(graph::PrintOp op) {
+  SmallVector<Type> types;
+  SmallVector<std::string> views, scalars;
+  SmallVector<unsigned> order; // views come first
+  for (bool memory : {true, false})
+    for (auto [i, value] : llvm::enumerate(op.getValues())) {
+      if (schedule::isScalar(value) == memory)
         continue;
-      strides[axis] = strideOf(op.getInput(), i);
-      if (int64_t(i) == tensors[op.getInput()].unitAxis)
-        unit = axis;
+      order.push_back(i);
+      types.push_back(memory ? Type(memoryType(value))
+                             : tensorType(value).getElementType());
+      (memory ? views : scalars)
+          .push_back(memory ? tensors[value].name : integer(value));
     }
-    view(op.getResult(), op.getInput(), "0", strides, unit);
-    return failure(failedExpression);
+  std::string symbol = (function.getName() + "_print_" + Twine(prints++)).str();
+  auto kernel =
+      FuncOp::create(builder, op.getLoc(), symbol,
+                     builder.getFunctionType(types, {}), nullptr, nullptr);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &entry = kernel.getBody().emplaceBlock();
+  SmallVector<Value> shown(types.size());
+  for (auto [type, i] : llvm::zip(types, order))
+    shown[i] = entry.addArgument(type, op.getValues()[i].getLoc());
+  builder.setInsertionPointToStart(&entry);
+  tile::PrintOp::create(builder, op.getLoc(), op.getText(), shown);
+  ReturnOp::create(builder, op.getLoc());
+  body.push_back("launch @" + symbol + "(" + llvm::join(views, ", ") +
+                 (scalars.empty() ? "" : "; ") + llvm::join(scalars, ", ") +
+                 ") grid 1");
+  return failure(failedExpression);
+}
+
+LogicalResult PlanWriter::write(graph::CallKernelOp op) {
+  FuncOp kernel = kernels.lookup(op.getKernel());
+  if (!kernel)
+    return op.emitOpError() << "calls @" << op.getKernel()
+                            << ", which is no kernel of this module";
+  SmallVector<std::string> scalars;
+  size_t nextInput = 0, nextResult = 0;
+  SmallVector<std::string> texts(kernel.getNumArguments());
+  for (unsigned at : callOrder(kernel)) {
+    auto view = dyn_cast<MemRefType>(kernel.getArgumentTypes()[at]);
+    if (!view) {
+      Value input = op.getInputs()[nextInput++];
+      texts[at] = integer(input);
+      continue;
+    }
+    StringRef mode = modeOf(kernel, at);
+    Value value;
+    if (mode == "out") {
+      value = op.getResults()[nextResult++];
+      allocate(value);
+    } else {
+      value = op.getInputs()[nextInput++];
+      if (mode != "in") // Updated in place: the input is a fresh copy.
+        tensors[op.getResults()[nextResult++]] = tensors[value];
+    }
+    texts[at] = tensors[value].name;
+    checkStrides(view, value);
   }
+  SmallVector<std::string> views;
+  for (auto [i, text] : llvm::enumerate(texts))
+    (isa<MemRefType>(kernel.getArgumentTypes()[i]) ? views : scalars)
+        .push_back(text);
+  FailureOr<std::string> grid = gridOf(kernel, texts);
+  if (failed(grid))
+    return failure();
+  body.push_back("launch @" + kernel.getName().str() + "(" +
+                 llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
+                 llvm::join(scalars, ", ") + ") grid " + *grid +
+                 threadsOf(kernel));
+  return failure(failedExpression);
+}
 
-  LogicalResult write(graph::SliceOp op) {
-    SmallVector<std::string> strides;
-    std::string offset;
-    Value input = op.getInput();
-    int64_t unit = tensors[input].unitAxis;
-    for (int64_t axis = 0; axis < rankOf(input); ++axis) {
-      std::string stride = strideOf(input, axis);
-      std::string start = integer(op.getStarts()[axis]);
-      if (start != "0") {
-        std::string part = infix(start, "*", stride);
-        offset = offset.empty() ? part : offset + " + " + part;
-      }
-      int64_t step = op.getSteps()[axis];
-      strides.push_back(step == 1 ? stride
-                                  : infix(stride, "*", std::to_string(step)));
-      if (step != 1 && unit == axis)
-        unit = -1;
-    }
-    view(op.getResult(), input, offset.empty() ? "0" : offset, strides, unit);
-    return failure(failedExpression);
+void PlanWriter::checkStrides(MemRefType view, Value value) {
+  auto layout = dyn_cast<StridedLayoutAttr>(view.getLayout());
+  if (!layout)
+    return;
+  for (auto [axis, stride] : llvm::enumerate(layout.getStrides())) {
+    if (ShapedType::isDynamic(stride) ||
+        int64_t(axis) == tensors[value].unitAxis)
+      continue;
+    std::string text = strideOf(value, axis);
+    body.push_back("check " + text + " == " + std::to_string(stride) + " or " +
+                   sizeOf(value, axis) + " <= 1 : " +
+                   quoted(tensors[value].name.substr(1) + " has stride {" +
+                          text + "} along axis " + std::to_string(axis) +
+                          ", but the kernel needs " + std::to_string(stride)));
   }
-
-  LogicalResult write(graph::ReshapeOp op) {
-    Value input = op.getInput(), result = op.getResult();
-    int64_t from = rankOf(input), to = rankOf(result);
-    schedule::ReshapeParts parts = schedule::getReshapeParts(op);
-    if (!parts.isView() && !input.getDefiningOp<schedule::FuseOp>())
-      return op.emitOpError() << "merges axes of memory that need not be "
-                                 "row-major: copy it first";
-    SmallVector<std::string> strides(to, "1");
-    int64_t inputUnit = tensors[input].unitAxis, unit = -1;
-    for (int64_t axis = 0; axis < parts.front; ++axis) {
-      strides[axis] = strideOf(input, axis);
-      if (axis == inputUnit)
-        unit = axis;
-    }
-    for (int64_t i = 1; i <= parts.back; ++i) {
-      strides[to - i] = strideOf(input, from - i);
-      if (from - i == inputUnit)
-        unit = to - i;
-    }
-    // Between them: row-major within the last merged axis.
-    int64_t lastIn = from - parts.back - 1, lastOut = to - parts.back - 1;
-    if (parts.mergedAxes > 0) {
-      std::string stride = strideOf(input, lastIn);
-      for (int64_t axis = lastOut; axis >= parts.front; --axis) {
-        strides[axis] = stride;
-        stride = infix(stride, "*", sizeOf(result, axis));
-      }
-      if (lastIn == inputUnit && lastOut >= parts.front)
-        unit = lastOut;
-    }
-    view(result, input, "0", strides, unit);
-    return failure(failedExpression);
-  }
-
-  LogicalResult write(graph::CheckEqualOp op) {
-    std::string lhs = integer(op.getLhs()), rhs = integer(op.getRhs());
-    std::string message;
-    StringRef text = op.getMessage();
-    while (!text.empty()) {
-      if (text.consume_front("{lhs}"))
-        message += "{" + lhs + "}";
-      else if (text.consume_front("{rhs}"))
-        message += "{" + rhs + "}";
-      else {
-        message += text.front();
-        text = text.drop_front();
-      }
-    }
-    body.push_back("check " + infix(lhs, "==", rhs) + " : " + quoted(message));
-    return failure(failedExpression);
-  }
-
-  LogicalResult write(graph::CallKernelOp op) {
-    FuncOp kernel = kernels.lookup(op.getKernel());
-    if (!kernel)
-      return op.emitOpError() << "calls @" << op.getKernel()
-                              << ", which is no kernel of this module";
-    SmallVector<std::string> scalars;
-    size_t nextInput = 0, nextResult = 0;
-    SmallVector<std::string> texts(kernel.getNumArguments());
-    for (unsigned at : callOrder(kernel)) {
-      auto view = dyn_cast<MemRefType>(kernel.getArgumentTypes()[at]);
-      if (!view) {
-        Value input = op.getInputs()[nextInput++];
-        texts[at] = integer(input);
-        continue;
-      }
-      StringRef mode = modeOf(kernel, at);
-      Value value;
-      if (mode == "out") {
-        value = op.getResults()[nextResult++];
-        allocate(value);
-      } else {
-        value = op.getInputs()[nextInput++];
-        if (mode != "in") // Updated in place: the input is a fresh copy.
-          tensors[op.getResults()[nextResult++]] = tensors[value];
-      }
-      texts[at] = tensors[value].name;
-      checkStrides(view, value);
-    }
-    SmallVector<std::string> views;
-    for (auto [i, text] : llvm::enumerate(texts))
-      (isa<MemRefType>(kernel.getArgumentTypes()[i]) ? views : scalars)
-          .push_back(text);
-    FailureOr<std::string> grid = gridOf(kernel, texts);
-    if (failed(grid))
-      return failure();
-    body.push_back("launch @" + kernel.getName().str() + "(" +
-                   llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
-                   llvm::join(scalars, ", ") + ") grid " + *grid +
-                   threadsOf(kernel));
-    return failure(failedExpression);
-  }
-
-  /// The kernel was compiled for strides that this value may not have.
-  void checkStrides(MemRefType view, Value value) {
-    auto layout = dyn_cast<StridedLayoutAttr>(view.getLayout());
-    if (!layout)
-      return;
-    for (auto [axis, stride] : llvm::enumerate(layout.getStrides())) {
-      if (ShapedType::isDynamic(stride) ||
-          int64_t(axis) == tensors[value].unitAxis)
-        continue;
-      std::string text = strideOf(value, axis);
-      body.push_back("check " + text + " == " + std::to_string(stride) +
-                     " or " + sizeOf(value, axis) + " <= 1 : " +
-                     quoted(tensors[value].name.substr(1) + " has stride {" +
-                            text + "} along axis " + std::to_string(axis) +
-                            ", but the kernel needs " +
-                            std::to_string(stride)));
-    }
-  }
-
-  OpBuilder &builder;
-  func::FuncOp function;
-  const KernelTable &kernels;
-  KernelTexts &texts;
-  PlanNames names;
-  std::vector<std::string> header, body;
-  PlanHeader arguments;
-  llvm::DenseMap<Value, Tensor> tensors;
-  llvm::DenseMap<Value, std::string> results;
-  llvm::DenseMap<Value, std::string> integers;
-  std::map<std::pair<void *, int64_t>, std::string> sizes;
-  llvm::DenseMap<Operation *, SmallVector<Value>> lastUses;
-  SmallVector<std::string> lateNames;
-  llvm::DenseSet<Value> lateResults;
-  bool failedExpression = false;
-};
-
-} // namespace
+}
 
 LogicalResult tessera::tile::writePlan(OpBuilder &builder,
                                        func::FuncOp function,

@@ -234,6 +234,20 @@ typedef void (*tsr_parallel_for_fn)(void *context, int64_t n,
  * called while something runs. */
 TSR_API void tsr_set_parallel_for(tsr_parallel_for_fn function, void *context);
 
+/* Where lines that kernels print go, `length` bytes with their newline; NULL
+ * goes back to the standard output. It is called on the thread that runs the
+ * plan, after each launch. */
+typedef void (*tsr_print_fn)(void *context, const char *text, size_t length);
+TSR_API void tsr_set_print(tsr_print_fn function, void *context);
+
+/* What kernels call to print a line: docs/abi.md, section 2. */
+TSR_API void tsr_print_begin(const char *text, int64_t length, int64_t program);
+TSR_API void tsr_print_value(void);
+TSR_API void tsr_print_axis(int64_t size, int64_t length);
+TSR_API void tsr_print_int(int64_t value, int64_t bits);
+TSR_API void tsr_print_float(double value, int64_t bits);
+TSR_API void tsr_print_end(void);
+
 /* 0 goes back to TESSERA_NUM_THREADS, OMP_NUM_THREADS or the processors. */
 TSR_API void tsr_set_num_threads(int32_t threads);
 TSR_API int32_t tsr_get_num_threads(void);

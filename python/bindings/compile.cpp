@@ -72,7 +72,12 @@ class Kernels {
 public:
   explicit Kernels(nb::object owner)
       : owner(std::move(owner)),
-        compilation(nb::cast<Compilation &>(this->owner)) {}
+        compilation(nb::cast<Compilation &>(this->owner)) {
+    auto known = nb::module_::import_("tessera._runtime").attr("SYMBOLS");
+    for (auto [name, address] : nb::cast<nb::dict>(known))
+      symbols.emplace_back(nb::cast<std::string>(name),
+                           nb::cast<uint64_t>(address));
+  }
 
   uintptr_t lookup(const std::string &name);
   nb::bytes object();
@@ -88,6 +93,7 @@ private:
   std::map<std::string, std::unique_ptr<jit::LoadedObject>> loaded;
   nb::object owner;
   Compilation &compilation;
+  jit::Symbols symbols; // functions that kernels call
 };
 
 } // namespace
@@ -107,7 +113,7 @@ uintptr_t Kernels::lookup(const std::string &name) {
     } else {
       isOurs = false;
       if (!place) {
-        auto made = jit::LoadedObject::load(object);
+        auto made = jit::LoadedObject::load(object, symbols);
         if (made)
           place = std::move(*made);
         else
@@ -240,10 +246,20 @@ void python::bindCompile(nb::module_ &module) {
         request.accum = toConstant(accum);
         CompileOptions compileOptions = toOptions(options);
         request.target = compileOptions.target;
+        request.debug = nb::cast<bool>(options["debug"]);
+        std::vector<WholeDim> wanted;
+        request.wanted = &wanted;
         auto compilation = std::make_unique<Compilation>(compileOptions);
-        check(*compilation,
-              compilation->fromSource(request, sources(), colour));
-        return compilation;
+        bool good = compilation->fromSource(request, sources(), colour);
+        // Sizes that a called kernel needs: the caller asks again with them.
+        if (!good && !wanted.empty()) {
+          nb::list axes;
+          for (const WholeDim &dim : wanted)
+            axes.append(nb::make_tuple(dim.parameter, dim.axis));
+          return nb::object(axes);
+        }
+        check(*compilation, good);
+        return nb::cast(std::move(compilation));
       },
       nb::arg("program"), nb::arg("arguments"), nb::arg("captured"),
       nb::arg("constants"), nb::arg("schedule"), nb::arg("policy"),

@@ -81,7 +81,7 @@ CapturedNames python::toCaptured(nb::dict names) {
     } else if (kind == "dim") {
       value = CapturedValue::dimName(nb::cast<std::string>(parts[1]));
     } else if (kind == "function") {
-      // ("function", Program, captured, accum, policy, constants)
+      // ("function", Program, captured, accum, policy, constants, schedule)
       auto function = std::make_shared<CapturedFunction>();
       auto &program = nb::cast<Program &>(parts[1]);
       function->kind = program.kind;
@@ -91,6 +91,8 @@ CapturedNames python::toCaptured(nb::dict names) {
       function->policy = nb::cast<std::string>(parts[4]);
       for (auto [name, constant] : nb::cast<nb::dict>(parts[5]))
         function->constants[nb::cast<std::string>(name)] = toConstant(constant);
+      for (auto [name, constant] : nb::cast<nb::dict>(parts[6]))
+        function->schedule[nb::cast<std::string>(name)] = toConstant(constant);
       value.kind = CapturedValue::Kind::Function;
       value.function = std::move(function);
     } else if (kind == "array") {

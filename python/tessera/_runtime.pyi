@@ -2,6 +2,7 @@
 from typing import Any, Callable as _Callable
 
 DTYPES: dict[str, int]
+SYMBOLS: dict[str, int]
 
 def set_num_threads(threads: int, /) -> None: ...
 def num_threads() -> int: ...

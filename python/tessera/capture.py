@@ -180,6 +180,7 @@ def for_compiler(captured: dict) -> dict:
                 fn.options.accum,
                 fn.options.policy or "",
                 dict(fn.options.constants_for("cpu")),
+                dict(fn.options.schedule_for("cpu")),
             )
         else:
             result[name] = entry

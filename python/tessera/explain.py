@@ -51,7 +51,7 @@ def _constants(fn, spec) -> list[tuple]:
             continue
         value = argument[1]
         if parameter.name in spec.tuned:
-            by = "tuner"
+            by = spec.tuned_by
         elif parameter.name in given or value != parameter.default:
             by = "user"
         else:
@@ -62,7 +62,7 @@ def _constants(fn, spec) -> list[tuple]:
 
 
 def render(fn, spec, decisions) -> str:
-    decisions = _constants(fn, spec) + [(*d[:4], "tuner" if d[1] in spec.tuned else d[4]) for d in decisions]
+    decisions = _constants(fn, spec) + [(*d[:4], spec.tuned_by if d[1] in spec.tuned else d[4]) for d in decisions]
     policy = fn.options.policy or "deterministic"
     lines = [f"{fn.kind} {fn.__name__} for {spec.target}, policy {policy}", "", "key of this version:"]
     lines += _key_rows(fn, spec)

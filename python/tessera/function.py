@@ -245,14 +245,18 @@ def _bits(value, storage: str, name: str, function: str) -> int:
     return number
 
 
+class _NewKey(Exception):
+    """More sizes belong to the key than were known."""
+
+
 class Spec:
     """What a version is compiled for: one entry per parameter, and the key it belongs to."""
 
-    __slots__ = ("arguments", "captured", "key", "target", "tuned")
+    __slots__ = ("arguments", "captured", "key", "target", "tuned", "tuned_by")
 
-    def __init__(self, arguments, captured, target, tuned):
-        self.arguments, self.captured, self.target, self.tuned = arguments, captured, target, tuned
-        self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())))
+    def __init__(self, arguments, captured, target, tuned, tuned_by="tuner"):
+        self.arguments, self.captured, self.target, self.tuned, self.tuned_by = arguments, captured, target, tuned, tuned_by
+        self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())), knobs.debug)
 
 
 class Function(_runtime.Callable):
@@ -501,7 +505,8 @@ class Function(_runtime.Callable):
 
     def _options(self, target: str) -> dict:
         target = target.removeprefix("sim:")  # it takes the PTX of the machine it stands for
-        return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump}
+        return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump,
+                "debug": knobs.debug}
 
     def _start(self, spec: Spec, symbol_prefix: str = ""):
         """The program at the front end's exit."""
@@ -510,7 +515,7 @@ class Function(_runtime.Callable):
             if (key, spec.target) not in self._reminded:
                 self._reminded.add((key, spec.target))
                 remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
-        return compiler.compile_program(
+        made = compiler.compile_program(
             self.program,
             list(spec.arguments),
             capture.for_compiler(spec.captured),
@@ -521,6 +526,11 @@ class Function(_runtime.Callable):
             {**self._options(spec.target), "symbol_prefix": symbol_prefix},
             colour(),
         )
+        if isinstance(made, list):  # a kernel it calls needs these sizes as constants
+            for parameter, axis in made:
+                self.parameters[parameter].whole_axes |= {axis}
+            raise _NewKey
+        return made
 
     def _version(self, spec: Spec) -> Version:
         version = self._versions.get(spec.key)
@@ -581,6 +591,13 @@ class Function(_runtime.Callable):
         raise short from None
 
     def _call(self, args: tuple, given_kwargs: dict):
+        while True:
+            try:
+                return self._call_with_key(args, given_kwargs)
+            except _NewKey:
+                pass
+
+    def _call_with_key(self, args: tuple, given_kwargs: dict):
         kwargs = dict(given_kwargs)
         given_out, target = kwargs.pop("out", None), kwargs.pop("target", None)
         kwargs.pop("stream", None)
@@ -606,7 +623,7 @@ class Function(_runtime.Callable):
             self._check_shapes(given)  # the call is wrong, whatever the body says
         version = self._version(spec)
         result = self._run(version, given, scalars, out)
-        if directly and (given_out is None or given_out is not out):
+        if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
         return result
 
@@ -677,7 +694,15 @@ class Function(_runtime.Callable):
 
     def compile(self, target: str = "cpu", **words) -> Version:
         """Compiles without calling: `gemm.compile(A=fp16, B=fp16)`; sizes of whole dims by name, `D=128`."""
-        return self._version(self._spec_from_words(check_target(target), words))
+        target = check_target(target)
+        return self._with_key(lambda: self._version(self._spec_from_words(target, words)))
+
+    def _with_key(self, make):
+        while True:
+            try:
+                return make()
+            except _NewKey:
+                self._last = None
 
     # ---- looking ----------------------------------------------------------------------------
 
@@ -691,7 +716,7 @@ class Function(_runtime.Callable):
                 str(stage), source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
                 f"no stage is called {stage!r}; there are {', '.join(shown)}", f'{self.__name__}.inspect_ir("{near}")', str(stage)))
-        compilation = self._start(self._spec_from_words(target, words))
+        compilation = self._with_key(lambda: self._start(self._spec_from_words(target, words)))
         if stage in ("llvm", "ptx"):
             return compilation.llvm() if stage == "llvm" else compilation.ptx()
         return _lower(compilation, stage)

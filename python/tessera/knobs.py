@@ -62,7 +62,7 @@ class Knobs:
     bin: str
 
     _knobs = {
-        "debug": _Knob("TESSERA_DEBUG", bool, False, "show compiler internals in errors"),
+        "debug": _Knob("TESSERA_DEBUG", bool, False, "asserts and breakpoints of programs, compiler internals in errors"),
         "num_threads": _Knob("TESSERA_NUM_THREADS", int, 0, "threads of the CPU target; 0: all"),
         "tune": _Knob("TESSERA_TUNE", str, "on", "tune at the first call of a new key", ("off", "cached", "on")),
         "verify": _Knob("TESSERA_VERIFY", bool, False, "verify the IR after every pass"),

@@ -206,7 +206,7 @@ def _sizes(fn: Function, given: dict) -> dict:
 
 
 def choose(fn: Function, bound: dict, given: dict, scalars: dict, target: str) -> dict:
-    """The configuration for this call's key."""
+    """The configuration for this call's key; `fn._tuned["by",]` says who decided on it."""
     tuning = fn.options.tuning
     sizes = _sizes(fn, given)
     for name in tuning.key:
@@ -219,6 +219,7 @@ def choose(fn: Function, bound: dict, given: dict, scalars: dict, target: str) -
     identity = json.dumps([fn.source.text, target, repr(key), repr(dtypes), tuning.numerics, fn.options.policy], sort_keys=True)
     remembered = fn._tuned.get(identity)
     if remembered is not None:
+        fn._tuned["by",] = fn._tuned["by", identity]
         return remembered
     seed = int(hashlib.sha256(identity.encode()).hexdigest()[:8], 16)
     try:
@@ -226,6 +227,7 @@ def choose(fn: Function, bound: dict, given: dict, scalars: dict, target: str) -
     except TuningMistake as mistake:
         raise _placed(fn, mistake) from None
     default = legal[0]
+    fn._tuned["by",] = "default"
     if knobs.tune == "off":
         return default
     cache = Cache(tuning.cache)
@@ -239,6 +241,7 @@ def choose(fn: Function, bound: dict, given: dict, scalars: dict, target: str) -
     best = names[ranked[0][1]] if ranked else default
     if todo:
         cache.write(identity, times, best)
+    fn._tuned["by",] = fn._tuned["by", identity] = "tuner" if ranked else "default"
     fn._tuned[identity] = best
     return best
 
@@ -282,7 +285,7 @@ def call(fn: Function, bound, given, scalars, captured, target, out):
     config = choose(fn, bound, given, scalars, target)
     chosen = trial(fn, config)
     specs, given_again, scalars = chosen._argument_specs(bound, target)
-    spec = Spec(specs, captured, target, chosen.options.tuned)
+    spec = Spec(specs, captured, target, chosen.options.tuned, fn._tuned["by",])
     version = chosen._version(spec)
     fn._last = spec
     given = {**given, **given_again}

@@ -302,6 +302,71 @@ def shift(A: Tensor["M"], B: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         B[m] = A[m] * 2
 ''', V + "shift(v[:-1], v[1:])"),
+    # --- Control flow in functions ----------------------------------------
+    Case("function-loop-changes-dtype", '''
+@tsr.function
+def decay(x: Tensor["M", "N"], n):
+    y = x
+    for i in range(n):
+        y = (y * 0.5).to(fp16)
+    return y
+''', X + "decay(x, 3)"),
+    Case("function-loop-changes-shape", '''
+@tsr.function
+def transposes(x: Tensor["M", "N"], n):
+    for i in range(n):
+        x = x.T
+    return x
+''', X + "transposes(x, 3)"),
+    Case("function-long-loop-changes-shape", '''
+@tsr.function
+def grows(x: Tensor["N", 2]):
+    for i in range(20):
+        x = tsr.cat([x, x], dim=1)
+    return x
+''', "grows(np.ones((4, 2), np.float32))"),
+    Case("function-number-becomes-a-tensor", '''
+@tsr.function
+def total(x: Tensor["M", "N"]):
+    s = 0.0
+    for i in range(M):
+        s = s + tsr.sum(x[i])
+    return s
+''', X + "total(x)"),
+    Case("function-arms-differ", '''
+@tsr.function
+def pick(x: Tensor["M", "N"], n):
+    if n > 0:
+        y = tsr.sum(x, dim=0)
+    else:
+        y = tsr.sum(x, dim=1)
+    return y
+''', X + "pick(x, 3)"),
+    Case("function-arm-without-return", '''
+@tsr.function
+def maybe(x, n):
+    if n > 0:
+        return x * 2.0
+''', X + "maybe(x, 3)"),
+    Case("function-while-on-a-tensor", '''
+@tsr.function
+def settle(x: Tensor["M", "N"]):
+    while x > 1.0:
+        x = x * 0.5
+    return x
+''', X + "settle(x)"),
+    Case("function-row-plus-column", '''
+@tsr.function
+def scaled(x: Tensor["M", "N"], s: Tensor["M"]):
+    return x * s
+''', X + "scaled(x, x[:, 0])"),
+    Case("int-to-a-negative-power", '''
+@tsr.kernel
+def inverse(A: Tensor["N", i32], C: Out["N", i32]):
+    for n in tsr.grid(tsr.tile(N, 16)):
+        C[n] = A[n] ** -1
+''', "inverse(np.ones(8, np.int32))"),
+    # --- Files ---------------------------------------------------------------
     Case("syntax.tessera", '''
 @tsr.kernel
 def double(A: Tensor["M"], B: Out["M"]):

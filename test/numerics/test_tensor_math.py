@@ -11,6 +11,8 @@ import pytest
 from conftest import NUMPY
 from programs import CARRIERS, made
 
+import tessera as tsr
+
 SPECIAL = (-np.inf, -1e30, -100.0, -20.5, -3.0, -1.0, -1e-3, -1e-30, -0.0, 0.0, 1e-30, 1e-3, 0.5, 1.0, 2.0, 10.5, 88.0, 1e30, np.inf, np.nan)
 
 
@@ -107,3 +109,36 @@ def test_activations_in_both_tails(name, dtype, carrier, inputs):
     ends = np.array([-np.inf, np.inf, np.nan], NUMPY[dtype])
     got = made(carrier, f"tsr.{name}(x)", "x", dtype)(ends).astype(np.float64)
     assert got[1] == np.inf and np.isnan(got[2]), got
+
+
+@pytest.mark.parametrize("carrier", ["function", "kernel"])
+def test_activations_of_infinities(carrier):
+    """gelu and silu tend to 0 at minus infinity, from below."""
+    text = {"function": "@tsr.function\ndef f(x):\n    return tsr.gelu(x), tsr.silu(x)\n",
+            "kernel": """@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], Z: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 8)):
+        Y[n] = tsr.gelu(X[n])
+        Z[n] = tsr.silu(X[n])
+"""}[carrier]
+    for dtype in (np.float16, np.float32, np.float64):
+        x = np.array([-np.inf, np.finfo(dtype).min, np.inf, np.nan], dtype)
+        for got in tsr.compile_source(text).f(x):
+            np.testing.assert_array_equal(got, np.array([-0.0, -0.0, np.inf, np.nan], dtype))
+            assert np.signbit(got[:2]).all()
+
+
+@pytest.mark.parametrize("carrier", ["function", "kernel"])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_negative_powers_of_ints(carrier, dtype):
+    """1 / x ** -y towards zero."""
+    text = {"function": "@tsr.function\ndef f(x, y):\n    return x ** y\n",
+            "kernel": """@tsr.kernel
+def f(X: Tensor["N"], Y: Tensor["N"], Z: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 8)):
+        Z[n] = X[n] ** Y[n]
+"""}[carrier]
+    x, y = np.meshgrid([-3, -2, -1, 0, 1, 2, 5], [-4, -3, -1, 0, 1, 3])
+    x, y = x.ravel().astype(dtype), y.ravel().astype(dtype)
+    want = [int(a) ** int(b) if b >= 0 else 0 if abs(int(a)) != 1 else int(a) ** int(-b) for a, b in zip(x, y)]
+    np.testing.assert_array_equal(tsr.compile_source(text).f(x, y), np.array(want, dtype))

@@ -254,3 +254,26 @@ def test_power_of_floats_is_within_its_bound(inputs):
     x, y = np.abs(inputs.normal(3000, scale=3)), inputs.normal(3000, scale=4)
     exact = x.astype(np.float64) ** y.astype(np.float64)
     bounds.check(function("x ** y")(x, y), bounds.Approx(exact, 2 * bounds.ULPS * 2**-24 * exact + 2 * bounds.TINY["fp32"]), "**")
+
+
+@tsr.function
+def joined(x, y):
+    return x + y
+
+
+def test_axes_line_up_by_position_without_names():
+    """As NumPy: from the last axis; docs/decisions/2026-11-15-axes-in-functions.md."""
+    x, y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(joined(x, y), x + y)
+    with pytest.raises(tsr.TesseraError, match="4.*3|3.*4"):
+        joined(x, np.zeros(3, np.float32))
+
+
+def test_axes_of_two_names_never_join():
+    @tsr.function
+    def rows(x: tsr.Tensor["M", "N"], s: tsr.Tensor["M"]):
+        return x + s
+
+    square = np.ones((3, 3), np.float32)
+    with pytest.raises(tsr.CompileError, match=r"fix:  s\[:, None\]"):
+        rows(square, square[0])  # though the sizes are equal

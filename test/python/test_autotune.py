@@ -222,3 +222,14 @@ def test_schedule_keys_can_be_tuned(tmp_path):
     np.testing.assert_array_equal(fn(A, B), A.astype(np.float64) @ B)
     [record] = records(tmp_path / "c")
     assert len(record["times"]) == 4 and all(seconds > 0 for seconds in record["times"].values())
+
+
+def test_explain_says_who_decided(tmp_path):
+    fn = tsr.kernel.autotune(space=dict(BLOCK_M=[64, 32]), key=["M"], cache=str(tmp_path / "c"))(gemm)
+    tsr.knobs.tune = "off"
+    try:
+        fn(A, B)
+    finally:
+        tsr.knobs.tune = None
+    [row] = [line for line in fn.explain().splitlines() if line.startswith("gemm") and " BLOCK_M " in line]
+    assert "default" in row and "tuner" not in row

@@ -28,11 +28,11 @@ static Origin sizeOperand(OperandRange sizes, RankedTensorType type,
   return {sizes[type.getDynamicDimIndex(axis)]};
 }
 
-/// One step from the result of `op` towards the origin of its extent `axis`;
+/// One step from a result of an op towards the origin of its extent `axis`;
 /// nothing if the op decides the extent itself.
-static std::optional<Origin> step(Operation *op, int64_t axis) {
+static std::optional<Origin> step(OpResult result, int64_t axis) {
   using Result = std::optional<Origin>;
-  return llvm::TypeSwitch<Operation *, Result>(op)
+  return llvm::TypeSwitch<Operation *, Result>(result.getOwner())
       .Case<BroadcastOp, ReshapeOp, SliceOp>([&](auto sized) -> Result {
         return sizeOperand(sized.getSizes(), sized.getType(), axis);
       })
@@ -82,6 +82,19 @@ static std::optional<Origin> step(Operation *op, int64_t axis) {
       })
       .Case([&](CrossEntropyOp loss) -> Result {
         return Origin{loss.getLogits(), axis};
+      })
+      .Case<ForOp, WhileOp>([&](auto loop) -> Result {
+        return Origin{loop.getInits()[result.getResultNumber()], axis};
+      })
+      .Case([&](IfOp branch) -> Result {
+        unsigned before = 0;
+        for (OpResult other : branch.getResults())
+          if (other.getResultNumber() < result.getResultNumber())
+            before +=
+                cast<RankedTensorType>(other.getType()).getNumDynamicDims();
+        auto type = cast<RankedTensorType>(result.getType());
+        return Origin{
+            branch.getSizes()[before + type.getDynamicDimIndex(axis)]};
       })
       .Case([&](SelectOp select) -> Result {
         return Origin{select.getA(), axis};
@@ -142,7 +155,12 @@ static Extent resolve(Origin origin) {
     if (!type.isDynamicDim(origin.axis))
       return Extent::get(type.getDimSize(origin.axis));
     Extent extent{Extent::Kind::Axis, 0, origin.value, origin.axis};
-    if (isa<BlockArgument>(origin.value)) {
+    if (auto argument = dyn_cast<BlockArgument>(origin.value)) {
+      // A carried value has the extents it had before the loop.
+      if (Value init = getInit(argument)) {
+        origin = {init, origin.axis};
+        continue;
+      }
       Origin first = firstOfName(origin.value, origin.axis);
       if (first.value == origin.value && first.axis == origin.axis)
         return extent;
@@ -150,7 +168,7 @@ static Extent resolve(Origin origin) {
       continue;
     }
     std::optional<Origin> next =
-        step(origin.value.getDefiningOp(), origin.axis);
+        step(cast<OpResult>(origin.value), origin.axis);
     if (!next)
       return extent;
     origin = *next;

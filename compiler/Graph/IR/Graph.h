@@ -15,6 +15,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,5 +25,18 @@
 
 #define GET_OP_CLASSES
 #include "compiler/Graph/IR/GraphOps.h.inc"
+
+namespace tessera::graph {
+
+/// gir.if, gir.for, gir.while
+inline bool isControlFlow(mlir::Operation *op) {
+  return mlir::isa<IfOp, ForOp, WhileOp>(op);
+}
+
+/// What a carried value of the loop around this block is before the first
+/// turn; null for a counter, or an argument of anything else.
+mlir::Value getInit(mlir::BlockArgument argument);
+
+} // namespace tessera::graph
 
 #endif // TESSERA_COMPILER_GRAPH_IR_GRAPH_H

@@ -214,6 +214,81 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
+Value tessera::graph::getInit(BlockArgument argument) {
+  Operation *op = argument.getOwner()->getParentOp();
+  unsigned number = argument.getArgNumber();
+  if (auto loop = dyn_cast_or_null<ForOp>(op))
+    return number == 0 ? Value() : loop.getInits()[number - 1];
+  if (auto loop = dyn_cast_or_null<WhileOp>(op))
+    return loop.getInits()[number];
+  return {};
+}
+
+/// Whether a region ends with a yield of these types.
+static LogicalResult checkYield(Operation *op, Region &region,
+                                TypeRange types) {
+  auto yield = dyn_cast<YieldOp>(region.front().back());
+  if (!yield)
+    return op->emitOpError() << "needs regions that end with gir.yield";
+  if (TypeRange(yield.getValues()) != types)
+    return op->emitOpError() << "yields " << TypeRange(yield.getValues())
+                             << ", but has results " << types;
+  return success();
+}
+
+/// Whether a region's arguments, from the one with this number, have these
+/// types.
+static LogicalResult checkArguments(Operation *op, Region &region,
+                                    unsigned first, TypeRange types) {
+  if (types != TypeRange(op->getResultTypes()))
+    return op->emitOpError() << "carries " << types << ", but has results "
+                             << op->getResultTypes();
+  TypeRange have(region.front().getArgumentTypes());
+  if (have.size() == first + types.size() && have.drop_front(first) == types)
+    return success();
+  return op->emitOpError() << "has a region with arguments " << have
+                           << ", but carries " << types;
+}
+
+LogicalResult IfOp::verify() {
+  // (C1)
+  for (Region *region : getRegions())
+    if (failed(checkYield(*this, *region, getResultTypes())))
+      return failure();
+  // (C2)
+  size_t dynamic = 0;
+  for (Value result : getResults())
+    dynamic += tensorType(result).getNumDynamicDims();
+  if (dynamic != getSizes().size())
+    return emitOpError() << "has " << getSizes().size() << " sizes for "
+                         << dynamic << " dynamic extents";
+  return success();
+}
+
+LogicalResult ForOp::verify() {
+  // (C1)
+  TypeRange have(getBody().front().getArgumentTypes());
+  if (have.empty() || have.front() != DimOp::sizeType(getContext()))
+    return emitOpError() << "needs a counter as the first argument";
+  if (failed(checkArguments(*this, getBody(), 1, getInits().getTypes())) ||
+      failed(checkYield(*this, getBody(), getResultTypes())))
+    return failure();
+  // (C2)
+  if (getStep() == 0)
+    return emitOpError() << "has step 0";
+  return success();
+}
+
+LogicalResult WhileOp::verify() {
+  // (C1)
+  for (Region *region : getRegions())
+    if (failed(checkArguments(*this, *region, 0, getInits().getTypes())))
+      return failure();
+  if (!isa<ConditionOp>(getTest().front().back()))
+    return emitOpError() << "needs a test that ends with gir.condition";
+  return checkYield(*this, getBody(), getResultTypes());
+}
+
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto build = [](Builder &builder, ArrayRef<Type> inputs,
                   ArrayRef<Type> results, function_interface_impl::VariadicFlag,

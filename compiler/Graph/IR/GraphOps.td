@@ -6,6 +6,7 @@ include "compiler/Graph/IR/GraphDialect.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -20,6 +21,11 @@ def Graph_Size : Type<And<[Graph_IntTensor.predicate,
     CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(64)">]>,
     "i64 scalar (tensor<i64>)", "::mlir::RankedTensorType">,
     BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+// A run-time truth value.
+def Graph_Condition : Type<And<[Graph_BoolTensor.predicate,
+    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0">]>,
+    "bool scalar (tensor<i1>)", "::mlir::RankedTensorType">,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 
 //===----------------------------------------------------------------------===//
 // Element-wise
@@ -244,6 +250,34 @@ def Graph_CheckEqualOp : Graph_Op<"check_equal", []> {
   let assemblyFormat = "$lhs `,` $rhs `,` $message attr-dict";
 }
 
+def Graph_CheckOp : Graph_Op<"check", []> {
+  let summary = "The condition holds, or the call fails with the message";
+  let description = [{
+    An `assert` on a run-time value; the plan makes a `check` of it.
+
+    Example:
+    ```mlir
+    gir.check %c, "x must be positive"
+    ```
+  }];
+  let arguments = (ins Graph_Condition:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict";
+}
+
+def Graph_PrintOp : Graph_Op<"print", []> {
+  let summary = "Writes a line with values to the standard output";
+  let description = [{
+    Each `{}` of the text stands for the next value.
+
+    Example:
+    ```mlir
+    gir.print "x is {}", %x : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$text, Variadic<Graph_Tensor>:$values);
+  let assemblyFormat = "$text (`,` $values^ `:` type($values))? attr-dict";
+}
+
 def Graph_ArangeOp : Graph_Op<"arange", [Pure]> {
   let summary = "0, 1, 2, ... along one axis";
   let description = [{
@@ -438,7 +472,8 @@ def Graph_ReduceOp : Graph_Op<"reduce", [Pure]> {
 def Graph_ScanOp : Graph_Op<"scan", [Pure, SameOperandsAndResultShape]> {
   let summary = "Running reduction along an axis (cumsum, cumprod, cummax)";
   let description = [{
-    Element i is the reduction of elements 0..i, left to right.
+    Element i is the reduction of elements 0..i, left to right, in `accumulate`
+    (default: f32 for f16 and bf16, else the element type), rounded once.
 
     Constraints:
     * (C1) the kind is sum, prod, max or min.
@@ -448,7 +483,8 @@ def Graph_ScanOp : Graph_Op<"scan", [Pure, SameOperandsAndResultShape]> {
     %y = gir.scan sum %x axis = 1 : tensor<?x?xf32> -> tensor<?x?xf32>
     ```
   }];
-  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$input, I64Attr:$axis);
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$input, I64Attr:$axis,
+                       OptionalAttr<TypeAttr>:$accumulate);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
@@ -491,15 +527,16 @@ def Graph_GemmOp : Graph_Op<"gemm", [Pure]> {
 def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
   let summary = "exp(x - max) / sum along an axis";
   let description = [{
-    Computed in the accumulate type and rounded once. A row of only minus
-    infinity gives 0.
+    Computed in `accumulate` (default: f32, f64 for f64) and rounded once. A row
+    of only minus infinity gives 0.
 
     Example:
     ```mlir
     %y = gir.softmax %x axis = 1 : tensor<?x?xf32>
     ```
   }];
-  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis, UnitAttr:$log);
+  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis, UnitAttr:$log,
+                       OptionalAttr<TypeAttr>:$accumulate);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$input `axis` `=` $axis attr-dict `:` type($result)";
 }
@@ -507,7 +544,8 @@ def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
 def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
   let summary = "(x - mean) / sqrt(var + eps) over the last axes, times weight plus bias";
   let description = [{
-    Normalises over the last `axes` axes, two passes, in the accumulate type.
+    Normalises over the last `axes` axes, two passes, in `accumulate` (default:
+    f32, f64 for f64), rounded once.
     With `rms` the mean is not subtracted. Weight and bias, if present, have the
     normalised axes.
 
@@ -517,7 +555,8 @@ def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$input, Variadic<Graph_FloatTensor>:$parameters,
-                       I64Attr:$axes, F64Attr:$eps, UnitAttr:$rms);
+                       I64Attr:$axes, F64Attr:$eps, UnitAttr:$rms,
+                       OptionalAttr<TypeAttr>:$accumulate);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = [{
     $input (`,` $parameters^)? `axes` `=` $axes `eps` `=` $eps (`rms` $rms^)? attr-dict
@@ -528,15 +567,16 @@ def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
 def Graph_CrossEntropyOp : Graph_Op<"cross_entropy", [Pure]> {
   let summary = "logsumexp(row) - row[target], per row";
   let description = [{
-    Logits [..., C] and integer targets [...]; the result is in the accumulate
-    type. Averaging is a `gir.reduce mean` after it.
+    Logits [..., C] and integer targets [...]; computed in `accumulate`
+    (default: f32, f64 for f64). Averaging is a `gir.reduce mean` after it.
 
     Example:
     ```mlir
     %y = gir.cross_entropy %x, %t : tensor<?x?xbf16>, tensor<?xi64> -> tensor<?xf32>
     ```
   }];
-  let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$targets);
+  let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$targets,
+                       OptionalAttr<TypeAttr>:$accumulate);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets) `->` type($result)";
 }
@@ -565,6 +605,115 @@ def Graph_AttentionOp : Graph_Op<"attention", [Pure]> {
     `:` type($q) `,` type($k) `,` type($v) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+def Graph_IfOp : Graph_Op<"if", [RecursiveMemoryEffects, RecursivelySpeculatable,
+                                 SingleBlock, NoRegionArguments]> {
+  let summary = "One of two regions, chosen at run time";
+  let description = [{
+    Both regions yield the results. `sizes` gives the dynamic extents of the
+    results, in order: they are known before either region is run.
+
+    Constraints:
+    * (C1) both regions end with a `gir.yield` of values of the results' types.
+    * (C2) there is one size per dynamic extent of the results.
+
+    Example:
+    ```mlir
+    %y = gir.if %c sizes(%n) -> (tensor<?xf32>) {
+      %a = gir.exp %x : tensor<?xf32>
+      gir.yield %a : tensor<?xf32>
+    } else {
+      gir.yield %x : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Graph_Condition:$condition, Variadic<Graph_Size>:$sizes);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
+  let assemblyFormat = [{
+    $condition (`sizes` `(` $sizes^ `)`)? (`->` `(` type($results)^ `)`)? attr-dict-with-keyword
+    $thenRegion `else` $elseRegion
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_ForOp : Graph_Op<"for", [RecursiveMemoryEffects, RecursivelySpeculatable, SingleBlock]> {
+  let summary = "A region once per integer from start, by step, before stop";
+  let description = [{
+    The region's arguments are the counter and the carried values; it yields
+    what they are after the turn. A carried value keeps its type and extents.
+
+    Constraints:
+    * (C1) the region's arguments are a `tensor<i64>` and the inits' types; it
+      ends with a `gir.yield` of those, which are the results' types too.
+    * (C2) the step is not 0.
+
+    Example:
+    ```mlir
+    %y = gir.for %zero to %n step 1 init(%x) : tensor<?xf32> -> tensor<?xf32> {
+    ^bb0(%i: tensor<i64>, %a: tensor<?xf32>):
+      %b = gir.exp %a : tensor<?xf32>
+      gir.yield %b : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Graph_Size:$start, Graph_Size:$stop, I64Attr:$step, Variadic<Graph_Tensor>:$inits);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $start `to` $stop `step` $step (`init` `(` $inits^ `)` `:` type($inits) `->` type($results))? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_WhileOp : Graph_Op<"while", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "A region again and again, while a condition holds";
+  let description = [{
+    Both regions have the carried values as arguments. The first says with
+    `gir.condition` whether there is another turn; the second yields the values
+    after it. A carried value keeps its type and extents.
+
+    Constraints:
+    * (C1) both regions' arguments have the inits' types; the first ends with a
+      `gir.condition`, the second with a `gir.yield` of those types.
+
+    Example:
+    ```mlir
+    %y = gir.while init(%x) : tensor<f32> -> tensor<f32> {
+    ^bb0(%a: tensor<f32>):
+      %more = gir.compare gt %a, %one : tensor<f32> -> tensor<i1>
+      gir.condition %more
+    } do {
+    ^bb0(%a: tensor<f32>):
+      %b = gir.sqrt %a : tensor<f32>
+      gir.yield %b : tensor<f32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inits);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$test, SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`init` `(` $inits^ `)` `:` type($inits) `->` type($results))? attr-dict-with-keyword $test `do` $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ParentOneOf<["IfOp", "ForOp", "WhileOp"]>]> {
+  let summary = "The values a region of control flow leaves with";
+  let arguments = (ins Variadic<Graph_Tensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Graph_ConditionOp : Graph_Op<"condition", [Pure, Terminator, HasParent<"WhileOp">]> {
+  let summary = "Whether a gir.while takes another turn";
+  let arguments = (ins Graph_Condition:$condition);
+  let assemblyFormat = "$condition attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

@@ -143,3 +143,63 @@ func.func @attention_c1(%q: tensor<2x8x4xf32>, %k: tensor<8x4xf32>) {
   %o = gir.attention %q, %k, %k : tensor<2x8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32> -> tensor<2x8x4xf32>
   return
 }
+
+// -----
+
+func.func @if_c1(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf16>) {
+  // expected-error @+1 {{'gir.if' op yields}}
+  %z = gir.if %c -> (tensor<4xf32>) {
+    gir.yield %x : tensor<4xf32>
+  } else {
+    gir.yield %y : tensor<4xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @if_c2(%c: tensor<i1>, %x: tensor<?xf32>) {
+  // expected-error @+1 {{has 0 sizes for 1 dynamic extents}}
+  %z = gir.if %c -> (tensor<?xf32>) {
+    gir.yield %x : tensor<?xf32>
+  } else {
+    gir.yield %x : tensor<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @for_c1(%n: tensor<i64>, %x: tensor<4xf32>) {
+  // expected-error @+1 {{needs a counter as the first argument}}
+  %y = gir.for %n to %n step 1 init(%x) : tensor<4xf32> -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    gir.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @for_c2(%n: tensor<i64>) {
+  // expected-error @+1 {{has step 0}}
+  gir.for %n to %n step 0 {
+  ^bb0(%i: tensor<i64>):
+    gir.yield
+  }
+  return
+}
+
+// -----
+
+func.func @while_c1(%x: tensor<4xf32>) {
+  // expected-error @+1 {{needs a test that ends with gir.condition}}
+  %y = gir.while init(%x) : tensor<4xf32> -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    gir.yield %a : tensor<4xf32>
+  } do {
+  ^bb0(%a: tensor<4xf32>):
+    gir.yield %a : tensor<4xf32>
+  }
+  return
+}

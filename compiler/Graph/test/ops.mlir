@@ -277,6 +277,60 @@ func.func @attention(%q: tensor<?x?x?x?xf16>, %k: tensor<?x?x?x?xf16>, %v: tenso
   return
 }
 
+// CHECK-LABEL: func @if
+// CHECK: %{{.*}} = gir.if %{{.*}} sizes(%{{.*}}) -> (tensor<?xf32>) {
+// CHECK:   gir.yield %{{.*}} : tensor<?xf32>
+// CHECK: } else {
+// CHECK:   gir.yield %{{.*}} : tensor<?xf32>
+func.func @if(%c: tensor<i1>, %n: tensor<i64>, %x: tensor<?xf32>) {
+  %y = gir.if %c sizes(%n) -> (tensor<?xf32>) {
+    %a = gir.exp %x : tensor<?xf32>
+    gir.yield %a : tensor<?xf32>
+  } else {
+    gir.yield %x : tensor<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @for
+// CHECK: %{{.*}} = gir.for %{{.*}} to %{{.*}} step 1 init(%{{.*}}) : tensor<?xf32> -> tensor<?xf32> {
+// CHECK: ^bb0(%{{.*}}: tensor<i64>, %{{.*}}: tensor<?xf32>):
+func.func @for(%zero: tensor<i64>, %n: tensor<i64>, %x: tensor<?xf32>) {
+  %y = gir.for %zero to %n step 1 init(%x) : tensor<?xf32> -> tensor<?xf32> {
+  ^bb0(%i: tensor<i64>, %a: tensor<?xf32>):
+    %b = gir.exp %a : tensor<?xf32>
+    gir.yield %b : tensor<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @while
+// CHECK: %{{.*}} = gir.while init(%{{.*}}) : tensor<f32> -> tensor<f32> {
+// CHECK:   gir.condition %{{.*}}
+// CHECK: } do {
+// CHECK:   gir.yield %{{.*}} : tensor<f32>
+func.func @while(%x: tensor<f32>, %one: tensor<f32>) {
+  %y = gir.while init(%x) : tensor<f32> -> tensor<f32> {
+  ^bb0(%a: tensor<f32>):
+    %more = gir.compare gt %a, %one : tensor<f32> -> tensor<i1>
+    gir.condition %more
+  } do {
+  ^bb0(%a: tensor<f32>):
+    %b = gir.sqrt %a : tensor<f32>
+    gir.yield %b : tensor<f32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @statements
+// CHECK: gir.check %{{.*}}, "x must be positive"
+// CHECK: gir.print "x is {}", %{{.*}} : tensor<?xf32>
+func.func @statements(%c: tensor<i1>, %x: tensor<?xf32>) {
+  gir.check %c, "x must be positive"
+  gir.print "x is {}", %x : tensor<?xf32>
+  return
+}
+
 // CHECK-LABEL: gir.kernel @copy
 // CHECK: tile.dim
 // CHECK: tile.program extents(%{{.*}}) tiles = [64]

@@ -5,7 +5,8 @@
 // CHECK-LABEL: func.func @silu
 // CHECK:         %[[X:.*]] = gir.cast %{{.*}} : tensor<?xbf16> -> tensor<?xf32>
 // CHECK-NOT:     -> tensor<?xbf16>
-// CHECK:         %[[Y:.*]] = gir.mul %[[X]], %{{.*}} : tensor<?xf32>
+// CHECK:         %[[B:.*]] = gir.maximum %[[X]], %{{.*}} : tensor<?xf32>
+// CHECK:         %[[Y:.*]] = gir.mul %[[B]], %{{.*}} : tensor<?xf32>
 // CHECK-NEXT:    gir.cast %[[Y]] : tensor<?xf32> -> tensor<?xbf16>
 // CHECK-NEXT:    return
 func.func @silu(%x: tensor<?xbf16>) -> tensor<?xbf16> {

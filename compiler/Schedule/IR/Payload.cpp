@@ -76,17 +76,28 @@ std::optional<SmallVector<int64_t>> schedule::getUnitReshape(ReshapeOp op) {
   return axes;
 }
 
+bool schedule::isPlanInteger(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 &&
+         (tensor.getElementType().isInteger(64) ||
+          tensor.getElementType().isInteger(1));
+}
+
 bool schedule::isScalar(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() != 0)
     return false;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function =
-        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (isControlFlow(parent))
+      return isPlanInteger(type);
+    auto function = dyn_cast<FunctionOpInterface>(parent);
     return function &&
            function.getArgAttr(argument.getArgNumber(), "gir.scalar");
   }
   Operation *op = value.getDefiningOp();
+  if (isControlFlow(op))
+    return isPlanInteger(type);
   if (isa<DimOp, ConstantOp>(op))
     return true;
   return isElementwise(op) && llvm::all_of(op->getOperands(), isScalar);
@@ -95,13 +106,12 @@ bool schedule::isScalar(Value value) {
 bool schedule::isPlanExpression(Value value) {
   if (!isScalar(value))
     return false;
-  Type type = tensorType(value).getElementType();
-  if (!type.isInteger(64) && !type.isInteger(1))
+  if (!isPlanInteger(value.getType()))
     return false;
   Operation *op = value.getDefiningOp();
-  if (!op || isa<DimOp, ConstantOp>(op))
+  if (!op || isa<DimOp, ConstantOp>(op) || isControlFlow(op))
     return true;
-  bool boolean = type.isInteger(1);
+  bool boolean = tensorType(value).getElementType().isInteger(1);
   if (!(boolean ? isa<AndOp, OrOp, NotOp, CompareOp, SelectOp>(op)
                 : isa<AddOp, SubOp, MulOp, NegOp, FloorDivOp, ModOp, MaximumOp,
                       MinimumOp, SelectOp>(op)))

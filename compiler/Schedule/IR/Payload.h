@@ -44,7 +44,12 @@ ReshapeParts getReshapeParts(graph::ReshapeOp op);
 /// the result its axis of the input, -1 for a new one. Nothing otherwise.
 std::optional<llvm::SmallVector<int64_t>> getUnitReshape(graph::ReshapeOp op);
 
-/// A run-time scalar: made of scalar arguments, sizes and constants only.
+/// A type whose values the plan can hold between kernels: tensor<i64>,
+/// tensor<i1>.
+bool isPlanInteger(mlir::Type type);
+
+/// A run-time scalar: made of scalar arguments, sizes, constants and integers
+/// that control flow carries.
 bool isScalar(mlir::Value value);
 
 /// A scalar that the plan can compute: an integer or boolean expression.

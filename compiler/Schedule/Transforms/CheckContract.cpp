@@ -20,7 +20,9 @@ namespace {
 bool mayStandInFunction(Operation *op) {
   if (isa<func::ReturnOp, schedule::FuseOp, schedule::OverlapOp, TransposeOp,
           BroadcastOp, ReshapeOp, SliceOp, CallKernelOp, DimOp, ConstantOp,
-          CheckEqualOp>(op))
+          CheckEqualOp, CheckOp, graph::PrintOp, graph::YieldOp, ConditionOp>(
+          op) ||
+      isControlFlow(op))
     return true;
   return op->getNumResults() == 1 &&
          schedule::isPlanExpression(op->getResult(0));
@@ -60,13 +62,15 @@ struct CheckContractPass
     });
     for (Operation &op : getOperation().getOps()) {
       if (auto function = dyn_cast<func::FuncOp>(op)) {
-        for (Operation &inner : function.getOps()) {
-          check(&inner, mayStandInFunction(&inner),
-                "a function of Schedule IR");
-          if (auto fuse = dyn_cast<schedule::FuseOp>(inner))
-            for (Operation &payload : fuse.getOps())
-              check(&payload, mayStandInFuse(&payload), "a sched.fuse");
-        }
+        function.getBody().walk<WalkOrder::PreOrder>([&](Operation *inner) {
+          check(inner, mayStandInFunction(inner), "a function of Schedule IR");
+          auto fuse = dyn_cast<schedule::FuseOp>(inner);
+          if (!fuse)
+            return WalkResult::advance();
+          for (Operation &payload : fuse.getOps())
+            check(&payload, mayStandInFuse(&payload), "a sched.fuse");
+          return WalkResult::skip();
+        });
         continue;
       }
       if (auto kernel = dyn_cast<schedule::KernelOp>(op)) {

@@ -12,6 +12,8 @@ using namespace mlir;
 
 void tessera::schedule::buildSchedulePipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createDecomposeCompositesPass());
+  // After the composites: their one rounding is between ops too.
+  pm.addNestedPass<func::FuncOp>(createRelaxRoundingPass());
   // One value for equal sizes and equal subexpressions: fusion counts readers.
   pm.addPass(createCSEPass());
   pm.addPass(createGraphToSchedulePass());

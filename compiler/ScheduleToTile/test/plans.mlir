@@ -111,3 +111,57 @@ func.func @calls(%x: tensor<?xf32> {gir.name = "x", gir.dims = ["N"], gir.unit_a
   %u, %w = gir.call_kernel @add(%x) sizes(%n, %n) : (tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
   return %u, %w : tensor<?xf32>, tensor<?xf32>
 }
+
+// -----
+
+// A carried tensor is swapped with what the turn computed; a carried integer is
+// set; the value before the loop is copied, because the caller owns it.
+// CHECK-LABEL: tile.plan @loop
+// CHECK:         "  alloc %[[X:.*]] f32 [$N]"
+// CHECK:         "  launch @{{.*}}(%x, %[[X]]
+// CHECK:         "  let $[[C:.*]] = 0"
+// CHECK:         "  let $[[I:.*]] = 0"
+// CHECK:         "  loop"
+// CHECK:         "  while $[[I]] < $n"
+// CHECK:         "  alloc %[[Y:.*]] f32 [$N]"
+// CHECK:         "  launch @{{.*}}(%[[X]], %[[Y]]
+// CHECK:         "  swap %[[X]] %[[Y]]"
+// CHECK:         "  set $[[C]] = $[[C]] + $[[I]]"
+// CHECK:         "  set $[[I]] = $[[I]] + 1"
+// CHECK:         "  end"
+// CHECK:         "  launch @{{.*}}(%[[X]], %y)
+func.func @loop(%x: tensor<?xf32> {gir.name = "x", gir.dims = ["N"], gir.unit_axis = 0 : i64},
+                %n: tensor<i64> {gir.name = "n", gir.scalar = "i64"}) -> (tensor<?xf32> {gir.name = "y"}, tensor<i64> {gir.name = "c"}) {
+  %zero = gir.constant dense<0> : tensor<i64>
+  %y, %c = gir.for %zero to %n step 1 init(%x, %zero) : tensor<?xf32>, tensor<i64> -> tensor<?xf32>, tensor<i64> {
+  ^bb0(%i: tensor<i64>, %a: tensor<?xf32>, %k: tensor<i64>):
+    %b = gir.exp %a : tensor<?xf32>
+    %l = gir.add %k, %i : tensor<i64>
+    gir.yield %b, %l : tensor<?xf32>, tensor<i64>
+  }
+  return %y, %c : tensor<?xf32>, tensor<i64>
+}
+
+// -----
+
+// Both arms write where the caller wants the result.
+// CHECK-LABEL: tile.plan @branch
+// CHECK:         "  if $n > 3"
+// CHECK-NEXT:    "  launch @{{.*}}(%x, %y)
+// CHECK-NEXT:    "  else"
+// CHECK-NEXT:    "  launch @{{.*}}(%x, %y)
+// CHECK-NEXT:    "  end"
+// CHECK-NEXT:    "end"
+func.func @branch(%x: tensor<?xf32> {gir.name = "x", gir.dims = ["N"], gir.unit_axis = 0 : i64},
+                  %n: tensor<i64> {gir.name = "n", gir.scalar = "i64"}) -> (tensor<?xf32> {gir.name = "y"}) {
+  %three = gir.constant dense<3> : tensor<i64>
+  %c = gir.compare gt %n, %three : tensor<i64> -> tensor<i1>
+  %size = gir.dim %x, 0 : tensor<?xf32>
+  %y = gir.if %c sizes(%size) -> (tensor<?xf32>) {
+    %a = gir.exp %x : tensor<?xf32>
+    gir.yield %a : tensor<?xf32>
+  } else {
+    gir.yield %x : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}

@@ -65,6 +65,15 @@ public:
     return b ? add(a, constant(b)) : a;
   }
 
+  // Printing: docs/abi.md, section 2.
+  void call(llvm::StringRef function, mlir::ValueRange arguments,
+            std::optional<llvm::StringRef> text = {});
+  /// A scalar, as a value of this element type.
+  void printElement(mlir::Value value, mlir::Type element);
+  void printView(const CpuView &view);
+  /// One piece of a line; `program` is the number of the program.
+  void print(tile::PrintOp op, mlir::Value program);
+
   // Memory. Offsets are in elements of `element`.
   mlir::Value pointerTo(mlir::Value base, mlir::Value offset,
                         mlir::Type element);

@@ -358,7 +358,10 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
                          check.getMessage());
         return success();
       })
-      .Case([&](tile::PrintOp) { return success(); })
+      .Case([&](tile::PrintOp print) {
+        lower.print(print, program);
+        return success();
+      })
       .Case([&](tile::RandOp rand) {
         lower.values.map(rand.getResult(),
                          lower.random(lower.values.lookup(rand.getSeed()),

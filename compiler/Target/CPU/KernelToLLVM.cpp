@@ -59,6 +59,37 @@ static void callLibrary(ModuleOp module) {
   });
 }
 
+/// tessera_target.call -> llvm.call of a declared function
+static void callRuntime(ModuleOp module) {
+  unsigned texts = 0;
+  module.walk([&](CallOp op) {
+    OpBuilder builder(op), start = OpBuilder::atBlockBegin(module.getBody());
+    Location loc = op.getLoc();
+    MLIRContext *context = module.getContext();
+    SmallVector<Value> arguments;
+    if (op.getText()) {
+      StringRef text = *op.getText();
+      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
+      auto global = LLVM::GlobalOp::create(
+          start, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+          "text_" + std::to_string(texts++), builder.getStringAttr(text));
+      arguments.push_back(LLVM::AddressOfOp::create(builder, loc, global));
+      arguments.push_back(LLVM::ConstantOp::create(
+          builder, loc, builder.getI64IntegerAttr(int64_t(text.size()))));
+    }
+    llvm::append_range(arguments, op.getArguments());
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(op.getCallee());
+    if (!callee)
+      callee = LLVM::LLVMFuncOp::create(
+          start, module.getLoc(), op.getCallee(),
+          LLVM::LLVMFunctionType::get(
+              LLVM::LLVMVoidType::get(context),
+              llvm::to_vector(ValueRange(arguments).getTypes())));
+    LLVM::CallOp::create(builder, loc, callee, arguments);
+    op.erase();
+  });
+}
+
 namespace {
 struct KernelToLLVMPass
     : tessera::target::impl::KernelToLLVMPassBase<KernelToLLVMPass> {
@@ -84,6 +115,7 @@ struct KernelToLLVMPass
       if (isa<tile::PlanOp>(op))
         op.erase();
     callLibrary(module);
+    callRuntime(module);
   }
 };
 } // namespace

@@ -378,6 +378,7 @@ Value NestEmitter::evalCat(tile::CatOp op, const Positions &at, int64_t copy) {
 }
 
 void NestEmitter::emitPrint(tile::PrintOp op) {
-  // Prints are for the interpreter and debug builds; nothing to do here.
-  (void)op;
+  lower.printElement(
+      eval(op.getValues()[0], identity(), 0),
+      cast<RankedTensorType>(op.getValues()[0].getType()).getElementType());
 }

@@ -68,6 +68,20 @@ def Target_AssertOp : Target_Op<"assert", []> {
   let assemblyFormat = "$condition `message` `=` $message attr-dict";
 }
 
+def Target_CallOp : Target_Op<"call", []> {
+  let summary = "Calls a function of the runtime";
+  let description = [{
+    With a `text`, its address and length are the first two arguments.
+
+    Example:
+    ```mlir
+    tessera_target.call "tsr_print_begin" text "x is {}" (%program) : i64
+    ```
+  }];
+  let arguments = (ins StrAttr:$callee, OptionalAttr<StrAttr>:$text, Variadic<AnyType>:$arguments);
+  let assemblyFormat = "$callee (`text` $text^)? `(` $arguments `)` attr-dict (`:` type($arguments)^)?";
+}
+
 def Target_BreakpointOp : Target_Op<"breakpoint", []> {
   let summary = "A place for a debugger";
   let arguments = (ins StrAttr:$label);

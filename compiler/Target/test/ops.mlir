@@ -29,3 +29,12 @@ tessera_target.kernel @breakpoint() {
   tessera_target.breakpoint label = "after the loop"
   tessera_target.return
 }
+
+// CHECK-LABEL: func @call
+// CHECK: tessera_target.call "tsr_print_begin" text "x is {}"(%{{.*}}) : i64
+// CHECK: tessera_target.call "tsr_print_end"()
+func.func @call(%program: i64) {
+  tessera_target.call "tsr_print_begin" text "x is {}" (%program) : i64
+  tessera_target.call "tsr_print_end"()
+  return
+}

@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -47,7 +48,12 @@ Value tessera::tile::createGelu(OpBuilder &b, Location loc, Value x) {
   low = arith::SelectOp::create(b, loc, finite, low, constant(b, loc, x, 0));
   Value factor =
       math::FmaOp::create(b, loc, slope, low, constant(b, loc, x, 1));
-  Value half = arith::MulFOp::create(b, loc, x, constant(b, loc, x, 0.5));
+  // Minus infinity times 0 would be NaN, but the limit is 0.
+  double lowest = wide ? std::numeric_limits<double>::lowest()
+                       : std::numeric_limits<float>::lowest();
+  Value bounded =
+      arith::MaximumFOp::create(b, loc, x, constant(b, loc, x, lowest));
+  Value half = arith::MulFOp::create(b, loc, bounded, constant(b, loc, x, 0.5));
   return arith::MulFOp::create(b, loc, half,
                                arith::MulFOp::create(b, loc, erfc, factor));
 }

@@ -65,6 +65,7 @@ private:
   void emitMma(MmaOp op);
   mlir::Value packOnce(mlir::Value operand, MmaOp op, BufferType type,
                        mlir::Type widen);
+  void emitPrint(PrintOp op);
   void emitAccess(mlir::Operation *op);
   void emitWhole(mlir::Operation *op);
   void emitFilled(FilledOp op);

@@ -42,7 +42,8 @@ void CpuMapper::emitOp(Operation *op) {
       .Case([&](MmaOp mma) { emitMma(mma); })
       .Case([&](FilledOp filled) { emitFilled(filled); })
       .Case<ScanOp, CatOp, ReshapeOp>([&](auto whole) { emitWhole(whole); })
-      .Case<StoreOp, AtomicOp, AssertOp, PrintOp>([&](auto access) {
+      .Case([&](PrintOp print) { emitPrint(print); })
+      .Case<StoreOp, AtomicOp, AssertOp>([&](auto access) {
         if (llvm::any_of(access->getOperands(), isTile))
           emitAccess(access);
         else
@@ -69,7 +70,39 @@ void CpuMapper::emitScalar(Operation *op) {
   builder.clone(*op, scalars);
 }
 
-/// Stores, atomics, assertions and prints of tiles.
+/// A print becomes a line in pieces: its beginning, each value, its end. Of a
+/// tile, those are its axes and then, in a nest, the elements that exist.
+void CpuMapper::emitPrint(PrintOp op) {
+  closeNest();
+  Location loc = op.getLoc();
+  auto piece = [&](StringRef part, StringRef text, ValueRange values) {
+    auto made = PrintOp::create(builder, loc, text, values);
+    made->setAttr("part", builder.getStringAttr(part));
+  };
+  piece("begin", op.getText(), {});
+  for (Value value : op.getValues()) {
+    if (!isTile(value)) {
+      piece("value", "", scalars.lookup(value));
+      continue;
+    }
+    SmallVector<Value> axes = axesOf(value);
+    piece("axes", "", axes);
+    Root root;
+    root.alone = true;
+    root.tiles.push_back(value);
+    openNest(root, axes, loc);
+    Value tile = cloneTile(value);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+      piece("element", "", tile);
+    }
+    closeNest();
+  }
+  piece("end", "", {});
+}
+
+/// Stores, atomics and assertions of tiles.
 void CpuMapper::emitAccess(Operation *op) {
   Root root;
   root.store = dyn_cast<StoreOp>(op);
@@ -77,11 +110,6 @@ void CpuMapper::emitAccess(Operation *op) {
   for (Value operand : op->getOperands())
     if (isTile(operand))
       root.tiles.push_back(operand);
-  if (isa<PrintOp>(op) && root.tiles.size() > 1) {
-    op->emitOpError() << "prints one tile at a time on the CPU";
-    failed = true;
-    return;
-  }
   Value value = op->getOperand(0);
   auto type = cast<RankedTensorType>(root.tiles[0].getType());
   SmallVector<SmallVector<Value>> bounds(type.getRank());

@@ -47,6 +47,7 @@ public:
     if (!tree)
       return diags.render();
     captureModule();
+    request.debug = true;
     if (!request.definition)
       return "no such function";
     auto signature =

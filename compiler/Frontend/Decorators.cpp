@@ -1,0 +1,190 @@
+//===- Decorators.cpp - What stands above a program -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/Decorators.h"
+
+#include "compiler/Frontend/SemaImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+/// Keys of a schedule that are no parameters of the program (docs/language.md,
+/// section 8); python/tessera/options.py has the same.
+static const char *const scheduleKeys[] = {
+    "threads",         "vector",    "unroll",     "num_warps",    "num_stages",
+    "cluster",         "consumers", "persistent", "group",        "split_k",
+    "warp_specialize", "swizzle",   "tile",       "max_registers"};
+static const char *const policies[] = {"deterministic", "strict", "fast"};
+
+namespace {
+
+class DecoratorReader {
+public:
+  DecoratorReader(const FunctionDef &definition, const CapturedNames &captured,
+                  llvm::StringRef target, DiagnosticEngine &diags)
+      : definition(definition), captured(captured), target(target),
+        diags(diags) {}
+
+  FailureOr<ProgramOptions> run() {
+    for (const Expr *decorator : definition.decorators)
+      if (failed(read(decorator)))
+        return failure();
+    // Less specific targets first.
+    llvm::stable_sort(schedules, [](const auto &a, const auto &b) {
+      return a.first.size() < b.first.size();
+    });
+    for (const auto &[only, call] : schedules)
+      if (only.empty() || target == only || target.starts_with(only + ":"))
+        if (failed(apply(*call)))
+          return failure();
+    return options;
+  }
+
+private:
+  LogicalResult fail(SourceRange where, std::string message,
+                     std::string fix = {}) {
+    diags.error(where, std::move(message)).setFix(std::move(fix));
+    return failure();
+  }
+
+  std::optional<ConstantData> fold(const Expr *expr) {
+    return tryFold(expr, [&](const std::string &name) {
+      std::optional<ConstantData> result;
+      auto found = captured.find(name);
+      llvm::StringRef last = llvm::StringRef(name).rsplit('.').second;
+      if (found != captured.end() &&
+          found->second.kind == CapturedValue::Kind::Constant)
+        result = found->second.constant;
+      else if (auto dtype = parseDType(last.empty() ? name : last.str()))
+        result = ConstantData(*dtype);
+      return result;
+    });
+  }
+
+  LogicalResult read(const Expr *decorator) {
+    auto *call = dynCast<Call>(decorator);
+    std::string name = getDottedName(call ? call->func : decorator);
+    llvm::StringRef path = name;
+    path.consume_front("tsr.");
+    path.consume_front("tessera.");
+    auto [first, rest] = path.split('.');
+    if (first == "function" || first == "kernel") {
+      options.kind =
+          first == "kernel" ? ProgramKind::Kernel : ProgramKind::Function;
+      if (rest == "schedule" && call)
+        return noteSchedule(*call);
+      // Without a device to measure on, the parameters keep their defaults.
+      if (rest.empty() || rest == "autotune")
+        return success();
+    }
+    if (path == "policy" && call && call->args.size() == 1) {
+      auto value = fold(call->args[0]);
+      if (value && value->isString() &&
+          llvm::is_contained(policies, value->asString())) {
+        options.policy = value->asString();
+        return success();
+      }
+      return fail(call->args[0]->range,
+                  "a policy is \"deterministic\", \"strict\" or \"fast\"",
+                  "@tsr.policy(\"deterministic\")");
+    }
+    if (path == "accum" && call && call->args.size() == 1) {
+      auto value = fold(call->args[0]);
+      if (value && value->isDType()) {
+        options.accum = *value;
+        return success();
+      }
+      return fail(call->args[0]->range, "@tsr.accum takes a dtype",
+                  "@tsr.accum(fp32)");
+    }
+    if (path == "precision")
+      return success();
+    return fail(decorator->range, "tessera has no such decorator",
+                "@tsr.function or @tsr.kernel");
+  }
+
+  LogicalResult noteSchedule(const Call &call) {
+    std::string only;
+    for (const Keyword &keyword : call.keywords)
+      if (keyword.name == "target") {
+        auto value = fold(keyword.value);
+        if (!value || !value->isString())
+          return fail(keyword.value->range, "a target is a string",
+                      "target=\"cpu\"");
+        only = value->asString();
+      }
+    schedules.emplace_back(only, &call);
+    return success();
+  }
+
+  LogicalResult apply(const Call &call) {
+    for (const Keyword &keyword : call.keywords) {
+      if (keyword.name == "target")
+        continue;
+      if (keyword.name == "tile") {
+        auto *sizes = dynCast<Call>(keyword.value);
+        if (!sizes || getDottedName(sizes->func) != "dict")
+          return fail(keyword.value->range, "tile takes sizes by dim",
+                      "tile=dict(M=128)");
+        for (const Keyword &size : sizes->keywords)
+          if (failed(set(options.schedule, "tile." + size.name, size)))
+            return failure();
+        continue;
+      }
+      bool isParameter =
+          llvm::any_of(definition.parameters, [&](const Parameter &parameter) {
+            return parameter.name == keyword.name;
+          });
+      if (!isParameter && !llvm::is_contained(scheduleKeys, keyword.name))
+        return unknownKey(keyword);
+      if (failed(set(isParameter ? options.constants : options.schedule,
+                     keyword.name, keyword)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult set(std::map<std::string, ConstantData, std::less<>> &where,
+                    const std::string &name, const Keyword &keyword) {
+    auto value = fold(keyword.value);
+    if (!value)
+      return fail(keyword.value->range, name + " must be a constant");
+    where[name] = *value;
+    return success();
+  }
+
+  LogicalResult unknownKey(const Keyword &keyword) {
+    std::vector<std::string> known(std::begin(scheduleKeys),
+                                   std::end(scheduleKeys));
+    for (const Parameter &parameter : definition.parameters)
+      known.push_back(parameter.name);
+    std::vector<std::string> near = nearestNames(keyword.name, known);
+    return fail(keyword.range,
+                definition.name + " has no schedule key '" + keyword.name + "'",
+                near.empty() ? std::string() : near.front() + "=...");
+  }
+
+  const FunctionDef &definition;
+  const CapturedNames &captured;
+  llvm::StringRef target;
+  DiagnosticEngine &diags;
+  ProgramOptions options;
+  std::vector<std::pair<std::string, const Call *>> schedules;
+};
+
+} // namespace
+
+FailureOr<ProgramOptions> readDecorators(const FunctionDef &definition,
+                                         const CapturedNames &captured,
+                                         llvm::StringRef target,
+                                         DiagnosticEngine &diags) {
+  return DecoratorReader(definition, captured, target, diags).run();
+}
+
+} // namespace tessera::frontend
