@@ -565,3 +565,22 @@ def test_results_do_not_depend_on_threads():
         tsr.set_num_threads(before)
     np.testing.assert_array_equal(one, x + 3)
     np.testing.assert_array_equal(one, two)
+
+
+@tsr.function
+def annotated(x: Tensor["P", "Q"], w: Tensor["Q"]):
+    return x * w - Q
+
+
+@tsr.function
+def calls_annotated(x: Tensor["M", "N"], n):
+    for i in range(n):
+        x = annotated(x, x[0])
+    return x
+
+
+def test_functions_with_annotations_are_called_too():
+    x = want = ints(3, 4)
+    for _ in range(3):
+        want = want * want[0] - 4
+    np.testing.assert_array_equal(calls_annotated(x, 3), want)
