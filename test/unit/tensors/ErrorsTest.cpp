@@ -157,9 +157,9 @@ const Mistake mistakes[] = {
     {"axis_out_of_range",
      "x: [M, N]",
      {"return tsr.softmax(x, dim=2)"},
-     R"(f.py:2:27: error: there is no axis 2 in x: [M, N] fp32, which has 2 axes
+     R"(f.py:2:31: error: there is no axis 2 in x: [M, N] fp32, which has 2 axes
     2 |     return tsr.softmax(x, dim=2)
-      |                           ^~~~~
+      |                               ^
  note: f.py:1:7: x is [M, N] fp32
  fix:  dim=-1
 )"},
@@ -179,6 +179,7 @@ const Mistake mistakes[] = {
     2 |     return x.reshape(5, 5)
       |            ^~~~~~~~~~~~~~~
  note: f.py:1:7: x is [4, 6] fp32
+ fix:  x.reshape(-1)
 )"},
     {"reshape_two_unknown",
      "x: [4, 6]",
@@ -307,6 +308,7 @@ const Mistake mistakes[] = {
       |                              ^
  note: f.py:1:7: x is [M, N] fp32
  note: f.py:1:28: w is [M] fp32
+ fix:  w: Tensor["N"]
 )"},
     {"attention_heads",
      "q: [1, 6, 8, 4], k: [1, 4, 8, 4]",
