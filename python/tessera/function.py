@@ -663,6 +663,12 @@ class Function(_runtime.Callable):
                 raise ArgumentError(source.at_user(
                     f"{self.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}",
                     f"{near}={words[name]!r}" if near else f"{self.__name__}.compile()", name))
+        for p in self.parameters:
+            if p.name in words and (p.takes_array or p.kind == "any") and p.name not in dtypes:
+                raise ArgumentError(source.at_user(f"{p.name} of {self.__name__} takes an element type, not {words[p.name]!r}", f"{p.name}=fp16", p.name))
+        for name in dims.difference(p.name for p in self.parameters).intersection(words):
+            if type(words[name]) is not int or words[name] < 0:
+                raise ArgumentError(source.at_user(f"the size of dim {name} is an int >= 0, not {words[name]!r}", f"{name}=64", name))
         specs, constants = [], self._constants(target)
         for p in self.parameters:
             if p.kind == "const":
