@@ -33,6 +33,9 @@ endfunction()
 function(tessera_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  if(TESSERA_PCH)
+    target_precompile_headers(${name} REUSE_FROM TesseraHeaders)
+  endif()
   install(TARGETS ${name} EXPORT TesseraCompilerTargets COMPONENT compiler
     ARCHIVE DESTINATION lib)
   if(ARG_DEPENDS)
@@ -40,3 +43,21 @@ function(tessera_add_library name)
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINKS} TesseraMLIR)
 endfunction()
+
+# MLIR's headers are most of the time of a compilation: parsed once. Off by
+# default, since ccache then shares nothing between build folders.
+option(TESSERA_PCH "Parse MLIR's headers once" OFF)
+if(TESSERA_PCH)
+  file(WRITE ${PROJECT_BINARY_DIR}/TesseraHeaders.cpp "")
+  add_library(TesseraHeaders STATIC ${PROJECT_BINARY_DIR}/TesseraHeaders.cpp)
+  target_precompile_headers(TesseraHeaders PRIVATE
+    <map> <memory> <optional> <string> <vector>
+    <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/LLVMIR/LLVMDialect.h> <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/Tensor/IR/Tensor.h> <mlir/Dialect/Vector/IR/VectorOps.h>
+    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
+    <mlir/IR/DialectImplementation.h> <mlir/IR/PatternMatch.h>
+    <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Pass/PassManager.h>
+    <mlir/Transforms/DialectConversion.h>)
+endif()
