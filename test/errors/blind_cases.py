@@ -5,31 +5,8 @@
 The author read the specification and nothing of the front end, so that the
 messages are judged on mistakes nobody had in mind when writing them. Change an
 expectation only where the specification says otherwise, and say so in a commit.
-
-line      1-based line of `program` the error points at; None: the error must
-          name the line of `call` instead ("called at app.py:2").
-caret     text on that line under whose first character the first caret stands;
-          a tuple lists the places the specification leaves open; None: any.
-mentions  what the error and its notes say, apart from the echoed source line
-          and the fix. Whole words; a tuple means any one of them; "@6" means
-          a reference to line 6 of the program.
-fix       what the `fix:` line contains (a tuple: any one; "": any fix at all);
-          None: the specification offers none.
 """
-from typing import NamedTuple, Optional, Union
-
-Choice = Union[str, tuple]
-
-
-class Case(NamedTuple):
-    name: str
-    program: str
-    call: str
-    line: Optional[int]
-    caret: Optional[Choice]
-    mentions: list
-    fix: Optional[Choice]
-
+from blind_case import Case
 
 CASES = [
     Case(
