@@ -15,6 +15,9 @@
 
 #include "llvm/Support/Error.h"
 
+#include "tessera-c/runtime.h"
+#include <memory>
+
 namespace tessera::aot {
 
 /// What a call must be like for a version: tsr_guard.
@@ -57,6 +60,15 @@ guardsFor(const std::string &plan,
 /// result lists the files that were written, and why one was not.
 llvm::Expected<std::vector<std::string>>
 writeLibrary(const Library &library, const std::string &directory);
+
+/// A plan as the runtime reads it.
+struct PlanDeleter {
+  void operator()(tsr_plan *plan) const { tsr_plan_free(plan); }
+};
+using PlanHandle = std::unique_ptr<tsr_plan, PlanDeleter>;
+llvm::Expected<PlanHandle> readPlan(const std::string &text);
+/// Tensor `index`, which must be there.
+tsr_tensor_info tensorOf(const PlanHandle &plan, int32_t index);
 
 /// The C++17 header of the library.
 llvm::Expected<std::string> writeHeader(const Library &library);

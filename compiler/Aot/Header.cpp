@@ -6,8 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include "tessera-c/runtime.h"
-
 using namespace llvm;
 
 namespace tessera::aot {
@@ -47,12 +45,9 @@ struct Field {
 /// The lines of the plan that declare arguments say what a user has to pass.
 static Expected<std::vector<Field>> readFields(const Version &version) {
   const std::string &plan = version.artifact.plan;
-  tsr_plan *parsed = nullptr;
-  if (tsr_status status = tsr_plan_parse(plan.data(), plan.size(), &parsed)) {
-    std::string message = tsr_status_message(status);
-    tsr_status_free(status);
-    return createStringError(message);
-  }
+  Expected<PlanHandle> parsed = readPlan(plan);
+  if (!parsed)
+    return parsed.takeError();
   SmallVector<StringRef> lines;
   StringRef(plan).split(lines, '\n');
   std::vector<std::string> declared;
@@ -60,10 +55,8 @@ static Expected<std::vector<Field>> readFields(const Version &version) {
     if (line.consume_front("arg %") || line.consume_front("result %"))
       declared.push_back(line.substr(line.find(' ') + 1).trim().str());
   std::vector<Field> fields;
-  for (int32_t i = 0, e = tsr_plan_num_tensors(parsed); i < e; ++i) {
-    tsr_tensor_info info{};
-    info.struct_size = sizeof info;
-    tsr_status_free(tsr_plan_tensor(parsed, i, &info));
+  for (int32_t i = 0, e = tsr_plan_num_tensors(parsed->get()); i < e; ++i) {
+    tsr_tensor_info info = tensorOf(*parsed, i);
     std::string comment = size_t(i) < declared.size() ? declared[i] : "";
     if (info.mode == TSR_RESULT)
       comment = "result " + comment;
@@ -71,17 +64,16 @@ static Expected<std::vector<Field>> readFields(const Version &version) {
     fields.push_back(
         {toIdentifier(info.name, "result"), "tessera::View", comment, false});
   }
-  for (int32_t i = 0, e = tsr_plan_num_scalars(parsed); i < e; ++i) {
+  for (int32_t i = 0, e = tsr_plan_num_scalars(parsed->get()); i < e; ++i) {
     const char *name = nullptr;
     int32_t dtype = 0;
-    tsr_status_free(tsr_plan_scalar(parsed, i, &name, &dtype));
+    tsr_status_free(tsr_plan_scalar(parsed->get(), i, &name, &dtype));
     fields.push_back({toIdentifier(name, "scalar"),
                       dtype == TSR_F64   ? "double"
                       : dtype == TSR_I64 ? "int64_t"
                                          : "bool",
                       "", true});
   }
-  tsr_plan_free(parsed);
   return fields;
 }
 

@@ -10,31 +10,40 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include "tessera-c/runtime.h"
-
 using namespace llvm;
 
 namespace tessera::aot {
 
-Expected<std::vector<Guard>>
-guardsFor(const std::string &plan, ArrayRef<frontend::ArgumentSpec> arguments) {
-  tsr_plan *parsed = nullptr;
-  if (tsr_status status = tsr_plan_parse(plan.data(), plan.size(), &parsed)) {
+Expected<PlanHandle> readPlan(const std::string &text) {
+  tsr_plan *plan = nullptr;
+  if (tsr_status status = tsr_plan_parse(text.data(), text.size(), &plan)) {
     std::string message = tsr_status_message(status);
     tsr_status_free(status);
     return createStringError(message);
   }
+  return PlanHandle(plan);
+}
+
+tsr_tensor_info tensorOf(const PlanHandle &plan, int32_t index) {
+  tsr_tensor_info info{};
+  info.struct_size = sizeof info;
+  tsr_status_free(tsr_plan_tensor(plan.get(), index, &info));
+  return info;
+}
+
+Expected<std::vector<Guard>>
+guardsFor(const std::string &plan, ArrayRef<frontend::ArgumentSpec> arguments) {
+  Expected<PlanHandle> parsed = readPlan(plan);
+  if (!parsed)
+    return parsed.takeError();
   std::vector<Guard> guards;
   int32_t tensor = 0;
-  for (int32_t i = 0, e = tsr_plan_num_tensors(parsed); i < e; ++i) {
-    tsr_tensor_info info{};
-    info.struct_size = sizeof info;
-    tsr_status_free(tsr_plan_tensor(parsed, i, &info));
+  for (int32_t i = 0, e = tsr_plan_num_tensors(parsed->get()); i < e; ++i) {
+    tsr_tensor_info info = tensorOf(*parsed, i);
     guards.push_back({TSR_GUARD_DTYPE, i, 0, info.dtype});
     if (info.mode == TSR_RESULT && info.rank > 0)
       guards.push_back({TSR_GUARD_STRIDE, i, info.rank - 1, 1});
   }
-  tsr_plan_free(parsed);
   for (const frontend::ArgumentSpec &argument : arguments) {
     if (argument.kind != frontend::ArgumentSpec::Kind::Tensor)
       continue;

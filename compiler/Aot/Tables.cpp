@@ -18,8 +18,6 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
-#include "tessera-c/runtime.h"
-
 using namespace llvm;
 
 namespace tessera::aot {
@@ -64,22 +62,18 @@ private:
 
 Expected<Constant *> TableBuilder::makeVersion(const Version &version) {
   const std::string &plan = version.artifact.plan;
-  tsr_plan *parsed = nullptr;
-  if (tsr_status status = tsr_plan_parse(plan.data(), plan.size(), &parsed)) {
-    std::string message = tsr_status_message(status);
-    tsr_status_free(status);
-    return createStringError(message);
-  }
+  Expected<PlanHandle> parsed = readPlan(plan);
+  if (!parsed)
+    return parsed.takeError();
   SmallVector<Constant *> symbols, guards;
   auto *type = FunctionType::get(Type::getInt32Ty(context), false);
-  for (int32_t i = 0, e = tsr_plan_num_kernels(parsed); i < e; ++i) {
-    std::string name = tsr_plan_kernel(parsed, i);
+  for (int32_t i = 0, e = tsr_plan_num_kernels(parsed->get()); i < e; ++i) {
+    std::string name = tsr_plan_kernel(parsed->get(), i);
     FunctionCallee kernel =
         module.getOrInsertFunction(version.symbolPrefix + name, type);
     symbols.push_back(ConstantStruct::getAnon(
         {text(name), cast<Constant>(kernel.getCallee())}));
   }
-  tsr_plan_free(parsed);
   for (const Guard &guard : version.guards)
     guards.push_back(ConstantStruct::getAnon(
         {shortNumber(guard.kind), shortNumber(guard.tensor), number(guard.axis),

@@ -191,6 +191,17 @@ struct Scalar {
   int64_t bits;
 };
 
+inline tsr_call makeCall(const tsr_tensor *tensors, size_t numTensors,
+                         const int64_t *scalars, size_t numScalars) {
+  tsr_call call{};
+  call.struct_size = sizeof call;
+  call.tensors = tensors;
+  call.scalars = scalars;
+  call.num_tensors = static_cast<int32_t>(numTensors);
+  call.num_scalars = static_cast<int32_t>(numScalars);
+  return call;
+}
+
 class Executable {
 public:
   Executable() = default;
@@ -243,12 +254,7 @@ public:
              const int64_t *scalars, size_t numScalars,
              tsr_allocate_fn allocate = nullptr,
              void *allocateContext = nullptr) const {
-    tsr_call call{};
-    call.struct_size = sizeof call;
-    call.tensors = tensors;
-    call.scalars = scalars;
-    call.num_tensors = static_cast<int32_t>(numTensors);
-    call.num_scalars = static_cast<int32_t>(numScalars);
+    tsr_call call = makeCall(tensors, numTensors, scalars, numScalars);
     call.allocate = allocate;
     call.allocate_context = allocateContext;
     return Status(tsr_executable_run(raw, &call));
@@ -264,12 +270,7 @@ private:
 inline Status run(const tsr_function &function, const tsr_tensor *tensors,
                   size_t numTensors, const int64_t *scalars,
                   size_t numScalars) {
-  tsr_call call{};
-  call.struct_size = sizeof call;
-  call.tensors = tensors;
-  call.scalars = scalars;
-  call.num_tensors = static_cast<int32_t>(numTensors);
-  call.num_scalars = static_cast<int32_t>(numScalars);
+  tsr_call call = makeCall(tensors, numTensors, scalars, numScalars);
   return Status(tsr_function_run(&function, &call));
 }
 
