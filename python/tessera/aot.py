@@ -9,6 +9,7 @@ import itertools
 import pathlib
 
 from . import _core, source
+from .arguments import Spec, spec_from_words
 from .dtypes import as_dtype
 from .errors import ArgumentError, CompileError
 
@@ -50,9 +51,6 @@ def _any_strides(arguments: list) -> list:
 
 def build(function, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
     """Compiles every version and writes the library; the files."""
-    # Imported here: function.py imports this module.
-    from .function import Spec
-
     levels = []
     for target in [targets] if isinstance(targets, str) else targets:
         if target not in LEVELS:
@@ -65,7 +63,7 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
     versions = []
     for chosen in _choices(words):
         for level in levels:
-            spec = function._spec_from_words(level, chosen)
+            spec = spec_from_words(function, level, chosen)
             if any(value[0] == "array" for value in spec.captured.values() if isinstance(value, tuple)):
                 raise CompileError(source.at_user(f"not yet: {function.__name__} captures an array; pass it as an argument"))
             given = _with_outputs(function, list(spec.arguments), chosen)

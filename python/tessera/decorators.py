@@ -12,7 +12,8 @@ import typing
 
 from . import options, source
 from .errors import CompileError, UnknownNameError
-from .function import Function, check_schedule_target
+from .function import Function
+from .targets import check_schedule_target
 
 
 def _make(target, kind: str | None) -> Function:

@@ -23,9 +23,10 @@ import time
 
 import numpy
 
-from . import arrays, options, source
+from . import arguments, arrays, options, source
+from .arguments import Spec
 from .errors import CompileError
-from .function import Function, Spec
+from .function import Function
 from .knobs import knobs
 
 _operators = {
@@ -253,7 +254,7 @@ def _run_search(fn, tuning, names, todo, times, bound, given, scalars, target) -
     reference = None
     if tuning.numerics == "fixed":
         first = trial(fn, next(iter(names.values())))
-        specs, _, _ = first._argument_specs(bound, target)
+        specs, _, _ = arguments.argument_specs(first, bound, target)
         reference = _measure(first._version(Spec(specs, first.capture()[0], target, first.options.tuned)), given, scalars)[1]
     best = float("inf")
     try:
@@ -263,7 +264,7 @@ def _run_search(fn, tuning, names, todo, times, bound, given, scalars, target) -
                 break
             candidate = trial(fn, names[name])
             try:
-                specs, _, _ = candidate._argument_specs(bound, target)
+                specs, _, _ = arguments.argument_specs(candidate, bound, target)
                 version = candidate._version(Spec(specs, candidate.capture()[0], target, candidate.options.tuned))
                 seconds, bits = _measure(version, given, scalars)
             except CompileError:
@@ -284,7 +285,7 @@ def call(fn: Function, bound, given, scalars, captured, target, out):
     """The result; and if the next call with these sizes will choose the same, what ran: Spec, Version, arrays."""
     config = choose(fn, bound, given, scalars, target)
     chosen = trial(fn, config)
-    specs, given_again, scalars = chosen._argument_specs(bound, target)
+    specs, given_again, scalars = arguments.argument_specs(chosen, bound, target)
     spec = Spec(specs, captured, target, chosen.options.tuned, fn._tuned["by",])
     version = chosen._version(spec)
     fn._last = spec

@@ -1,0 +1,262 @@
+"""The arguments of a call, or the words of `compile`: checked, and as what a version is compiled for.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import arrays, capture, options, source
+from .dtypes import as_dtype, by_name, to_numpy, to_torch
+from .errors import ArgumentError
+from .knobs import knobs
+from .wording import a_kind
+
+
+class Parameter:
+    """One parameter, as the front end describes it."""
+
+    __slots__ = ("name", "kind", "mode", "keyword_only", "dims", "dtype", "has_default", "default", "whole_axes", "named_axes")
+
+    def __init__(self, entry: dict):
+        for key, value in entry.items():
+            setattr(self, key, value)
+        self.whole_axes = frozenset(self.whole_axes)
+        self.named_axes = frozenset(i for i, dim in enumerate(self.dims or ()) if dim)
+
+    @property
+    def takes_array(self) -> bool:
+        return self.kind in ("tensor", "out", "inout", "region")
+
+
+class Spec:
+    """What a version is compiled for: one entry per parameter, and the key it belongs to."""
+
+    __slots__ = ("arguments", "captured", "key", "target", "tuned", "tuned_by")
+
+    def __init__(self, arguments, captured, target, tuned, tuned_by="tuner"):
+        self.arguments, self.captured, self.target, self.tuned, self.tuned_by = arguments, captured, target, tuned, tuned_by
+        self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())), knobs.debug)
+
+
+class _Absent:
+    def __repr__(self):
+        return "<absent>"
+
+
+_absent = _Absent()
+
+
+def bind(fn, args: tuple, kwargs: dict) -> dict:
+    """Values by parameter name; what is left out is not in it."""
+    parameters = fn.parameters
+    positional = [p for p in parameters if not p.keyword_only]
+    bound = {}
+    if len(args) > len(positional):
+        fn._fail(f"{fn.__name__} takes {len(positional)} arguments ({', '.join(p.name for p in positional)}), but {len(args)} are given",
+                   fix=fn._call_text())
+    for parameter, value in zip(positional, args):
+        bound[parameter.name] = value
+    names = {p.name for p in parameters}
+    for name, value in kwargs.items():
+        if name not in names:
+            _unknown_keyword(fn, name, value, names)
+        if name in bound:
+            fn._fail(f"{fn.__name__} got {name} twice, by position and by name", name, fn._call_text())
+        bound[name] = value
+    return bound
+
+
+def _unknown_keyword(fn, name: str, value, names) -> None:
+    listed = ", ".join(p.name for p in fn.parameters)
+    near, why = source.nearest(name, names), ""
+    fix = f"{near}={value!r}" if near and not arrays.is_array(value) else f"{near}={near}" if near else ""
+    if name in options.SCHEDULE_KEYS:
+        fix = f"@tsr.{fn.kind}.schedule({name}={value!r}) above the {fn.kind}"
+    elif name in ("device", "backend", "arch"):
+        fix, why = 'target="cpu"', "; the arrays' device chooses the target"
+    elif name in ("grid", "num_ctas", "warmup"):
+        fix, why = fn._call_text(), "; the launch grid follows from tsr.grid"
+    elif name == "dtype":
+        fix, why = f'{fn._call_text()} with x.astype("float32")', "; the arrays' dtypes choose the version"
+    elif not fix:
+        fix = fn._call_text()
+    fn._fail(f"{fn.__name__} has no parameter {name}; there are {listed}, and out=, target=, stream={why}", fix=fix)
+
+
+def argument_specs(fn, bound: dict, target: str):
+    """ArgumentSpecs for the compiler, and the arrays and scalars of this call."""
+    specs, given, scalars = [], {}, {}
+    constants = fn._constants(target)
+    for p in fn.parameters:
+        value = bound.get(p.name, _absent)
+        if p.kind == "const":
+            if value is _absent:
+                value = constants.get(p.name, p.default if p.has_default else _absent)
+            if value is _absent:
+                fn._fail(f"const parameter {p.name} has no value and no default", p.name, f"{fn.__name__}(..., {p.name}=64)")
+            known = as_dtype(value)
+            if known is None and hasattr(value, "item") and getattr(value, "shape", None) == ():
+                value = value.item()
+            if known is None and not capture.is_plain(value):
+                fn._fail(f"{p.name} is const: an int, float, bool, str or dtype, not {a_kind(value)}", p.name, f"{p.name}={p.default if p.has_default else 64!r}")
+            specs.append(("const", value if known is None else known))
+            continue
+        if value is _absent or value is None:
+            if p.kind == "out":
+                specs.append(("omitted",))
+                continue
+            if p.has_default:
+                specs.append(("const", p.default))
+                continue
+            if value is None:
+                fn._fail(f"{p.name} takes {'a number' if p.kind == 'scalar' else 'an array'}, but is None", p.name, fn._call_text())
+            fn._fail(f"argument {p.name} is missing", p.name, fn._call_text())
+        try:
+            array = None if p.kind == "scalar" else arrays.describe(value)
+        except ArgumentError as error:
+            fn._fail(f"{p.name} {error}", p.name, getattr(error, "fix", "").replace("{x}", p.name))
+        if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():
+            fn._fail(f"{p.name} is a scalar {p.dtype or ''}".rstrip() + f", but is {a_kind(value)} of shape {tuple(value.shape)}", p.name,
+                       f'{p.name}: Tensor["M"], or {p.name}.item() for one number')
+        if array is not None:
+            if p.dims is not None and len(p.dims) != len(array.sizes):
+                shape = " x ".join(map(str, array.sizes)) or "scalar"
+                wanted, rank = len(p.dims), len(array.sizes)
+                fix = f"{p.name}.reshape(-1)" if wanted == 1 and rank != 1 else f"{p.name}[None]" if rank == wanted - 1 else f"{p.name}[0]" if rank == wanted + 1 \
+                    else f"{p.name}.reshape({', '.join(p.dims)})"
+                fn._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
+            if p.dtype is not None and array.dtype is not by_name(p.dtype):
+                fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p))
+            specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
+            given[p.name] = array
+            continue
+        if p.takes_array:
+            dtype = f', "{to_numpy(by_name(p.dtype).storage)}"' if p.dtype and by_name(p.dtype).storage else ""
+            fix = f"np.asarray({p.name}{dtype})" if isinstance(value, (list, tuple)) else f"np.full({'n' if len(p.dims or ()) < 2 else 'shape'}, {p.name}{dtype})" \
+                if isinstance(value, (int, float)) or hasattr(value, "item") else f"{p.name} = np.zeros(...{dtype})"
+            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, fix)
+        if hasattr(value, "item") and getattr(value, "shape", None) == ():
+            value = value.item()
+        kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
+        if kind is None:
+            fn._fail(f"{p.name} takes an array or a number, not {a_kind(value)}", p.name,
+                       f"np.asarray({p.name})" if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else fn._call_text())
+        specs.append(("scalar", p.dtype or kind))
+        scalars[p.name] = value
+    return specs, given, scalars
+
+
+def _fits_turned(fn, name: str, given: dict) -> bool:
+    """Whether all named dims would agree with this matrix transposed."""
+    first: dict = {}
+    for p in fn.parameters:
+        sizes = given[p.name].sizes if p.name in given else ()
+        if p.name == name and len(sizes) != 2:
+            return False
+        for dim, size in zip(p.dims or (), reversed(sizes) if p.name == name else sizes):
+            if first.setdefault(dim, size) != size:
+                return False
+    return True
+
+
+def check_shapes(fn, given: dict) -> None:
+    """The check the runtime makes at every call, before a version is compiled in vain."""
+    first: dict = {}
+
+    def shown(name):
+        return f"{name} ({' x '.join(map(str, given[name].sizes))})"
+
+    for p in fn.parameters:
+        array = given.get(p.name)
+        for axis, dim in enumerate(p.dims or ()) if array is not None else ():
+            size = array.sizes[axis]
+            if dim.isdigit() and int(dim) != size:
+                fn._fail(f"{shown(p.name)}: axis {axis} must be {dim}, but is {size}", p.name)
+            if not dim.isidentifier():
+                continue
+            origin, expected = first.setdefault(dim, (p.name, size))
+            if expected == size:
+                continue
+            if origin == p.name:
+                fn._fail(f"{shown(p.name)} disagrees with itself on {dim}: {expected} and {size}", p.name)
+            turned = next((name for name in (p.name, origin) if _fits_turned(fn, name, given)), "")
+            fn._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}",
+                       fix=f"{turned}.T" if turned else "")
+    for p in fn.parameters:
+        array = given.get(p.name)
+        for axis, dim in enumerate(p.dims or ()) if array is not None else ():
+            used = [name for name in first if re.search(rf"\b{name}\b", dim)]
+            if not used or dim.isidentifier():
+                continue
+            # The front end has parsed it: names, integers and arithmetic.
+            expected = eval(dim, {"__builtins__": {}}, {name: first[name][1] for name in used})
+            if array.sizes[axis] != expected:
+                sizes = ", ".join(f"{name} = {first[name][1]} from {shown(first[name][0])}" for name in used)
+                fn._fail(f"{shown(p.name)}: axis {axis} must be {dim} = {expected}, but is {array.sizes[axis]}; {sizes}", p.name)
+
+
+def spec_from_words(fn, target: str, words: dict) -> Spec:
+    """A Spec without arrays: `A=fp16, D=128`."""
+    if not words and fn._last is not None and fn._last.target == target:
+        return fn._last
+    dtypes, sizes, values = {}, {}, {}
+    for name, value in words.items():
+        known = as_dtype(value)
+        if known is not None:
+            dtypes[name] = known
+        elif isinstance(value, int) and not any(p.name == name for p in fn.parameters):
+            sizes[name] = value
+        else:
+            values[name] = value
+    dims = {part for p in fn.parameters for dim in p.dims or () for part in re.findall(r"[A-Za-z_]\w*", dim)}
+    known_words = [p.name for p in fn.parameters] + sorted(dims)
+    for name in words:
+        if name not in known_words:
+            near = source.nearest(name, [*known_words, "target"])
+            raise ArgumentError(source.at_user(
+                f"{fn.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}",
+                f"{near}={words[name]!r}" if near else f"{fn.__name__}.compile()", name))
+    for p in fn.parameters:
+        if p.name in words and (p.takes_array or p.kind == "any") and p.name not in dtypes:
+            raise ArgumentError(source.at_user(f"{p.name} of {fn.__name__} takes an element type, not {words[p.name]!r}", f"{p.name}=fp16", p.name))
+    for name in dims.difference(p.name for p in fn.parameters).intersection(words):
+        if type(words[name]) is not int or words[name] < 0:
+            raise ArgumentError(source.at_user(f"the size of dim {name} is an int >= 0, not {words[name]!r}", f"{name}=64", name))
+    specs, constants = [], fn._constants(target)
+    for p in fn.parameters:
+        if p.kind == "const":
+            value = values.get(p.name, constants.get(p.name, p.default))
+            specs.append(("const", value))
+        elif p.takes_array or p.kind == "any":
+            if p.kind == "out" and p.dtype is None and p.name not in dtypes:
+                specs.append(("omitted",))
+                continue
+            if p.dims is None:
+                raise ArgumentError(source.at_user(
+                    f"{p.name} of {fn.__name__} has no annotation, so its rank is not known", f'{p.name}: Tensor["M", "N"], or call {fn.__name__} once'))
+            known = dtypes.get(p.name) or (by_name(p.dtype) if p.dtype else None) or by_name("fp32")
+            wanted = []
+            for axis, dim in enumerate(p.dims):
+                if dim.isdigit():
+                    wanted.append(int(dim) if axis in p.whole_axes else -1)
+                elif axis in p.whole_axes:
+                    if dim not in sizes:
+                        raise ArgumentError(source.at_user(
+                            f"{dim} of {fn.__name__} is whole in a tile, so it is a constant of each version; say which", f"{dim}=64"))
+                    wanted.append(sizes[dim])
+                else:
+                    wanted.append(-1)
+            specs.append(("tensor", known.name, tuple(wanted), len(wanted) - 1))
+        elif p.kind == "scalar":
+            specs.append(("scalar", p.dtype or "fp64"))
+    return Spec(specs, fn.capture()[0], target, fn.options.tuned)
+
+
+def _convert(array, parameter) -> str:
+    """The expression that converts the caller's array."""
+    if array.library == "torch":
+        return f"{parameter.name}.to(torch.{to_torch(by_name(parameter.dtype).storage).__str__().partition('.')[2]})"
+    storage = by_name(parameter.dtype).storage
+    return f'{parameter.name}.astype("{to_numpy(storage)}")' if storage else ""

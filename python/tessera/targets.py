@@ -1,0 +1,46 @@
+"""Which targets there are.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from . import source
+from .wording import a_kind
+from .errors import CompileError
+
+TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
+
+
+# Targets of the language; what gpu.NAMES does not have of them, this version does not compile for.
+_LATER = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
+_TARGET_NAMES = {"cuda": "sm_90a", "gpu": "sm_90a", "nvidia": "sm_90a", "nvptx": "sm_90a", "ptx": "sm_90a", "sm90": "sm_90a", "h100": "sm_90a",
+                 "rocm": "gfx942", "hip": "gfx942", "amd": "gfx942", "amdgpu": "gfx942", "mi300": "gfx942", "opencl": "spirv", "vulkan": "spirv",
+                 "xpu": "spirv", "avx2": "cpu:avx2", "avx512": "cpu:avx512", "x86": "cpu", "host": "cpu", "native": "cpu"}
+
+
+def check_target(target: str) -> str:
+    if isinstance(target, str) and target in TARGETS:
+        return target
+    if not isinstance(target, str):
+        raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", 'target="cpu"'))
+    from . import gpu
+
+    if gpu.is_gpu(target):
+        return target
+    if target.startswith(_LATER):
+        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_80 and newer", 'target="cpu"', f"{target}"))
+    meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
+    ours = meant.startswith("cpu") or gpu.is_gpu(meant)
+    note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
+    near = meant if ours else source.nearest(target, TARGETS, "cpu")
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}{note}", f'target="{near}"', f"{target}"))
+
+
+def check_schedule_target(target: str) -> None:
+    """A schedule may be for any target of the language, or a family of them."""
+    if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or target.startswith(_LATER)):
+        return
+    near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_90a, cudatile:sm_90, sim:sm_90a, gfx942, spirv",
+                                      f'target="{near}"', target if isinstance(target, str) else "target"))

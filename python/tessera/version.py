@@ -1,0 +1,147 @@
+"""One compiled version of a function: machine code and plan, bound to this process.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import collections
+import struct
+
+from . import _runtime, arrays
+from .dtypes import by_storage, to_numpy
+from .errors import ArgumentError
+from .wording import a_kind, refuse, remind
+
+# Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
+_live: collections.deque = collections.deque()
+_MAX_LIVE = 16
+
+
+class Version:
+    """One compiled version: machine code and plan, bound to this process."""
+
+    def __init__(self, fn, target: str, compilation, spec):
+        self.name = fn.__name__
+        self.target = target
+        self.spec = spec
+        self.artifact = compilation.finish()
+        for remark in compilation.remarks:
+            remind(remark)
+        self.executable = _runtime.Executable(self.artifact.plan, self.artifact)
+        _live.append(self.artifact)
+        if len(_live) > _MAX_LIVE:
+            _live.popleft().shrink()
+        self.tensors = self.executable.tensors
+        self.scalars = self.executable.scalars
+
+    @property
+    def plan(self) -> str:
+        return self.artifact.plan
+
+    @property
+    def report(self) -> str:
+        """Time per pass."""
+        rows = [f"{'pass':44} ms"]
+        rows += [f"{name:44} {ms:.2f}" for name, ms in self.artifact.times]
+        return "\n".join(rows)
+
+    @property
+    def resources(self) -> dict:
+        return {"object_bytes": len(self.artifact.object), "kernels": self.artifact.plan.count("launch @")}
+
+    def __repr__(self) -> str:
+        return f"<{self.name} compiled for {self.target}, {self.plan.count('launch @')} kernels>"
+
+    def __call__(self, *args, **kwargs):
+        """Runs this version; arguments as for the function, consts left out."""
+        names = [name for name, *_ in self.tensors if name not in kwargs] + [name for name, _ in self.scalars if name not in kwargs]
+        given = dict(zip(names, args), **kwargs)
+        found = {name: arrays.describe(value) for name, value in given.items()}
+        scalars = {name: value for name, value in given.items() if found[name] is None}
+        return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
+
+    def run(self, given: dict, scalars: dict, out: tuple):
+        """`given`: arrays by parameter name; `out`: arrays for what is left out."""
+        library = next(iter(given.values())).library if given else "numpy"
+        waiting = list(out)
+        tensors, returned = [], []
+        copied: dict = {}  # results whose memory the kernels cannot write
+        for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
+            array = given.get(name) if mode != "result" else None
+            if array is None:
+                if waiting:
+                    owner = waiting.pop(0)
+                    array = arrays.describe(owner)
+                    if array is None:
+                        refuse(f"out= is {a_kind(owner)}, not an array", 'out=np.empty(shape, "float32")')
+                    returned.append((index, owner))
+                    if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
+                        # What the caller leaves out is written along its last axis: into fresh memory, then copied.
+                        copied[index] = owner
+                        tensors.append(None)
+                        continue
+                else:
+                    if mode != "result" and not may_be_absent:
+                        refuse(f"argument {name} is missing", f"{name}=...")
+                    tensors.append(None)
+                    continue
+            if array.dtype.storage != storage:
+                wanted = by_storage(storage)
+                shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
+                refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
+                      f'out=np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
+            if mode != "in" and not array.writable:
+                shown = name if mode != "result" else "out="
+                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name}.copy()" if mode != "result" else "out=np.empty(...)")
+            tensors.append(array.for_runtime())
+        if waiting:
+            taken = len(out) - len(waiting)
+            refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")
+        values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
+        order = []
+
+        def allocate(index, storage, shape):
+            order.append(index)
+            return arrays.allocate(library, storage, shape)
+
+        made = self.executable.run(tensors, values, allocate)
+        for index, value in zip(order, made):
+            if index in copied:
+                arrays.copy_into(copied[index], value, f"{self.name}: out=")
+            else:
+                returned.append((index, value))
+        returned = [value for _, value in sorted(returned, key=lambda pair: pair[0])]
+        if not returned:
+            return None
+        return returned[0] if len(returned) == 1 else tuple(returned)
+
+
+def make_version(fn, target: str, compilation, spec):
+    """One version, for the machine the target names."""
+    if target.startswith("cpu"):
+        return Version(fn, target, compilation, spec)
+    from . import gpu
+
+    kind = gpu.SimVersion if target.startswith("sim:") else gpu.GpuVersion
+    version = kind(fn, target, compilation, spec)
+    for remark in version.remarks:
+        remind(remark)
+    return version
+
+
+def _bits(value, storage: str, name: str, function: str) -> int:
+    try:
+        if storage == "f64":
+            return struct.unpack("<q", struct.pack("<d", float(value)))[0]
+        if storage == "bool":
+            return int(bool(value))
+        number = value.__index__()
+    except (TypeError, ValueError, AttributeError):
+        wanted = {"f64": "a float", "bool": "a bool", "i64": "an int"}.get(storage, storage)
+        error = ArgumentError(f"{name} takes {wanted}, not {value!r}")
+        error.fix = f"{name}=int({name})" if isinstance(value, float) else f"{name}=1"
+        raise error from None
+    if not -(2**63) <= number < 2**63:
+        refuse(f"{name} = {number} does not fit 64 bits", f"{name} % 2**63")
+    return number
