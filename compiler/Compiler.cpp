@@ -150,8 +150,14 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
     ours.addNote(text ? toRange(textFile, text) : frontend::SourceRange(),
                  note);
   }
-  for (Diagnostic &note : diagnostic.getNotes())
-    ours.addNote({}, note.str());
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    std::string text = note.str();
+    StringRef fix = text;
+    if (fix.consume_front("fix: "))
+      ours.fix = fix.str();
+    else
+      ours.addNote({}, text);
+  }
   return head + frontend::renderDiagnostic(*manager, ours, colour);
 }
 

@@ -23,6 +23,7 @@ struct Callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   Entry *entries[maxEntries]; // the last one that fitted stands first
   int numEntries;
+  bool lastWasDirect; // then the last call's entry stands first
 };
 
 /// Runs an entry; knows how to make the results.
@@ -218,8 +219,10 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags,
       continue;
     if (i > 0 && self->entries[i] == entry)
       std::swap(self->entries[i], self->entries[0]);
+    self->lastWasDirect = true;
     return Execution(*entry, frame).run(object);
   }
+  self->lastWasDirect = false;
   return callSlowly(object, args, count, keywords);
 }
 
@@ -269,6 +272,13 @@ static PyObject *forgetAll(PyObject *self, PyObject *) {
 
 static PyObject *numRemembered(PyObject *self, void *) {
   return PyLong_FromLong(reinterpret_cast<Callable *>(self)->numEntries);
+}
+
+static PyObject *lastDirect(PyObject *object, void *) {
+  auto *self = reinterpret_cast<Callable *>(object);
+  if (!self->lastWasDirect || !self->numEntries)
+    Py_RETURN_NONE;
+  return Py_NewRef(self->entries[0]->owner);
 }
 
 static PyObject *newCallable(PyTypeObject *type, PyObject *, PyObject *) {
@@ -328,6 +338,9 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {{"_remembered", numRemembered, nullptr,
                                     "How many ways are remembered.", nullptr},
+                                   {"_last_direct", lastDirect, nullptr,
+                                    "What the last call ran, if it was direct.",
+                                    nullptr},
                                    {}};
 
 static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,

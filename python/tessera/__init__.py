@@ -11,7 +11,7 @@ from importlib.util import find_spec as _find_spec
 try:
     if _find_spec("tessera._core") is None:  # loaded when it is first used
         raise ImportError("No module named 'tessera._core'")
-    from ._runtime import num_threads, set_num_threads
+    from ._runtime import num_threads
 except ImportError as _error:  # nothing is built here: tessera.sim works without it
     _unavailable: ImportError | None = _error
 else:
@@ -26,9 +26,9 @@ if _unavailable is None:
         tf32, u8, u16, u32, u64,
     )
     from .dtypes import bool_ as bool
-    from .errors import ArgumentError, CompileError, InternalError, ScheduleWarning, TesseraError
+    from .errors import ArgumentError, CompileError, GradientWarning, InternalError, ScheduleWarning, TesseraError
     from .files import compile_source, load_file
-    from .knobs import knobs
+    from .knobs import knobs, set_num_threads
     from .language import *  # noqa: F403
 
 __version__ = "0.0.1"

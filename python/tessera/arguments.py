@@ -9,9 +9,9 @@ import re
 
 from . import arrays, capture, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError
+from .errors import ArgumentError, GradientWarning
 from .knobs import knobs
-from .wording import a_kind
+from .wording import a_kind, remind
 
 
 class Parameter:
@@ -129,6 +129,8 @@ def argument_specs(fn, bound: dict, target: str):
                 fn._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
             if p.dtype is not None and array.dtype is not by_name(p.dtype):
                 fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p))
+            if array.library == "torch" and value.requires_grad:
+                _no_gradient(fn, p.name)
             specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
             given[p.name] = array
             continue
@@ -198,9 +200,13 @@ def check_shapes(fn, given: dict) -> None:
 
 
 def spec_from_words(fn, target: str, words: dict) -> Spec:
-    """A Spec without arrays: `A=fp16, D=128`."""
-    if not words and fn._last is not None and fn._last.target == target:
-        return fn._last
+    """A Spec without arrays: `A=fp16, D=128`. Without words: as the last call, or else the last `compile`, was."""
+    last, constants = fn.last_spec, fn._constants(target)
+    if not words and last is not None:
+        if last.target == target:
+            return last
+        same = [("const", constants.get(p.name, entry[1])) if p.kind == "const" else entry for p, entry in zip(fn.parameters, last.arguments)]
+        return Spec(same, last.captured, target, fn.options.tuned)
     dtypes, sizes, values = {}, {}, {}
     for name, value in words.items():
         known = as_dtype(value)
@@ -224,7 +230,7 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     for name in dims.difference(p.name for p in fn.parameters).intersection(words):
         if type(words[name]) is not int or words[name] < 0:
             raise ArgumentError(source.at_user(f"the size of dim {name} is an int >= 0, not {words[name]!r}", f"{name}=64", name))
-    specs, constants = [], fn._constants(target)
+    specs = []
     for p in fn.parameters:
         if p.kind == "const":
             value = values.get(p.name, constants.get(p.name, p.default))
@@ -252,6 +258,15 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
         elif p.kind == "scalar":
             specs.append(("scalar", p.dtype or "fp64"))
     return Spec(specs, fn.capture()[0], target, fn.options.tuned)
+
+
+def _no_gradient(fn, name: str) -> None:
+    import torch
+
+    if torch.is_grad_enabled() and "gradient" not in fn._reminded:
+        fn._reminded.add("gradient")
+        remind(f"{fn.kind} '{fn.__name__}': {name} requires a gradient, but none flows through tessera yet; "
+               f"{name}.detach() or torch.no_grad() says that this is meant", GradientWarning)
 
 
 def _convert(array, parameter) -> str:

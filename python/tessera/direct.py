@@ -5,8 +5,19 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import weakref
+
 from . import capture
 from .dtypes import to_numpy, to_torch
+
+
+_functions: weakref.WeakSet = weakref.WeakSet()  # with direct calls
+
+
+def forget() -> None:
+    """The next call of every function goes the long way."""
+    for fn in list(_functions):
+        fn._forget()
 
 
 def _sizes(parameter, array) -> tuple:
@@ -53,6 +64,8 @@ def remember(fn, spec, version, given: dict, args: tuple, kwargs: dict, exact: b
                 guards.append(("scalar", scalars.get(name, -1)) if entry[0] == "scalar" else ("const",))
     torch = bool(given) and next(iter(given.values())).library == "torch"
     to_library = to_torch if torch else to_numpy
+    fn._direct[version.executable] = spec
+    _functions.add(fn)
     fn._remember(args + tuple(kwargs.values()), {
         "executable": version.executable,
         "positional": len(args),

@@ -16,6 +16,10 @@ class ScheduleWarning(UserWarning):
     """A schedule asks for something this target does not do; the program is compiled without it."""
 
 
+class GradientWarning(UserWarning):
+    """A torch tensor requires a gradient, and the result will have none."""
+
+
 class ArgumentError(TesseraError, TypeError):
     """The call does not fit the signature."""
 

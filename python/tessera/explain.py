@@ -9,6 +9,15 @@ import ast
 import textwrap
 
 
+# Decisions a GPU does not take.
+_OF_CPUS = ("threads", "vector", "unroll")
+
+
+def _shown(what: str, value) -> str:
+    """0 leaves the choice to the machine."""
+    return {"threads": "all", "vector": "auto", "unroll": "auto"}.get(what, "0") if value == 0 else str(value)
+
+
 def _key_rows(fn, spec) -> list[str]:
     rows = []
     for parameter, argument in zip(fn.parameters, spec.arguments):
@@ -63,14 +72,16 @@ def _constants(fn, spec) -> list[tuple]:
 
 def render(fn, spec, decisions) -> str:
     decisions = _constants(fn, spec) + [(*d[:4], spec.tuned_by if d[1] in spec.tuned else d[4]) for d in decisions]
+    if not spec.target.startswith("cpu"):
+        decisions = [d for d in decisions if d[1] not in _OF_CPUS]
     policy = fn.options.policy or "deterministic"
     lines = [f"{fn.kind} {fn.__name__} for {spec.target}, policy {policy}", "", "key of this version:"]
     lines += _key_rows(fn, spec)
     widths = [max([len("kernel")] + [len(d[0]) for d in decisions]), max([len("decision")] + [len(d[1]) for d in decisions])]
     lines += ["", f"{'kernel':{widths[0]}}  {'decision':{widths[1]}}  value  decided by  alternatives"]
-    for kernel, what, value, alternatives, by in decisions:  # 0: all, or the target's choice
-        others = ", ".join(str(a) for a in alternatives if a != value) or "-"
-        lines.append(f"{kernel:{widths[0]}}  {what:{widths[1]}}  {value:5}  {by:10}  {others}")
+    for kernel, what, value, alternatives, by in decisions:
+        others = ", ".join(_shown(what, a) for a in alternatives if a != value) or "-"
+        lines.append(f"{kernel:{widths[0]}}  {what:{widths[1]}}  {_shown(what, value):>5}  {by:10}  {others}")
     if not decisions:
         lines.append("(no open decisions)")
     return "\n".join(lines)

@@ -45,7 +45,9 @@ class Function(_runtime.Callable):
         self._versions: dict = {}
         self._program = None
         self._parameters: list[Parameter] | None = None
-        self._last: Spec | None = None
+        self._compiled: Spec | None = None  # the last one
+        self._called: Spec | None = None  # the last one, but for direct calls
+        self._direct: dict = {}  # what an Executable that is called directly was compiled for
         self._tuned: dict = {}
         self._reminded: set = set()
         if fn is not None:
@@ -57,7 +59,7 @@ class Function(_runtime.Callable):
 
     def changed(self) -> None:
         """A decorator came after the first use: the options are checked and compiled again."""
-        self._parameters, self._last = None, None
+        self._parameters, self._compiled, self._called = None, None, None
         self._versions.clear()
 
     # ---- the program ------------------------------------------------------------------------
@@ -164,7 +166,7 @@ class Function(_runtime.Callable):
                 if version is None:
                     version = make_version(self, spec.target, self._start(spec), spec)
                     self._versions[spec.key] = version
-        self._last = spec
+        self._compiled = spec
         return version
 
     def _call_slowly(self, *args, **kwargs):
@@ -174,7 +176,7 @@ class Function(_runtime.Callable):
             if knobs.debug:
                 raise
             short = error.with_traceback(None)  # the user's frames are enough
-        if type(short) is CompileError and self._is_about_signature(str(short)):
+        if type(short) is CompileError and self._source is not None and self._is_about_signature(str(short)):
             text, fix, rest = str(short).partition("\n fix:")
             short = CompileError(f"{text}\n note: {called_at().removeprefix(', called at ')}: called here{fix or chr(10)}{rest}")
         raise short from None
@@ -246,6 +248,7 @@ class Function(_runtime.Callable):
         if spec.key not in self._versions:
             arguments.check_shapes(self, given)  # the call is wrong, whatever the body says
         version = self._version(spec)
+        self._called = spec
         result = self._run(version, given, scalars, out)
         if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
@@ -262,6 +265,11 @@ class Function(_runtime.Callable):
             text, fix = str(error).strip(), getattr(error, "fix", "")
         self._run_refused(text, fix)
 
+    @property
+    def last_spec(self) -> Spec | None:
+        """What the last call was, or else the last `compile`."""
+        return self._direct.get(self._last_direct) or self._called or self._compiled
+
     def __get__(self, instance, owner=None):
         """Inside a class a function is a method; `self.scale` is then captured from it."""
         return self if instance is None else types.MethodType(self, instance)
@@ -276,7 +284,7 @@ class Function(_runtime.Callable):
             try:
                 return make()
             except _NewKey:
-                self._last = None
+                self._compiled = self._called = None
 
     # ---- looking ----------------------------------------------------------------------------
 
@@ -285,7 +293,7 @@ class Function(_runtime.Callable):
         target = check_target(target)
         stages = compiler.stages()
         if stage not in (*stages, "llvm") and not (stage == "ptx" and not target.startswith("cpu")):
-            shown = [name for name in stages]
+            shown = [*stages, *(["ptx"] if not target.startswith("cpu") else [])]
             near = {"ptx": "target", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
                 str(stage), source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
@@ -343,6 +351,11 @@ class Function(_runtime.Callable):
     def __getitem__(self, grid):
         raise ArgumentError(source.at_user(
             f"{self.__name__}[...]: a {self.kind} is called without a launch grid; it follows from tsr.grid", self._call_text(), self.__name__))
+
+    def _no_arithmetic(self, *_):
+        raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}; call it, its result is an array", self._call_text(), self.__name__))
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = _no_arithmetic
 
     def __iter__(self):
         raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}, which is called, not iterated over", self._call_text(), self.__name__))

@@ -14,6 +14,7 @@ import tempfile
 
 from . import arrays
 from .errors import ArgumentError, CompileError, InternalError
+from .wording import no_attribute
 
 NAMES = re.compile(r"(sim:|cudatile:)?sm_(80|86|87|88|89|90|100|103|110|120|121)[af]?")
 
@@ -56,6 +57,17 @@ class GpuVersion:
     def cubin(self) -> bytes:
         """Machine code, by NVIDIA's assembler (`ptxas`) or tile compiler (`tileiras`) on the PATH."""
         return self._assemble()[0]
+
+    @property
+    def sass(self) -> str:
+        """The machine code as text, by NVIDIA's disassembler."""
+        path = shutil.which("nvdisasm")
+        if path is None:
+            raise CompileError("error: nvdisasm is not on the PATH; it shows machine code as text\n fix:  pip install nvidia-cuda-nvdisasm\n")
+        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+            file.write(self.cubin)
+            file.flush()
+            return subprocess.run([path, "-c", file.name], capture_output=True, text=True, check=True).stdout
 
     @property
     def resources(self) -> dict:
@@ -114,6 +126,9 @@ class GpuVersion:
         raise ArgumentError(
             f"{self.name} is compiled for {self.target}, but launching on a GPU is not there yet; target=\"sim:{self.chip}\" runs it on the simulator"
         )
+
+    def __getattr__(self, name: str):
+        raise no_attribute(self, name)
 
     def __repr__(self) -> str:
         return f"<{self.name} compiled for {self.target}>"

@@ -108,6 +108,10 @@ class Knobs:
             from ._runtime import set_num_threads
 
             set_num_threads(knob.read())
+        elif name == "debug":  # another version; calls that are direct would not look
+            from . import direct
+
+            direct.forget()
 
     def __dir__(self):
         return list(self._knobs)
@@ -119,6 +123,11 @@ class Knobs:
 
 
 knobs = Knobs()
+
+
+def set_num_threads(threads: int) -> None:
+    """How many threads the CPU target takes; 0: all."""
+    knobs.num_threads = threads
 
 
 def colour(stream=None) -> bool:

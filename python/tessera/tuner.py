@@ -288,7 +288,7 @@ def call(fn: Function, bound, given, scalars, captured, target, out):
     specs, given_again, scalars = arguments.argument_specs(chosen, bound, target)
     spec = Spec(specs, captured, target, chosen.options.tuned, fn._tuned["by",])
     version = chosen._version(spec)
-    fn._last = spec
+    fn._called = spec
     given = {**given, **given_again}
     result = fn._run(version, given, scalars, out)
     sizes = _sizes(fn, given)

@@ -11,7 +11,7 @@ import struct
 from . import _runtime, arrays
 from .dtypes import by_storage, to_numpy
 from .errors import ArgumentError
-from .wording import a_kind, refuse, remind
+from .wording import a_kind, no_attribute, refuse, remind
 
 # Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
 _live: collections.deque = collections.deque()
@@ -49,6 +49,9 @@ class Version:
     @property
     def resources(self) -> dict:
         return {"object_bytes": len(self.artifact.object), "kernels": self.artifact.plan.count("launch @")}
+
+    def __getattr__(self, name: str):
+        raise no_attribute(self, name)
 
     def __repr__(self) -> str:
         return f"<{self.name} compiled for {self.target}, {self.plan.count('launch @')} kernels>"

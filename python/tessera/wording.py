@@ -9,15 +9,15 @@ import sys
 import warnings
 
 from . import source
-from .errors import ArgumentError, ScheduleWarning
+from .errors import ArgumentError, ScheduleWarning, UnknownNameError
 
 
-def remind(text: str) -> None:
+def remind(text: str, category=ScheduleWarning) -> None:
     """A remark: nothing is wrong, but the user should know. Shown at the user's line."""
     depth, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
         depth, frame = depth + 1, frame.f_back
-    warnings.warn(text.strip(), ScheduleWarning, stacklevel=depth)
+    warnings.warn(text.strip(), category, stacklevel=depth)
 
 
 def called_at() -> str:
@@ -38,3 +38,18 @@ def refuse(message: str, fix: str):
     error = ArgumentError(message)
     error.fix = fix
     raise error
+
+
+def no_attribute(version, name: str) -> UnknownNameError:
+    """What to say of a name that a compiled version does not have, or that one for another machine has."""
+    if name.startswith("_"):  # Python's own protocols
+        return UnknownNameError(name)
+    known = [n for n in (*dir(type(version)), *vars(version)) if not n.startswith("_")]
+    of_gpus, on_cpu = ("ptx", "sass", "cubin", "bytecode", "kernels"), version.target.startswith("cpu")
+    if on_cpu and name in of_gpus:
+        target = "cudatile:sm_90" if name == "bytecode" else "sm_80"
+        return UnknownNameError(source.at_user(f"{version.name} is compiled for {version.target}, which has no {name}",
+                                               f'{version.name}.compile(target="{target}").{name}', name))
+    near = {"asm": "plan" if on_cpu else "ptx", "n_regs": "resources", "n_spills": "resources", "metadata": "resources"}.get(name) or source.nearest(name, known, "report")
+    return UnknownNameError(source.at_user(f"{version.name} compiled for {version.target} has no attribute {name!r}; it has {', '.join(sorted(known))}",
+                                           near, name))

@@ -53,14 +53,16 @@ template <class T> void arithmetic(const std::string &type) {
   using U = std::make_unsigned_t<T>;
   constexpr unsigned bits = sizeof(T) * 8;
   Checker<U, U> check;
+  using Product = unsigned __int128; // of 64-bit numbers: wraps
   auto v = [](U x) { return Wide(T(x)); };
+  auto product = [&](U x, U y) { return Product(v(x)) * Product(v(y)); };
   auto op = [&](const char *name, int arity) {
     return std::string(name) + "." + type + " %d, %a" +
            (arity > 1 ? ", %b" : "") + (arity > 2 ? ", %c;" : ";");
   };
   check(op("add", 2), 2, [&](U x, U y, U) { return v(x) + v(y); });
   check(op("sub", 2), 2, [&](U x, U y, U) { return v(x) - v(y); });
-  check(op("mul.lo", 2), 2, [&](U x, U y, U) { return v(x) * v(y); });
+  check(op("mul.lo", 2), 2, [&](U x, U y, U) { return product(x, y); });
   if (bits < 64)
     check(op("mul.hi", 2), 2, [&](U x, U y, U) { return v(x) * v(y) >> bits; });
   else // the product of two unsigned 64-bit numbers needs all 128 bits
@@ -69,7 +71,8 @@ template <class T> void arithmetic(const std::string &type) {
         return U((v(x) * v(y)) >> bits);
       return U((unsigned __int128)(x)*y >> bits);
     });
-  check(op("mad.lo", 3), 3, [&](U x, U y, U z) { return v(x) * v(y) + v(z); });
+  check(op("mad.lo", 3), 3,
+        [&](U x, U y, U z) { return product(x, y) + Product(v(z)); });
   check(op("min", 2), 2, [&](U x, U y, U) { return std::min(v(x), v(y)); });
   check(op("max", 2), 2, [&](U x, U y, U) { return std::max(v(x), v(y)); });
   check(op("sad", 3), 3, [&](U x, U y, U z) {

@@ -18,7 +18,7 @@ TARGET = "sim:sm_80"
 
 def ran_cleanly(fn, may_conflict=False):
     """Nothing was found, and shared memory had bank conflicts only where the layouts say so: none with tensor cores."""
-    version = fn._versions[fn._last.key]
+    version = fn._versions[fn.last_spec.key]
     assert version.last_reports
     for report in version.last_reports:
         assert report.ok, report.text()
@@ -178,7 +178,7 @@ def test_without_its_barriers_the_simulator_objects(inputs):
 
     a, b = inputs.normal(70, 130, dtype="fp16"), inputs.normal(130, 40, dtype="fp16")
     kernels.gemm(a, b, target=TARGET)
-    version = kernels.gemm._versions[kernels.gemm._last.key]
+    version = kernels.gemm._versions[kernels.gemm.last_spec.key]
     broken = gpu.SimVersion.__new__(gpu.SimVersion)
     broken.__dict__.update(version.__dict__)
     broken.ptx = "\n".join(line for line in version.ptx.splitlines() if "bar.sync" not in line and "barrier.sync" not in line)

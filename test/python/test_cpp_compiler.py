@@ -66,7 +66,8 @@ def test_kernel_and_launcher_run(embed, tmp_path):
     run(CLANG, "-O2", "-mavx2", "-mfma", "-c", tmp_path / "kernel.ll", "-o", tmp_path / "kernel.o", "-Wno-override-module")
     for source in ("host", "main"):
         run(CLANG, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{prefix}/include", "-c", tmp_path / f"{source}.c", "-o", tmp_path / f"{source}.o")
-    run("clang++-22", *(tmp_path / f"{part}.o" for part in ("kernel", "host", "main")), prefix / "lib/libTesseraRuntime.a", "-o", tmp_path / "app")
+    run("clang++-22", *(tmp_path / f"{part}.o" for part in ("kernel", "host", "main")), prefix / "lib/libTesseraRuntime.a",
+        *os.environ.get("LDFLAGS", "").split(), "-o", tmp_path / "app")
     assert run(tmp_path / "app") == "1.000 2.000 4.000\n"
 
 

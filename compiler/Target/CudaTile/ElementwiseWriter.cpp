@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/CudaTile/KernelWriter.h"
+#include "compiler/Tile/Transforms/MaskAbsent.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -178,7 +179,7 @@ LogicalResult KernelWriter::writeElementwise(Operation *op) {
   }
   std::optional<Form> form = formOf(op);
   if (!form)
-    return refuse(op, op->getName().getStringRef());
+    return refuse(op, tile::wordFor(op));
   // A condition without axes chooses whole tiles there too, but must be spread.
   if (auto select = dyn_cast<arith::SelectOp>(op))
     if (!isa<RankedTensorType>(select.getCondition().getType())) {

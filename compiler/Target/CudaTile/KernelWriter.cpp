@@ -15,7 +15,7 @@ using namespace tessera::target;
 using namespace tessera::target::cudatile;
 
 LogicalResult KernelWriter::refuse(Operation *op, const Twine &what) {
-  return op->emitError() << "not yet: " << what << " in CUDA Tile IR";
+  return tile::refuseOn(op, what, "in CUDA Tile IR");
 }
 
 //===----------------------------------------------------------------------===//
@@ -484,7 +484,7 @@ LogicalResult KernelWriter::writeOp(Operation *op) {
       .Case([&](tile::ReduceOp reduce) -> LogicalResult {
         if (reduce.getKind() == tile::ReduceKind::Argmax ||
             reduce.getKind() == tile::ReduceKind::Argmin)
-          return refuse(reduce, stringifyReduceKind(reduce.getKind()));
+          return refuse(reduce, tile::wordFor(reduce));
         return writeReduce(reduce), success();
       })
       .Case([&](tile::MmaOp mma) -> LogicalResult {
@@ -508,7 +508,7 @@ LogicalResult KernelWriter::writeOp(Operation *op) {
         if (isa_and_present<arith::ArithDialect, math::MathDialect>(
                 other->getDialect()))
           return writeElementwise(other);
-        return refuse(other, other->getName().getStringRef());
+        return refuse(other, tile::wordFor(other));
       });
 }
 

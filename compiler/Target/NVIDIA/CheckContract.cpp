@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/NVIDIA/Passes.h"
+#include "compiler/Tile/Transforms/MaskAbsent.h"
 
 namespace tessera::target {
 #define GEN_PASS_DEF_CHECKNVIDIACONTRACTPASS
+
 #include "compiler/Target/NVIDIA/Passes.h.inc"
 } // namespace tessera::target
 
@@ -54,8 +56,11 @@ struct CheckNvidiaContractPass
                              << "' may not stand in a kernel of an NVIDIA GPU";
           good = false;
         } else if (!hasCode(inner)) {
-          inner->emitError() << "not yet: '" << inner->getName() << "' of "
-                             << inner->getResult(0).getType() << " on a GPU";
+          (void)tile::refuseOn(inner,
+                               tile::wordFor(inner) + " of " +
+                                   tile::nameOf(getElementTypeOrSelf(
+                                       inner->getResult(0).getType())),
+                               "on a GPU");
           good = false;
         }
       });

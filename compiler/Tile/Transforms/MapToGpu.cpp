@@ -37,17 +37,15 @@ static RankedTensorType tileType(Value value) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult refuse(Operation *op, const Twine &what) {
-  return op->emitError() << "not yet: " << what << " on a GPU";
+  return refuseOn(op, what, "on a GPU");
 }
 
 static LogicalResult checkSupported(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       // (C2) of Target/NVIDIA/README.md, as is what follows but the products.
-      .Case<AtomicOp, ScanOp, ReshapeOp, CatOp, RandOp, PrintOp, AssertOp>(
-          [](Operation *other) {
-            return refuse(other, other->getName().getStringRef());
-          })
-      .Case([](scf::WhileOp loop) { return refuse(loop, "'while'"); })
+      .Case<AtomicOp, ScanOp, ReshapeOp, CatOp, RandOp, PrintOp, AssertOp,
+            scf::WhileOp>(
+          [](Operation *other) { return refuse(other, wordFor(other)); })
       .Case([](MmaOp mma) -> LogicalResult { // (C1)
         Type element = mma.getLhs().getType().getElementType();
         auto result = dyn_cast<RankedTensorType>(mma.getResult().getType());
@@ -69,7 +67,7 @@ static LogicalResult checkSupported(Operation *op) {
       .Case([](ReduceOp reduce) -> LogicalResult {
         if (reduce.getKind() == ReduceKind::Argmax ||
             reduce.getKind() == ReduceKind::Argmin)
-          return refuse(reduce, stringifyReduceKind(reduce.getKind()));
+          return refuse(reduce, wordFor(reduce));
         return success();
       })
       .Case<LoadOp, StoreOp>([](auto access) -> LogicalResult {

@@ -5,6 +5,7 @@
 
 #include "compiler/Tile/Transforms/AxisRanges.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -206,6 +207,31 @@ std::string tessera::tile::nameOf(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return isa<FloatType>(type) && name[0] == 'f' ? "fp" + name.substr(1) : name;
+}
+
+StringRef tessera::tile::wordFor(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](AtomicOp) { return "an atomic"; })
+      .Case([](ScanOp) { return "a scan (cumsum, cumprod, cummax)"; })
+      .Case([](ReshapeOp) { return "reshape"; })
+      .Case([](CatOp) { return "tsr.cat"; })
+      .Case([](RandOp) { return "tsr.rand"; })
+      .Case([](PrintOp) { return "print"; })
+      .Case([](AssertOp) { return "assert"; })
+      .Case([](scf::WhileOp) { return "'while'"; })
+      .Case([](scf::ForOp) { return "'for' over range"; })
+      .Case(
+          [](ReduceOp reduce) { return stringifyReduceKind(reduce.getKind()); })
+      .Default(
+          [](Operation *other) { return other->getName().stripDialect(); });
+}
+
+LogicalResult tessera::tile::refuseOn(Operation *op, const Twine &what,
+                                      StringRef target) {
+  InFlightDiagnostic error = op->emitError()
+                             << "not yet: " << what << " " << target;
+  error.attachNote() << "fix: target=\"cpu\", which has it";
+  return error;
 }
 
 bool tessera::tile::isPlainLoad(Value operand) {

@@ -27,6 +27,11 @@ void maskAbsent(FuncOp func, HeldSize heldSize);
 
 /// A type as users write it: fp32 for f32.
 std::string nameOf(mlir::Type type);
+/// What the user wrote to get this op, for errors: "cumsum" for a tile.scan.
+llvm::StringRef wordFor(mlir::Operation *op);
+/// An error that a target has no code for `what` yet, and that the CPU has.
+mlir::LogicalResult refuseOn(mlir::Operation *op, const llvm::Twine &what,
+                             llvm::StringRef target);
 
 /// Is the operand of a product a load (through transposes) whose absent
 /// elements are read as 0? Then it needs no mask.
