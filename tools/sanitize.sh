@@ -37,5 +37,15 @@ flags="-fsanitize=address,undefined -fno-sanitize=function -shared-libsan"
 export CC=clang-22 CXX=clang++-22 CFLAGS=$flags CXXFLAGS=$flags
 export LDFLAGS="$flags -Wl,-rpath,$(dirname "$runtime")"
 export PATH=$PWD/build/venv/bin:$PATH
+
+# NVIDIA's programs end by a signal with a sanitizer preloaded: they run without.
+mkdir -p build/asan/plain
+for tool in nvcc ptxas nvdisasm cuobjdump tileiras tileirdisasm; do
+  found=$(command -v $tool) || continue
+  printf '#!/bin/sh\nLD_PRELOAD= exec %s "$@"\n' "$found" > build/asan/plain/$tool
+  chmod +x build/asan/plain/$tool
+done
+export PATH=$PWD/build/asan/plain:$PATH
 ctest --test-dir build/asan --output-on-failure -j2
-TESSERA_BIN=$PWD/build/asan/bin LD_PRELOAD=$runtime "$python" -m pytest test "$@"
+TESSERA_BIN=$PWD/build/asan/bin LD_PRELOAD=$runtime "$python" -m pytest test --ignore=test/install "$@"
+echo "test/install is left out: it installs the wheel, whose build is not instrumented"
