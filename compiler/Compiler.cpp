@@ -212,6 +212,20 @@ bool Compilation::lower(const std::string &stage) {
   });
 }
 
+bool Compilation::lowerByPass(const std::string &stage,
+                              std::vector<PassStep> &steps) {
+  std::string last = print();
+  return impl->guarded([&] {
+    return lowerTo(*impl->module, stage, impl->options, &impl->times,
+                   [&](StringRef toward, StringRef pass, ModuleOp module) {
+                     std::string text = printStage(module);
+                     if (text != last)
+                       steps.push_back({toward.str(), pass.str(), text});
+                     last = std::move(text);
+                   });
+  });
+}
+
 std::string Compilation::print() const { return printStage(*impl->module); }
 
 std::string Compilation::stage() const { return getStage(*impl->module).str(); }

@@ -35,6 +35,13 @@ struct Decision {
   std::vector<int64_t> alternatives;
 };
 
+/// The module after a pass.
+struct PassStep {
+  std::string stage; // that the pass leads to
+  std::string pass;
+  std::string text;
+};
+
 /// One program on its way down: a context and a module in it. Errors are kept
 /// as text, ready for the user.
 class Compilation {
@@ -50,6 +57,8 @@ public:
 
   /// Goes down to `stage`.
   bool lower(const std::string &stage);
+  /// The same, keeping the module's text after each pass that changed it.
+  bool lowerByPass(const std::string &stage, std::vector<PassStep> &steps);
 
   /// The module as text, with the user's names and lines.
   std::string print() const;

@@ -135,6 +135,22 @@ struct TimePasses : PassInstrumentation {
   SmallVector<std::chrono::steady_clock::time_point> starts;
 };
 
+/// Shows the module after each pass.
+struct ObservePasses : PassInstrumentation {
+  ObservePasses(const PassObserver &observer, StringRef stage)
+      : observer(observer), stage(stage) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    auto module = dyn_cast<ModuleOp>(op);
+    if (!pass->getArgument().empty())
+      observer(stage, pass->getArgument(),
+               module ? module : op->getParentOfType<ModuleOp>());
+  }
+
+  const PassObserver &observer;
+  StringRef stage;
+};
+
 } // namespace
 
 static LogicalResult dump(ModuleOp module, StringRef directory, size_t number,
@@ -178,7 +194,8 @@ LogicalResult tessera::checkStage(ModuleOp module) {
 
 LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
                                const CompileOptions &options,
-                               std::vector<PassTime> *times) {
+                               std::vector<PassTime> *times,
+                               PassObserver observer) {
   Machine machine = machineOf(options.target);
   if (machine == Machine::None)
     return module.emitError() << "no target is called '" << options.target
@@ -205,6 +222,9 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
     pm.enableVerifier(options.verifyEach);
     if (times)
       pm.addInstrumentation(std::make_unique<TimePasses>(*times));
+    if (observer)
+      pm.addInstrumentation(
+          std::make_unique<ObservePasses>(observer, now->name));
     now->build(pm, options);
     if (failed(pm.run(module)))
       return failure();

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,10 @@ struct PassTime {
   double milliseconds;
 };
 
+/// Called after each pass with the stage it leads to, its name, the module.
+using PassObserver =
+    std::function<void(llvm::StringRef, llvm::StringRef, mlir::ModuleOp)>;
+
 /// Whether `module` keeps the contract of the stage it says it is at: for text,
 /// which anybody may have edited.
 mlir::LogicalResult checkStage(mlir::ModuleOp module);
@@ -69,7 +74,8 @@ mlir::LogicalResult checkStage(mlir::ModuleOp module);
 /// that says nothing has just left the front end), down to stage `last`.
 mlir::LogicalResult lowerTo(mlir::ModuleOp module, llvm::StringRef last,
                             const CompileOptions &options,
-                            std::vector<PassTime> *times = nullptr);
+                            std::vector<PassTime> *times = nullptr,
+                            PassObserver observer = nullptr);
 
 } // namespace tessera
 

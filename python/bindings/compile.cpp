@@ -185,6 +185,15 @@ void python::bindCompile(nb::module_ &module) {
 
   nb::class_<Compilation>(module, "Compilation",
                           "One program on its way down the stages.")
+      .def("lower_by_pass",
+           [](Compilation &c, const std::string &stage) {
+             std::vector<PassStep> steps;
+             check(c, c.lowerByPass(stage, steps));
+             nb::list result;
+             for (const PassStep &step : steps)
+               result.append(nb::make_tuple(step.stage, step.pass, step.text));
+             return result;
+           })
       .def("lower", [](Compilation &c,
                        const std::string &stage) { check(c, c.lower(stage)); })
       .def("print", &Compilation::print)
