@@ -1,0 +1,6 @@
+"""The oracle: random programs, run at every stage and compared. `python -m tessera.oracle --help`.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from .generate import generate as generate

@@ -1,0 +1,110 @@
+"""The oracle's command.
+
+    python -m tessera.oracle fuzz --seeds 0:20000 --jobs 2 --log run.jsonl     resumes where the log ends
+    python -m tessera.oracle fuzz --seconds 60                                  from a fresh seed, which is printed
+    python -m tessera.oracle show 17                                            the program of a seed
+    python -m tessera.oracle check 17                                           runs it, says what differs
+    python -m tessera.oracle shrink 17 --to bug.py                              a small reproducer
+    python -m tessera.oracle histogram run.jsonl                                what ran
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tessera.oracle", description="Random programs, run at every stage and compared.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    fuzz_ = commands.add_parser("fuzz", help="run many programs")
+    fuzz_.add_argument("--seeds", help="first:last, the last not included")
+    fuzz_.add_argument("--count", type=int, help="so many from a fresh seed")
+    fuzz_.add_argument("--seconds", type=float)
+    fuzz_.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    fuzz_.add_argument("--log", "--resume", help="JSON lines; seeds that are in it already are not run again")
+    fuzz_.add_argument("--shrink", metavar="FOLDER", help="a small reproducer of each bad program goes there")
+    for name, text in (("show", "print the program of a seed"), ("check", "run one seed"), ("shrink", "reduce a bad one")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("seed", type=int)
+        if name == "shrink":
+            command.add_argument("--to", default="")
+    commands.add_parser("histogram", help="what a log holds").add_argument("log")
+    fuzz_.add_argument("--stages", default="all", help="those the interpreter runs: graph,sched,tile-value,tile; none: machine code alone")
+    work = commands.add_parser("worker")
+    work.add_argument("folder")
+    work.add_argument("stages")
+    given = parser.parse_args(arguments)
+    from . import fuzz
+
+    if given.command == "worker":
+        return fuzz.worker(given.folder, tuple(s for s in given.stages.split(",") if s))
+    if given.command == "histogram":
+        print(fuzz.histogram(fuzz.read_log(given.log)))
+        return 0
+    if given.command == "show":
+        from .generate import generate
+
+        print(generate(given.seed).text(), end="")
+        return 0
+    if given.command == "check":
+        return check(given.seed)
+    if given.command == "shrink":
+        from .shrink import shrink_seed
+
+        return shrink_seed(given.seed, given.to or f"reproducer_{given.seed}.py")
+    return run_fuzz(given)
+
+
+def stages_of(text: str) -> tuple:
+    from .runner import STAGES
+
+    return STAGES if text == "all" else tuple(s for s in text.split(",") if s in STAGES)
+
+
+def check(seed: int) -> int:
+    from .generate import generate
+    from .runner import check_program
+
+    with tempfile.TemporaryDirectory(prefix="tessera-oracle-") as folder:
+        outcome = check_program(generate(seed), folder)
+    print(f"seed {seed}: {outcome.status}" + (f" at {outcome.where}: {outcome.detail}" if outcome.status != "ok" else f" ({', '.join(outcome.columns)})"))
+    return int(outcome.status != "ok")
+
+
+def run_fuzz(given) -> int:
+    from . import fuzz
+
+    if given.seeds:
+        first, _, last = given.seeds.partition(":")
+        seeds = range(int(first), int(last or int(first) + 1))
+    else:
+        first = int(time.time() * 1000) % 10**9 * 1000
+        seeds = range(first, first + (given.count or 10**6))
+        print(f"fresh seed {first}: again with --seeds {first}:{first + (given.count or 1000)}")
+    path = given.log or os.path.join(tempfile.gettempdir(), f"tessera-oracle-{os.getpid()}.jsonl")
+    known = {o["seed"]: o for o in fuzz.read_log(path)}
+    with open(path, "a") as log:
+        fuzz.fuzz([s for s in seeds if s not in known], given.jobs, given.seconds, log, sys.stderr.isatty(), stages_of(given.stages))
+    outcomes = [o for o in fuzz.read_log(path) if o["seed"] in seeds]
+    print(fuzz.histogram(outcomes))
+    bad = [o for o in outcomes if o["status"] != "ok"]
+    for o in bad[:20]:
+        print(f"\nseed {o['seed']}: {o['status']} at {o['where']}: {o['detail'][:600]}")
+    if given.shrink and bad:
+        from .shrink import shrink_seed
+
+        os.makedirs(given.shrink, exist_ok=True)
+        for o in bad[:20]:
+            shrink_seed(o["seed"], os.path.join(given.shrink, f"reproducer_{o['seed']}.py"))
+    print(f"\nlog: {path}")
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

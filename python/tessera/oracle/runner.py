@@ -1,0 +1,183 @@
+"""Runs generated programs at every stage and as machine code, and compares.
+
+An exact program (small whole numbers, nothing rounds) must give the same bits everywhere. Any other must stay within the bound
+that the interpreter's `bound` domain derives from the program, its dims, types and inputs; in the ring every stage must agree
+bit for bit.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+import warnings
+
+import numpy as np
+
+from .generate import generate
+from .program import Program, load_file
+
+STAGES = ("graph", "sched", "tile-value", "tile")
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What became of one program. `status`: ok, mismatch, refused (by the compiler), failed (at run time), crashed, late."""
+
+    seed: int
+    status: str = "ok"
+    where: str = ""  # the column that disagrees, or the step that failed
+    detail: str = ""
+    seconds: float = 0.0
+    columns: dict = dataclasses.field(default_factory=dict)  # column -> ok, or why it was not run
+    bounded: bool = False  # all bounds are finite
+    ratio: float | None = None  # median of bound / measured error, of the elements that are off at all
+    length: int = 0  # of the longest reduction
+
+
+def same(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Where two arrays agree: NaN with NaN, 0 with -0."""
+    if got.dtype.kind not in "biu":
+        got, want = got.astype(np.float64), want.astype(np.float64)
+        return (got == want) | (np.isnan(got) & np.isnan(want))
+    return got == want
+
+
+def first_difference(got, want, agree) -> str:
+    bad = np.argwhere(~agree)
+    at = tuple(int(i) for i in bad[0])
+    return f"{len(bad)} of {want.size} elements; first at {at}: got {got[at]!r}, expected {want[at]!r}"
+
+
+def as_list(results) -> list:
+    if results is None:
+        return []
+    return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
+
+
+class Mismatch(Exception):
+    def __init__(self, column: str, detail: str):
+        super().__init__(f"{column}: {detail}")
+        self.column, self.detail = column, detail
+
+
+def compare_exact(column: str, got: list, want: list, against: str) -> None:
+    if len(got) != len(want):
+        raise Mismatch(column, f"{len(got)} results, {against} has {len(want)}")
+    for index, (g, w) in enumerate(zip(got, want)):
+        if g.shape != w.shape or g.dtype != w.dtype:
+            raise Mismatch(column, f"result {index} is {g.dtype}{list(g.shape)}, {against} has {w.dtype}{list(w.shape)}")
+        agree = same(g, w)
+        if not agree.all():
+            raise Mismatch(column, f"result {index} differs from {against} in {first_difference(g, w, agree)}")
+
+
+def compare_bound(column: str, got: list, values: list, errors: list) -> list:
+    """Raises at an element outside its bound; returns bound / measured of those that are off."""
+    ratios = []
+    for index, (g, value, error) in enumerate(zip(got, values, errors)):
+        if g.shape != value.shape:
+            raise Mismatch(column, f"result {index} is {list(g.shape)}, the reference has {list(value.shape)}")
+        wide = g.astype(np.float64)
+        special = ~np.isfinite(value)
+        with np.errstate(invalid="ignore", over="ignore"):
+            off = np.abs(wide - value)
+            near = off <= error
+        agree = np.isinf(error) | np.where(special, (wide == value) | (np.isnan(wide) & np.isnan(value)), near)
+        if not agree.all():
+            at = tuple(int(i) for i in np.argwhere(~agree)[0])
+            raise Mismatch(column, f"result {index}: {int((~agree).sum())} of {value.size} elements are outside the bound; first at {at}: "
+                                   f"got {wide[at]!r}, exact {value[at]!r}, off by {off[at]:.3g}, bound {error[at]:.3g}")
+        measured = (off > 0) & np.isfinite(error) & ~special
+        if measured.any():
+            ratios.append(error[measured] / off[measured])
+    return ratios
+
+
+def call(fn, arguments: dict, **options) -> list:
+    """The results of a call; what it writes in place counts as a result, and the caller's arrays are not touched."""
+    given = {k: keep_strides(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+    results = as_list(fn.run(**given, **options) if options else fn(**given))
+    for name, before in arguments.items():
+        if isinstance(before, np.ndarray) and not same(given[name], before).all():
+            results.append(np.array(given[name]))
+    return results
+
+
+def keep_strides(array: np.ndarray) -> np.ndarray:
+    """A copy with the same strides."""
+    if array.size == 0 or array.ndim == 0:
+        return array.copy()
+    low = sum(min(0, (n - 1) * s) for n, s in zip(array.shape, array.strides))
+    high = sum(max(0, (n - 1) * s) for n, s in zip(array.shape, array.strides)) + array.itemsize
+    memory = np.zeros(high - low, np.uint8)
+    view = np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
+    view[...] = array
+    return view
+
+
+def check_program(program: Program, folder: str, stages=STAGES) -> Outcome:
+    """One program through every column."""
+    started = time.monotonic()
+    outcome = Outcome(program.seed)
+    try:
+        fn = program.load(folder)
+        check_call(fn, program.arguments(), program.exact, outcome, stages)
+    except Mismatch as error:
+        outcome.status, outcome.where, outcome.detail = "mismatch", error.column, error.detail
+    except Exception as error:  # the compiler's own errors, of any kind, are what we look for
+        from ..errors import CompileError
+
+        outcome.status = "refused" if isinstance(error, CompileError) else "failed"
+        outcome.where = outcome.where or type(error).__name__
+        outcome.detail = str(error)[:2000]
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def check_call(fn, arguments: dict, exact: bool, outcome: Outcome, stages=STAGES) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcome.where = "cpu"
+        machine = call(fn, arguments)
+        outcome.columns["cpu"] = "ok"
+        if not stages:
+            outcome.where = ""
+            return
+        ratios = []
+        values = errors = None
+        if not exact:
+            outcome.where = "bound"
+            values, errors = fn.bound(**arguments)
+            outcome.bounded = all(np.isfinite(e).all() for e in errors)
+            ratios += compare_bound("cpu", machine, values, errors)
+        ring = None
+        for stage in stages:
+            outcome.where = stage
+            got = call(fn, arguments, stage=stage)
+            if exact:
+                compare_exact(stage, got, machine, "the machine code")
+            else:
+                ratios += compare_bound(stage, got, values, errors)
+                outcome.where = f"{stage}, ring"
+                try:
+                    in_ring = call(fn, arguments, stage=stage, domain="ring")
+                except NotImplementedError as error:
+                    outcome.columns[f"{stage}, ring"] = str(error)[:80]
+                else:
+                    if ring is not None:
+                        compare_exact(f"{stage}, ring", in_ring, ring, "the first stage in the ring")
+                    ring = in_ring
+            outcome.columns[stage] = "ok"
+        if ratios:
+            outcome.ratio = float(np.median(np.concatenate(ratios)))
+        outcome.where = ""
+
+
+def compare_call(fn, arguments: dict, exact: bool) -> None:
+    """What a reproducer calls: says what differs."""
+    outcome = Outcome(0)
+    check_call(fn, arguments, exact, outcome)
+    print("all columns agree:", ", ".join(outcome.columns))
