@@ -230,7 +230,17 @@ static LogicalResult runAttention(Operation *op, Interpreter &in) {
                           step.reduce(Reduction::Max, scores));
       for (const Cell &score : scores)
         weights.push_back(step.one(S::Exp2, step.two(S::Sub, score, top)));
+      // Schedules go through the keys in blocks of 16 or more; each may rescale
+      // what was summed up so far (an exp2 and two products).
+      long double u = domain.unitOf(inner);
+      long double blocks = (long double)((seen + 15) / 16);
+      for (Cell &weight : weights)
+        weight = domain.relax(weight, blocks * 7 * u);
       Cell sum = step.reduce(Reduction::Sum, weights);
+      // They may round the weights for the product with v.
+      for (Cell &weight : weights)
+        if (isNarrow(v.element))
+          weight = domain.relax(weight, domain.unitOf(v.element));
       Cell empty = step.compare(S::Eq, sum, step.number(0));
       Cell inverse = step.select(empty, step.number(0),
                                  step.two(S::Div, step.number(1), sum));

@@ -20,6 +20,8 @@ std::unique_ptr<Domain> interpreter::createDomain(llvm::StringRef name) {
     return createReferenceDomain();
   if (name == "ring")
     return createRingDomain();
+  if (name == "bound")
+    return createBoundDomain();
   return nullptr;
 }
 
@@ -31,6 +33,13 @@ static State worst(ArrayRef<Cell> cells) {
   return state;
 }
 
+/// An integer computed from others: uncertain if one is (domain Bound).
+static Cell certainAs(Cell result, ArrayRef<Cell> from) {
+  for (const Cell &cell : from)
+    result.error = std::max(result.error, cell.error);
+  return result;
+}
+
 static Cell ofOptional(std::optional<int64_t> value) {
   return value ? Cell::ofInteger(*value) : Cell::with(State::Poison);
 }
@@ -39,7 +48,7 @@ Cell Domain::apply(ScalarOp op, Types types, ArrayRef<Cell> x) {
   if (op == ScalarOp::Select) {
     if (!x[0].present())
       return Cell::with(x[0].state);
-    return isTrue(x[0]) ? x[1] : x[2];
+    return select(x[0], x[1], x[2], types.to);
   }
   if (State state = worst(x); state != State::Present)
     return Cell::with(state);
@@ -51,16 +60,14 @@ Cell Domain::apply(ScalarOp op, Types types, ArrayRef<Cell> x) {
   int64_t values[3];
   for (size_t i = 0; i < x.size(); ++i)
     values[i] = x[i].integer;
-  return ofOptional(referenceInteger(op, types.from, values));
+  return certainAs(ofOptional(referenceInteger(op, types.from, values)), x);
 }
 
 /// As DecomposeComposites.cpp and Tile/IR/Gelu.cpp spell them.
 Cell Domain::compose(ScalarOp op, Types types, const Cell &input) {
   Element in = types.in;
   Types same{in, in, in}, test{in, in, Element::I1};
-  auto number = [&](long double value) {
-    return constant(in, roundTo(in, value));
-  };
+  auto number = [&](long double value) { return this->number(in, value); };
   auto one = [&](ScalarOp op, const Cell &a) { return apply(op, same, {a}); };
   auto two = [&](ScalarOp op, const Cell &a, const Cell &b) {
     return apply(op, same, {a, b});
@@ -123,11 +130,11 @@ Cell Domain::cast(const Cell &x, Element from, Element to, Rounding rounding) {
     return x;
   if (to == Element::I1) {
     if (!isFloat(from))
-      return Cell::ofInteger(x.integer != 0);
+      return certainAs(Cell::ofInteger(x.integer != 0), x);
     return apply(ScalarOp::Ne, {from, from, to}, {x, constant(from, 0)});
   }
   if (!isFloat(from) && !isFloat(to))
-    return Cell::ofInteger(wrapTo(to, x.integer));
+    return certainAs(Cell::ofInteger(wrapTo(to, x.integer)), x);
   return convert(x, from, to, rounding);
 }
 
@@ -215,7 +222,18 @@ Cell Domain::reduce(Reduction kind, Types types, ArrayRef<Cell> row) {
         if (max ? row[i].integer > row[best].integer
                 : row[i].integer < row[best].integer)
           best = int64_t(i);
-    return integer(state == State::Absent ? positions[best] : best);
+    Cell found = integer(state == State::Absent ? positions[best] : best);
+    // Sure unless another may be as large.
+    if (isFloat(types.from)) {
+      Types test{types.from, types.from, Element::I1};
+      for (const Cell &cell : row)
+        if (&cell != &row[best])
+          found =
+              certainAs(found, apply(ScalarOp::Eq, test, {cell, row[best]}));
+    } else {
+      found = certainAs(found, row);
+    }
+    return found;
   }
   if (row.empty())
     return cast(neutral(kind, types.in), types.in, types.to);
@@ -234,7 +252,7 @@ Cell Domain::reduce(Reduction kind, Types types, ArrayRef<Cell> row) {
     int64_t pair[] = {total, cell.integer};
     total = *referenceInteger(op, types.in, pair);
   }
-  return cast(integer(total), types.in, types.to);
+  return certainAs(cast(integer(total), types.in, types.to), row);
 }
 
 void Domain::scan(Reduction kind, Types types, ArrayRef<Cell> row,
@@ -256,7 +274,8 @@ void Domain::scan(Reduction kind, Types types, ArrayRef<Cell> row,
       int64_t pair[] = {total, cell.integer};
       total = i == 0 ? cell.integer
                      : *referenceInteger(scalarOf(kind), types.in, pair);
-      results[i] = cast(integer(total), types.in, types.to);
+      results[i] = certainAs(cast(integer(total), types.in, types.to),
+                             ArrayRef<Cell>(present).take_front(i + 1));
     }
   } else if (!present.empty()) {
     scanFloats(kind, types, present, results);
@@ -296,5 +315,7 @@ Cell Domain::dot(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,
     for (size_t i = 0; i < a.size(); ++i)
       total += uint64_t(a[i].integer) * uint64_t(b[i].integer);
   }
-  return cast(integer(wrapTo(types.in, int64_t(total))), types.in, types.to);
+  Cell result =
+      cast(integer(wrapTo(types.in, int64_t(total))), types.in, types.to);
+  return certainAs(certainAs(result, a), b);
 }

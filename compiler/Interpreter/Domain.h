@@ -60,6 +60,18 @@ public:
   virtual Cell fromBits(Element type, uint64_t bits) = 0;
   virtual uint64_t toBits(Element type, const Cell &cell) = 0;
   Cell integer(int64_t value) { return Cell::ofInteger(value); }
+  /// A number that composites have inside, rounded to the type they compute in
+  /// (bound: as it is, with that rounding's error).
+  virtual Cell number(Element type, long double value) {
+    return constant(type, roundTo(type, value));
+  }
+  /// Bound: the cell with so much more relative error; others: the cell.
+  virtual Cell relax(const Cell &x, long double relative) { return x; }
+  /// Bound: the unit roundoff of a float type; others: 0.
+  virtual long double unitOf(Element type) { return 0; }
+  /// Bound: whether a branch was taken on a condition that roundings may tip,
+  /// so that nothing is known of what was computed.
+  virtual bool isLost() const { return false; }
 
   /// One scalar op. Poison if an operand is, else absent if one is; a select
   /// only looks at what it chooses.
@@ -97,6 +109,11 @@ public:
 protected:
   /// On floats, all present; predicates give I1. Never Select.
   virtual Cell compute(ScalarOp op, Types types, llvm::ArrayRef<Cell> x) = 0;
+  /// The condition is present.
+  virtual Cell select(const Cell &condition, const Cell &a, const Cell &b,
+                      Element type) {
+    return isTrue(condition) ? a : b;
+  }
   /// A float to a float or an integer (not I1), or an integer to a float.
   virtual Cell convert(const Cell &x, Element from, Element to,
                        Rounding rounding) = 0;
@@ -117,7 +134,8 @@ private:
 std::unique_ptr<Domain> createExactDomain();
 std::unique_ptr<Domain> createReferenceDomain();
 std::unique_ptr<Domain> createRingDomain();
-/// "exact", "reference", "ring"; null for another name.
+std::unique_ptr<Domain> createBoundDomain();
+/// "exact", "reference", "ring", "bound"; null for another name.
 std::unique_ptr<Domain> createDomain(llvm::StringRef name);
 
 } // namespace tessera::interpreter

@@ -199,10 +199,13 @@ static Cell pick(Interpreter &in, const Array &input,
                  const Cell &position) {
   if (!position.present())
     return Cell::with(position.state);
-  if (position.integer < 0 || position.integer >= input.shape[axis])
-    return in.domain.constant(input.element, 0);
-  index[axis] = position.integer;
-  return input.at(index);
+  bool outside = position.integer < 0 || position.integer >= input.shape[axis];
+  if (!outside)
+    index[axis] = position.integer;
+  Cell cell = outside ? in.domain.constant(input.element, 0) : input.at(index);
+  // Of an uncertain position nothing is known (domain Bound).
+  cell.error = std::max(cell.error, position.error);
+  return cell;
 }
 
 static LogicalResult runTake(Operation *op, Interpreter &in) {

@@ -56,7 +56,7 @@ struct Steps {
   Element in;
 
   Cell number(long double value) const {
-    return isFloat(in) ? domain.constant(in, roundTo(in, value))
+    return isFloat(in) ? domain.number(in, value)
                        : domain.integer(int64_t(value));
   }
   Cell one(ScalarOp op, const Cell &a) const {

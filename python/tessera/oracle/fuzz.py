@@ -43,7 +43,7 @@ class Worker:
     def __init__(self, folder: str, stages: tuple):
         self.seed = None
         self.log = open(os.path.join(folder, f"stderr-{id(self)}"), "w+")
-        environment = dict(os.environ, TESSERA_CACHE=os.environ.get("TESSERA_CACHE", "off"), OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"))
+        environment = dict(os.environ, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"))
         self.process = subprocess.Popen([sys.executable, "-m", "tessera.oracle", "worker", folder, ",".join(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, bufsize=1, env=environment)
 
