@@ -6,6 +6,7 @@
 #include "runtime/CpuFeatures.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #if defined(__x86_64__)
@@ -118,7 +119,44 @@ std::string missingCpuFeature(std::string_view name) {
   return "this runtime doesn't know the processor feature " + std::string(name);
 }
 
+std::string cpuSignature() {
+  struct Part {
+    unsigned leaf, subleaf;
+    uint32_t mask[4]; // eax, ebx, ecx, edx
+  };
+  constexpr uint32_t all = ~0u;
+  // Not the stepping, the number of this core (leaf 1, ebx), or what tells of
+  // defects and not of instructions (leaf 7, edx).
+  static constexpr Part parts[] = {
+      {0, 0, {0, all, all, all}},        {1, 0, {0x0fff3ff0, 0, all, all}},
+      {7, 0, {0, all, all, 0x03fffbff}}, {7, 1, {all, all, all, all}},
+      {0xd, 1, {all, 0, 0, 0}},          {0x14, 0, {0, all, 0, 0}},
+      {0x19, 0, {0, all, 0, 0}},         {0x1e, 1, {all, 0, 0, 0}},
+      {0x24, 0, {0, all, 0, 0}},         {0x80000001, 0, {0, 0, all, all}},
+      {0x80000008, 0, {0, all, 0, 0}},
+  };
+  char number[24];
+  std::string text;
+  for (const Part &part : parts) {
+    unsigned registers[4] = {};
+    __get_cpuid_count(part.leaf, part.subleaf, &registers[Eax], &registers[Ebx],
+                      &registers[Ecx], &registers[Edx]);
+    for (int i = 0; i < 4; ++i)
+      if (part.mask[i]) {
+        std::snprintf(number, sizeof(number), "%x ",
+                      registers[i] & part.mask[i]);
+        text += number;
+      }
+  }
+  std::snprintf(number, sizeof(number), "%llx",
+                static_cast<unsigned long long>(enabledState()));
+  const char *hidden = std::getenv("TESSERA_HIDE_CPU_FEATURES");
+  return text + number + " " + (hidden ? hidden : "");
+}
+
 #else
+
+std::string cpuSignature() { return "unknown"; }
 
 std::string missingCpuFeature(std::string_view name) {
   return (isHidden(name) ? "this processor has no "

@@ -14,6 +14,11 @@ namespace tessera::runtime {
 /// missing, to test a machine without them.
 std::string missingCpuFeature(std::string_view feature);
 
+/// What of this machine decides which code LLVM makes for it: vendor, family
+/// and model, the bits of CPUID that name instructions, and the registers that
+/// the system saves. Equal texts: the same code. For keys of caches.
+std::string cpuSignature();
+
 } // namespace tessera::runtime
 
 #endif

@@ -80,6 +80,7 @@ public:
   }
 
   uintptr_t lookup(const std::string &name);
+  nb::bytes emit(const std::string &name);
   nb::bytes object();
   void shrink();
   std::vector<std::string> names();
@@ -138,6 +139,23 @@ uintptr_t Kernels::lookup(const std::string &name) {
   return reinterpret_cast<uintptr_t>(found);
 }
 
+nb::bytes Kernels::emit(const std::string &name) {
+  std::vector<char> object;
+  bool good;
+  {
+    nb::gil_scoped_release release;
+    std::lock_guard lock(mutex);
+    auto start = std::chrono::steady_clock::now();
+    good = compilation.emitObject(name, object);
+    std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
+    if (good)
+      artifact.times.push_back({"llvm @" + name, elapsed.count()});
+  }
+  check(compilation, good);
+  return nb::bytes(object.data(), object.size());
+}
+
 nb::bytes Kernels::object() {
   bool good = true;
   {
@@ -170,7 +188,9 @@ void python::bindCompile(nb::module_ &module) {
                       "A plan, and kernels that become machine code when they "
                       "are first asked for.")
       .def_prop_ro("plan", [](const Kernels &k) { return k.artifact.plan; })
-      .def("lookup", &Kernels::lookup, "The address of a kernel.")
+      .def("lookup", &Kernels::lookup,
+           "The address of a kernel, linked by LLVM.")
+      .def("emit", &Kernels::emit, "The object file of a kernel.")
       .def("shrink", &Kernels::shrink,
            "Frees the compiler's memory; kernels can still be asked for.")
       .def_prop_ro("loaded", &Kernels::names, "The kernels asked for so far.")

@@ -7,6 +7,7 @@
 #include "tessera-c/runtime.h"
 #include <nanobind/nanobind.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::python {
@@ -37,6 +38,14 @@ public:
 
 /// Raises tessera.errors.<type>(text).
 [[noreturn]] void raiseError(const char *type, const std::string &text);
+
+/// A function that kernels call.
+struct Symbol {
+  std::string_view name;
+  void *address;
+};
+/// Those of the runtime.
+const std::vector<Symbol> &symbols();
 
 /// Adds the class `Callable` to the module; see call.cpp.
 void bindCallable(nanobind::module_ &module);

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/CpuFeatures.h"
+#include "runtime/ObjectCode.h"
 
 #include "python/bindings/arrays.h"
 #include "python/bindings/executable.h"
+#include <dlfcn.h>
+#include <memory>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 using namespace tessera;
@@ -168,8 +172,54 @@ nb::list Executable::run(nb::list given, nb::list values,
   return allocation.made;
 }
 
+/// Code may know the function it was compiled from, which knows us.
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self))
+    Py_VISIT(nb::inst_ptr<Executable>(self)->code.ptr());
+  return 0;
+}
+
+static int clear(PyObject *self) {
+  if (nb::inst_ready(self))
+    nb::inst_ptr<Executable>(self)->code.reset();
+  return 0;
+}
+
+static PyType_Slot executableSlots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
+    {0, nullptr}};
+
+/// The functions kernels may call: the runtime's, then the C library's.
+static void *resolveForCode(const char *name) {
+  for (const python::Symbol &symbol : python::symbols())
+    if (symbol.name == std::string_view(name))
+      return symbol.address;
+  return dlsym(RTLD_DEFAULT, name);
+}
+
 void python::bindExecute(nb::module_ &module) {
-  nb::class_<Executable>(module, "Executable")
+  nb::class_<runtime::ObjectCode>(module, "Code",
+                                  "An object file of a kernel, in memory.")
+      .def("address",
+           [](const runtime::ObjectCode &code, const std::string &name) {
+             return reinterpret_cast<uintptr_t>(code.find(name));
+           });
+  module.def(
+      "load_code",
+      [](nb::bytes object) {
+        auto code = std::make_unique<runtime::ObjectCode>();
+        std::string problem =
+            code->load({object.c_str(), object.size()}, resolveForCode);
+        if (!problem.empty())
+          throw nb::value_error(problem.c_str());
+        return code;
+      },
+      "The code of an object file; ValueError says why it can't be loaded.");
+  module.def("cpu_signature", &runtime::cpuSignature,
+             "What of this machine decides which code is made for it.");
+  nb::class_<Executable>(module, "Executable", nb::type_slots(executableSlots))
       .def(nb::init<const std::string &, nb::object>())
       .def("run", &Executable::run)
       .def_prop_ro("tensors", &Executable::tensorInfo)

@@ -20,6 +20,21 @@ static void printInPython(void *, const char *text, size_t length) {
   }
 }
 
+const std::vector<tessera::python::Symbol> &tessera::python::symbols() {
+  auto symbol = [](std::string_view name, auto *function) {
+    return Symbol{name, reinterpret_cast<void *>(function)};
+  };
+  static const std::vector<Symbol> all = {
+      symbol("tsr_print_begin", tsr_print_begin),
+      symbol("tsr_print_value", tsr_print_value),
+      symbol("tsr_print_axis", tsr_print_axis),
+      symbol("tsr_print_int", tsr_print_int),
+      symbol("tsr_print_float", tsr_print_float),
+      symbol("tsr_print_end", tsr_print_end),
+  };
+  return all;
+}
+
 NB_MODULE(_runtime, module) {
   nanobind::set_leak_warnings(false);
   if (!tessera::python::importNumPy())
@@ -27,16 +42,13 @@ NB_MODULE(_runtime, module) {
   tsr_set_print(printInPython, nullptr);
   // Functions that kernels call, for who links them.
   nanobind::dict symbols;
-  auto add = [&](const char *name, auto *function) {
-    symbols[name] = reinterpret_cast<uintptr_t>(function);
-  };
-  add("tsr_print_begin", tsr_print_begin);
-  add("tsr_print_value", tsr_print_value);
-  add("tsr_print_axis", tsr_print_axis);
-  add("tsr_print_int", tsr_print_int);
-  add("tsr_print_float", tsr_print_float);
-  add("tsr_print_end", tsr_print_end);
+  for (const tessera::python::Symbol &symbol : tessera::python::symbols())
+    symbols[symbol.name.data()] = reinterpret_cast<uintptr_t>(symbol.address);
   module.attr("SYMBOLS") = symbols;
+  // What was linked, for keys of caches: LLVM's version, and its libraries if
+  // they are not inside.
+  module.attr("LLVM_VERSION") = TESSERA_LLVM_VERSION;
+  module.attr("LLVM_LIBRARIES") = TESSERA_LLVM_LIBRARIES;
   tessera::python::bindExecute(module);
   tessera::python::bindCallable(module);
 }

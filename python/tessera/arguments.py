@@ -40,6 +40,13 @@ class Spec:
         self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())), knobs.debug)
 
 
+class NewKey(Exception):
+    """More sizes belong to the key than were known: (parameter, axis)."""
+
+    def __init__(self, axes):
+        self.axes = [tuple(axis) for axis in axes]
+
+
 class _Absent:
     def __repr__(self):
         return "<absent>"
@@ -189,8 +196,10 @@ def check_shapes(fn, given: dict) -> None:
     for p in fn.parameters:
         array = given.get(p.name)
         for axis, dim in enumerate(p.dims or ()) if array is not None else ():
+            if dim.isidentifier() or dim.isdigit():
+                continue
             used = [name for name in first if re.search(rf"\b{name}\b", dim)]
-            if not used or dim.isidentifier():
+            if not used:
                 continue
             # The front end has parsed it: names, integers and arithmetic.
             expected = eval(dim, {"__builtins__": {}}, {name: first[name][1] for name in used})

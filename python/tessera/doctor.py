@@ -121,14 +121,17 @@ def library(name: str, needs: str) -> Finding:
 
 
 def cache() -> Finding:
-    folder = pathlib.Path(knobs.cache).expanduser()
-    place = folder
-    while not place.exists():
-        place = place.parent
-    if not os.access(place, os.W_OK):
-        return Finding("cache", "missing", f"{folder} can't be written; tuning is done again in every process", "set TESSERA_CACHE")
-    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) if folder.exists() else 0
-    return Finding("cache", "ok", f"{folder}, {size / 1e6:.1f} MB")
+    from . import disk
+
+    folder = disk.folder()
+    if not folder:
+        return Finding("cache", "ok", "off (TESSERA_CACHE)")
+    try:
+        found = disk.Store(folder)
+    except (disk.Refused, OSError) as problem:
+        return Finding("cache", "missing", f"{folder} {problem}; everything is compiled again in every process", "set TESSERA_CACHE, or chmod 700")
+    entries = found.entries()
+    return Finding("cache", "ok", f"{found.folder}, {len(entries)} entries, {sum(e[1] for e in entries) / 1e6:.1f} of {found.limit / 1e6:.0f} MB")
 
 
 def examine() -> list[Finding]:

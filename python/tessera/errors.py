@@ -20,6 +20,10 @@ class GradientWarning(UserWarning):
     """A torch tensor requires a gradient, and the result will have none."""
 
 
+class CacheWarning(UserWarning):
+    """The disk cache is not used, and why."""
+
+
 class ArgumentError(TesseraError, TypeError):
     """The call does not fit the signature."""
 

@@ -12,19 +12,15 @@ import textwrap
 import threading
 import types
 
-from . import _runtime, arguments, arrays, capture, compiler, direct, explain, options, source
-from .arguments import Parameter, Spec
+from . import _runtime, arguments, arrays, capture, compiler, direct, explain, keys, options, source
+from .arguments import NewKey, Parameter, Spec
 from .errors import ArgumentError, CompileError, InternalError, TesseraError, UnknownNameError
 from .knobs import colour, knobs
 from .targets import check_target
-from .version import Version, make_version
+from .version import Version, make_version, version_of
 from .wording import a_kind, called_at, remind
 
 _ARGUMENT_ERRORS = (3, 6)  # TSR_INVALID_ARGUMENT, TSR_CHECK_FAILED
-
-
-class _NewKey(Exception):
-    """More sizes belong to the key than were known."""
 
 
 class Function(_runtime.Callable):
@@ -44,6 +40,7 @@ class Function(_runtime.Callable):
         self._lock = threading.RLock()
         self._versions: dict = {}
         self._program = None
+        self._free: list[str] | None = None
         self._parameters: list[Parameter] | None = None
         self._compiled: Spec | None = None  # the last one
         self._called: Spec | None = None  # the last one, but for direct calls
@@ -75,15 +72,20 @@ class Function(_runtime.Callable):
         if self._program is None:
             s = self.source
             self._program = compiler.parse_function(s.text, s.file, s.first_line, s.column_offset, self.kind == "kernel", colour())
-            self._free = self._program.free_names()
-            self._scope = capture.Scope(self._fn, self._names)
         return self._program
+
+    @property
+    def free_names(self) -> list[str]:
+        """The outside names in the text."""
+        if self._free is None:
+            self._scope = capture.Scope(self._fn, self._names)
+            self._free = keys.remembered(lambda: keys.names(self), lambda: self.program.free_names())
+        return self._free
 
     def capture(self) -> tuple[dict, dict]:
         """The outside names and their values now; captured arrays by hidden name."""
-        self.program
-        hidden: dict = {}
-        return capture.capture(self._free, self._scope, hidden), hidden
+        names, hidden = self.free_names, {}
+        return capture.capture(names, self._scope, hidden), hidden
 
     @property
     def captured(self) -> dict:
@@ -97,8 +99,9 @@ class Function(_runtime.Callable):
     @property
     def parameters(self) -> list[Parameter]:
         if self._parameters is None:
-            captured = capture.for_compiler(self.capture()[0])
-            entries = self.program.describe(captured, colour())
+            captured = self.capture()[0]
+            entries = keys.remembered(lambda: keys.signature(self, captured),
+                                      lambda: self.program.describe(capture.for_compiler(captured), colour()))
             parameters = [Parameter(entry) for entry in entries]
             consts = [p.name for p in parameters if p.kind == "const"]
             tuned = list(self.options.tuning.space) if self.options.tuning else []
@@ -134,13 +137,19 @@ class Function(_runtime.Callable):
         return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump,
                 "debug": knobs.debug}
 
-    def _start(self, spec: Spec, symbol_prefix: str = ""):
-        """The program at the front end's exit."""
-        opts = self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)
-        for key in opts.ignored_by(spec.target):
+    def _options_for(self, spec: Spec) -> options.Options:
+        return self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)
+
+    def _remind_ignored(self, spec: Spec) -> None:
+        for key in self._options_for(spec).ignored_by(spec.target):
             if (key, spec.target) not in self._reminded:
                 self._reminded.add((key, spec.target))
                 remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
+
+    def _start(self, spec: Spec, symbol_prefix: str = ""):
+        """The program at the front end's exit."""
+        opts = self._options_for(spec)
+        self._remind_ignored(spec)
         made = compiler.compile_program(
             self.program,
             list(spec.arguments),
@@ -153,10 +162,13 @@ class Function(_runtime.Callable):
             colour(),
         )
         if isinstance(made, list):  # a kernel it calls needs these sizes as constants
-            for parameter, axis in made:
-                self.parameters[parameter].whole_axes |= {axis}
-            raise _NewKey
+            self._extend_key(made)
         return made
+
+    def _extend_key(self, axes: list):
+        for parameter, axis in axes:
+            self.parameters[parameter].whole_axes |= {axis}
+        raise NewKey(axes)
 
     def _version(self, spec: Spec) -> Version:
         version = self._versions.get(spec.key)
@@ -164,7 +176,7 @@ class Function(_runtime.Callable):
             with self._lock:
                 version = self._versions.get(spec.key)
                 if version is None:
-                    version = make_version(self, spec.target, self._start(spec), spec)
+                    version = version_of(self, spec)
                     self._versions[spec.key] = version
         self._compiled = spec
         return version
@@ -220,7 +232,7 @@ class Function(_runtime.Callable):
         while True:
             try:
                 return self._call_with_key(args, given_kwargs)
-            except _NewKey:
+            except NewKey:
                 pass
 
     def _call_with_key(self, args: tuple, given_kwargs: dict):
@@ -255,8 +267,7 @@ class Function(_runtime.Callable):
         return result
 
     def guards(self, slots: dict):
-        self.program
-        return capture.guards(self._free, self._scope, slots)
+        return capture.guards(self.free_names, self._scope, slots)
 
     def _run(self, version: Version, given: dict, scalars: dict, out: tuple):
         try:
@@ -283,7 +294,7 @@ class Function(_runtime.Callable):
         while True:
             try:
                 return make()
-            except _NewKey:
+            except NewKey:
                 self._compiled = self._called = None
 
     # ---- looking ----------------------------------------------------------------------------
@@ -315,8 +326,12 @@ class Function(_runtime.Callable):
     def explain(self, target: str = "cpu", **words) -> str:
         """Each decision, the alternatives, who decided; and what the version is keyed by."""
         target = check_target(target)
-        spec = arguments.spec_from_words(self, target, words)
-        compilation = self._start(spec)
+
+        def start():
+            spec = arguments.spec_from_words(self, target, words)
+            return spec, self._start(spec)
+
+        spec, compilation = self._with_key(start)
         compilation.lower("sched")
         return explain.render(self, spec, compilation.decisions())
 

@@ -9,7 +9,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import os
-import pathlib
 import sys
 
 
@@ -58,6 +57,7 @@ class Knobs:
     dump: str
     opt_level: int
     cache: str
+    cache_size: int
     sim_library: str
     bin: str
 
@@ -68,7 +68,8 @@ class Knobs:
         "verify": _Knob("TESSERA_VERIFY", bool, False, "verify the IR after every pass"),
         "dump": _Knob("TESSERA_DUMP", str, "", "folder that gets every stage of every compile"),
         "opt_level": _Knob("TESSERA_OPT_LEVEL", int, 3, "LLVM's optimisation level, 1 to 3"),
-        "cache": _Knob("TESSERA_CACHE", str, str(pathlib.Path("~/.tessera").expanduser()), "folder of caches"),
+        "cache": _Knob("TESSERA_CACHE", str, "", "folder of compiled code, or off; if empty $XDG_CACHE_HOME/tessera, else ~/.cache/tessera"),
+        "cache_size": _Knob("TESSERA_CACHE_SIZE", int, 1024, "megabytes that it may grow to"),
         "sim_library": _Knob("TESSERA_SIM_LIBRARY", str, "", "libtessera_sim.so of tessera.sim, if it is elsewhere"),
         "bin": _Knob("TESSERA_BIN", str, "", "folder of the command-line tools, if they are not on PATH"),
     }

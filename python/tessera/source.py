@@ -119,6 +119,38 @@ def find_keyword(source: Source, method: str, key: str):
     return None
 
 
+def _block(lines: list[str]) -> list[str]:
+    """The lines of the function that begins with the first: up to one that is indented no deeper, outside of brackets and strings.
+
+    Python's tokenizer, which `inspect.getblock` uses, takes milliseconds to load; Python's parser knows as well where
+    a cut is wrong.
+    """
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    starts = (" " * indent + "def ", " " * indent + "async def ")
+    head = "if 1:\n" if indent else ""
+    begin = next((i for i, line in enumerate(lines) if line.startswith(starts)), None)
+    tries = 0
+    for end in range(begin + 1, len(lines) + 1) if begin is not None and lines[0][:indent].isspace() == (indent > 0) else ():
+        row = lines[end].lstrip() if end < len(lines) else ""
+        if end < len(lines) and (not row or row[0] == "#" or len(lines[end]) - len(row) > indent):
+            continue
+        block = lines[:end]
+        while not block[-1].strip() or block[-1].lstrip()[0] == "#":
+            block.pop()
+        tries += 1
+        if tries > 20:
+            break
+        try:
+            tree = ast.parse(head + "".join(block))
+        except (SyntaxError, ValueError):
+            continue
+        inner = tree.body[0].body if indent else tree.body
+        if len(inner) == 1 and isinstance(inner[0], (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return block
+        break
+    return inspect.getblock(lines)
+
+
 def of_function(fn: types.FunctionType) -> Source:
     """Finds the lines of `fn`, decorators included."""
     code = fn.__code__
@@ -132,5 +164,5 @@ def of_function(fn: types.FunctionType) -> Source:
             " fix:  save it, or tsr.compile_source(text)\n"
         )
     first = code.co_firstlineno
-    block = inspect.getblock(lines[first - 1 :])
+    block = _block(lines[first - 1 :])
     return Source("".join(block), relative(file), first)

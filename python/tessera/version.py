@@ -5,33 +5,29 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import collections
 import struct
+import time
 
-from . import _runtime, arrays
+from . import _runtime, arrays, keys
+from .arguments import NewKey
 from .dtypes import by_storage, to_numpy
 from .errors import ArgumentError
+from .knobs import knobs
+from .machine_code import Kernels
 from .wording import a_kind, no_attribute, refuse, remind
-
-# Versions that still have their Target IR in memory, for kernels not asked for yet; older ones have it packed.
-_live: collections.deque = collections.deque()
-_MAX_LIVE = 16
 
 
 class Version:
     """One compiled version: machine code and plan, bound to this process."""
 
-    def __init__(self, fn, target: str, compilation, spec):
+    def __init__(self, fn, target: str, artifact: Kernels, remarks: list[str], spec):
         self.name = fn.__name__
         self.target = target
         self.spec = spec
-        self.artifact = compilation.finish()
-        for remark in compilation.remarks:
+        self.artifact = artifact
+        for remark in remarks:
             remind(remark)
-        self.executable = _runtime.Executable(self.artifact.plan, self.artifact)
-        _live.append(self.artifact)
-        if len(_live) > _MAX_LIVE:
-            _live.popleft().shrink()
+        self.executable = _runtime.Executable(artifact.plan, artifact)
         self.tensors = self.executable.tensors
         self.scalars = self.executable.scalars
 
@@ -123,7 +119,8 @@ class Version:
 def make_version(fn, target: str, compilation, spec):
     """One version, for the machine the target names."""
     if target.startswith("cpu"):
-        return Version(fn, target, compilation, spec)
+        artifact = compilation.finish()
+        return Version(fn, target, Kernels(artifact.plan, None, artifact), list(compilation.remarks), spec)
     from . import gpu
 
     kind = gpu.SimVersion if target.startswith("sim:") else gpu.GpuVersion
@@ -131,6 +128,44 @@ def make_version(fn, target: str, compilation, spec):
     for remark in version.remarks:
         remind(remark)
     return version
+
+
+def version_of(fn, spec):
+    """A version for `spec`: of the disk cache, else compiled and published there."""
+    store = keys.store() if spec.target.startswith("cpu") else None
+    try:
+        inputs = keys.version(fn, spec) if store is not None else None
+    except (keys.NoKey, TypeError):  # TypeError: a value that has no form on disk
+        inputs = None
+    if inputs is None:
+        return make_version(fn, spec.target, fn._start(spec), spec)
+    fn._remind_ignored(spec)
+    begin, compiled = time.perf_counter(), None
+
+    def compile() -> dict:
+        nonlocal compiled
+        try:
+            compilation = fn._start(spec)
+        except NewKey as more:
+            return {"axes": more.axes}
+        compiled = compilation.finish()
+        return {"plan": compiled.plan, "remarks": list(compilation.remarks)}
+
+    def compile_anywhere() -> dict:
+        fields = compile()
+        # Where in its file the source is belongs to the key of those only that name it.
+        placed = knobs.debug or bool(fields.get("remarks")) or fn.source.file in fields.get("plan", "")
+        return {"placed": True} if placed else fields
+
+    fields = store.get(inputs, compile_anywhere)
+    if "placed" in fields:
+        inputs = keys.placed(inputs, fn)
+        fields = store.get(inputs, compile)
+    if "axes" in fields:
+        fn._extend_key(fields["axes"])
+    milliseconds = (time.perf_counter() - begin) * 1e3 if compiled is None else None
+    kernels = Kernels(fields["plan"], lambda: fn._start(spec), compiled, inputs, store, milliseconds)
+    return Version(fn, spec.target, kernels, fields["remarks"], spec)
 
 
 def _bits(value, storage: str, name: str, function: str) -> int:

@@ -9,8 +9,7 @@ import threading
 import numpy as np
 
 import tessera as tsr
-import tessera.version as version
-from tessera import Tensor
+from tessera import Tensor, machine_code
 
 
 def attention(q: Tensor["B", "H", "S", "D"], k: Tensor["B", "H", "S", "D"], v: Tensor["B", "H", "S", "D"]):
@@ -54,9 +53,9 @@ def test_a_shrunk_version_compiles_the_rest():
 
 
 def test_old_versions_are_shrunk():
-    for _ in range(2 * version._MAX_LIVE):
+    for _ in range(2 * machine_code.MAX_LIVE):
         tsr.function(attention).compile()
-    assert len(version._live) <= version._MAX_LIVE
+    assert len(machine_code.live) <= machine_code.MAX_LIVE
 
 
 def test_two_threads_launch_a_new_kernel():
