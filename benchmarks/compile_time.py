@@ -42,6 +42,7 @@ def child(ops: int) -> None:
 
     import tessera as tsr
 
+    tsr.knobs.cache = "off"
     made = tsr.compile_source(program(ops), f"graph{ops}.tessera")
     x, w, g = np.ones((32, 32), np.float32), np.full((32, 32), 1 / 32, np.float32), np.ones(32, np.float32)
     small = tsr.compile_source(program(12), "warm.tessera")

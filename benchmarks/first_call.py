@@ -20,6 +20,7 @@ import time
 import warnings
 
 os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
+os.environ["TESSERA_CACHE"] = "off"
 
 import numpy as np
 

@@ -15,6 +15,7 @@ import tessera as tsr
 from tessera import Tensor, bf16, kernels
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+tsr.knobs.cache = "off"
 
 
 @tsr.function

@@ -87,9 +87,14 @@ def switches() -> dict:
     return {"opt_level": knobs.opt_level, "debug": knobs.debug}
 
 
-def place(fn) -> tuple:
+def places(fn, captured: dict) -> list[tuple]:
+    """Where the function and what it calls stand: file, line, column."""
     source = fn.source
-    return ("place", source.file, source.first_line, source.column_offset)
+    found = [(source.file, source.first_line, source.column_offset)]
+    for entry in captured.values():
+        if entry[0] == "function":
+            found += places(entry[1], entry[1].capture()[0])
+    return found
 
 
 def program(fn, captured: dict, around: tuple = ()) -> tuple:
@@ -102,7 +107,7 @@ def program(fn, captured: dict, around: tuple = ()) -> tuple:
             inner = entry[1]
             opts = inner.options
             entry = ("function", program(inner, inner.capture()[0], (*around, fn)), opts.accum, opts.policy or "", opts.precision or "",
-                     opts.constants_for("cpu"), opts.schedule_for("cpu"), place(inner))
+                     opts.constants_for("cpu"), opts.schedule_for("cpu"))
         names.append((name, entry))
     return ("program", fn.kind, fn.source.text, tuple(names))
 
@@ -126,9 +131,9 @@ def version(fn, spec) -> bytes:
     ))
 
 
-def placed(inputs: bytes, fn) -> bytes:
+def placed(inputs: bytes, fn, captured: dict) -> bytes:
     """For a plan that names lines of the source: the same, at this place."""
-    return pack((inputs, place(fn)))
+    return pack((inputs, places(fn, captured)))
 
 
 def kernel(inputs: bytes, plan: str, name: str) -> bytes:

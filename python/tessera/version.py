@@ -140,26 +140,30 @@ def version_of(fn, spec):
     if inputs is None:
         return make_version(fn, spec.target, fn._start(spec), spec)
     fn._remind_ignored(spec)
-    begin, compiled = time.perf_counter(), None
+    begin, compiled, made = time.perf_counter(), None, None
 
     def compile() -> dict:
-        nonlocal compiled
+        nonlocal compiled, made
+        if made is not None:
+            return made
         try:
             compilation = fn._start(spec)
         except NewKey as more:
             return {"axes": more.axes}
         compiled = compilation.finish()
-        return {"plan": compiled.plan, "remarks": list(compilation.remarks)}
+        made = {"plan": compiled.plan, "remarks": list(compilation.remarks)}
+        return made
 
     def compile_anywhere() -> dict:
         fields = compile()
         # Where in its file the source is belongs to the key of those only that name it.
-        placed = knobs.debug or bool(fields.get("remarks")) or fn.source.file in fields.get("plan", "")
+        named = any(place[0] in fields.get("plan", "") for place in keys.places(fn, spec.captured))
+        placed = knobs.debug or bool(fields.get("remarks")) or named
         return {"placed": True} if placed else fields
 
     fields = store.get(inputs, compile_anywhere)
     if "placed" in fields:
-        inputs = keys.placed(inputs, fn)
+        inputs = keys.placed(inputs, fn, spec.captured)
         fields = store.get(inputs, compile)
     if "axes" in fields:
         fn._extend_key(fields["axes"])
