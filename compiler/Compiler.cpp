@@ -206,6 +206,23 @@ bool Compilation::fromText(const std::string &text, const std::string &name) {
   });
 }
 
+bool Compilation::fromUncheckedText(const std::string &text,
+                                    const std::string &name) {
+  impl->textName = name;
+  impl->textFile = impl->found.add(name, text);
+  impl->textStage = stageIn(text);
+  return impl->guarded([&]() -> LogicalResult {
+    impl->module = parseStage(&impl->context, text, name);
+    return success(bool(impl->module));
+  });
+}
+
+bool Compilation::with(
+    llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> body) {
+  impl->error.clear();
+  return impl->guarded([&] { return body(*impl->module); });
+}
+
 bool Compilation::lower(const std::string &stage) {
   return impl->guarded([&] {
     return lowerTo(*impl->module, stage, impl->options, &impl->times);

@@ -55,6 +55,11 @@ public:
   /// Starts from the text of any stage.
   bool fromText(const std::string &text, const std::string &name);
 
+  /// The same, without checking that stage's contract: between two passes.
+  bool fromUncheckedText(const std::string &text, const std::string &name);
+  /// Runs `body` on the module; what it says becomes `error()`.
+  bool with(llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> body);
+
   /// Goes down to `stage`.
   bool lower(const std::string &stage);
   /// The same, keeping the module's text after each pass that changed it.

@@ -28,7 +28,11 @@ namespace tessera::interpreter {
 class Interpreter;
 using Data = llvm::SmallVector<DatumRef>;
 using Handler = llvm::LogicalResult (*)(mlir::Operation *, Interpreter &);
-/// Runs a function-like op (func.func, gir.kernel, tile.func ...).
+/// Runs a function-like op. func.func: arguments and results as they are.
+/// gir.kernel and tile.plan (what a module at a tile stage is entered by): one
+/// argument per parameter, null for an `out` one that was left out (a given one
+/// only says its shape); results are the written arguments (out, inout, reduce)
+/// in order, then the plan's results.
 using Callable = llvm::LogicalResult (*)(mlir::Operation *, Interpreter &,
                                          llvm::ArrayRef<DatumRef> arguments,
                                          Data &results);

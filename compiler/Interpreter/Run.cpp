@@ -1,0 +1,220 @@
+//===- Run.cpp - Interpreting a module, for tools and Python --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Interpreter/Run.h"
+
+#include "compiler/Tile/IR/Tile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interpreter;
+
+static size_t bytesOf(Element element) {
+  return std::max(1u, bitsOf(element) / 8);
+}
+
+FailureOr<Array> interpreter::toArray(const HostArray &host, Domain &domain) {
+  std::optional<Element> element = elementNamed(host.dtype);
+  std::optional<int64_t> count = elementCount(host.shape);
+  if (!element || !count)
+    return failure();
+  size_t size = bytesOf(*element);
+  if (host.bytes.size() != size_t(*count) * size)
+    return failure();
+  Array array(host.shape, *element);
+  for (int64_t i = 0; i < *count; ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, host.bytes.data() + size_t(i) * size, size);
+    array.cells[i] = domain.fromBits(*element, bits);
+  }
+  return array;
+}
+
+HostArray interpreter::fromArray(const Array &array, Domain &domain) {
+  HostArray host;
+  host.dtype = nameOf(array.element).str();
+  host.shape = array.shape;
+  size_t size = bytesOf(array.element);
+  host.bytes.resize(size * array.cells.size());
+  bool reals = isFloat(array.element) && domain.name() != "ring";
+  for (auto [i, cell] : llvm::enumerate(array.cells)) {
+    if (!cell.present()) {
+      host.poison.push_back(int64_t(i));
+      if (reals) {
+        host.values.push_back(std::numeric_limits<double>::quiet_NaN());
+        host.errors.push_back(0);
+      }
+      continue;
+    }
+    uint64_t bits = domain.toBits(array.element, cell);
+    std::memcpy(host.bytes.data() + i * size, &bits, size);
+    if (reals) {
+      host.values.push_back(double(cell.real));
+      host.errors.push_back(cell.error);
+    }
+  }
+  return host;
+}
+
+/// "gemm.py:6:20", and the user's name of a value if it has one.
+static std::string placeOf(Location location) {
+  std::string place;
+  location->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file || file.getLine() == 0)
+      return WalkResult::advance();
+    place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+             Twine(file.getColumn()))
+                .str();
+    return WalkResult::interrupt();
+  });
+  return place;
+}
+
+static std::string nameOfValue(Location location) {
+  std::string name;
+  location->walk([&](Location part) {
+    auto named = dyn_cast<NameLoc>(part);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+static Operation *findFunction(ModuleOp module, StringRef name) {
+  if (Operation *found = SymbolTable::lookupSymbolIn(module, name))
+    return found;
+  module.emitError() << "there is no function called '" << name << "'";
+  return nullptr;
+}
+
+/// "arg %A in f16 [$M, $K]" or "arg $alpha f64"
+static void readPlanArgument(StringRef line, std::vector<RunParameter> &all) {
+  line = line.trim();
+  if (!line.consume_front("arg "))
+    return;
+  auto word = [&] {
+    auto [first, rest] = line.ltrim().split(' ');
+    line = rest;
+    return first;
+  };
+  RunParameter parameter;
+  StringRef name = word();
+  parameter.name = name.drop_front().str();
+  parameter.mode = name.starts_with("$") ? "in" : word().str();
+  parameter.dtype = word().str();
+  if (line.consume_front("[")) {
+    SmallVector<StringRef> axes;
+    line.split(']').first.split(axes, ',', -1, /*KeepEmpty=*/false);
+    for (StringRef axis : axes) {
+      axis = axis.trim();
+      axis.consume_front("$");
+      parameter.dims.push_back(axis == "?" ? "" : axis.str());
+    }
+  }
+  all.push_back(std::move(parameter));
+}
+
+FailureOr<std::vector<RunParameter>>
+interpreter::runParameters(ModuleOp module, StringRef name) {
+  Operation *op = findFunction(module, name);
+  if (!op)
+    return failure();
+  std::vector<RunParameter> all;
+  if (auto plan = dyn_cast<tile::PlanOp>(op)) {
+    for (Attribute line : plan.getLines())
+      readPlanArgument(cast<StringAttr>(line).getValue(), all);
+    return all;
+  }
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitError() << "'" << name << "' is no function";
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    RunParameter parameter;
+    if (std::optional<Element> element = elementOf(type))
+      parameter.dtype = nameOf(*element).str();
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      for (int64_t extent : shaped.getShape())
+        parameter.dims.push_back(
+            ShapedType::isDynamic(extent) ? "" : std::to_string(extent));
+    if (auto given = function.getArgAttrOfType<StringAttr>(i, "gir.name"))
+      parameter.name = given.str();
+    else
+      parameter.name = "arg" + std::to_string(i);
+    auto mode = function.getArgAttrOfType<StringAttr>(i, "gir.mode");
+    parameter.mode = mode ? mode.str() : "in";
+    if (auto dims = function.getArgAttrOfType<ArrayAttr>(i, "gir.dims"))
+      for (auto [axis, dim] : llvm::zip(parameter.dims, dims))
+        if (auto text = dyn_cast<StringAttr>(dim); text && axis.empty())
+          axis = text.str();
+    all.push_back(std::move(parameter));
+  }
+  return all;
+}
+
+LogicalResult interpreter::runModule(ModuleOp module, const RunRequest &request,
+                                     RunOutcome &outcome) {
+  std::unique_ptr<Domain> domain = createDomain(request.domain);
+  if (!domain)
+    return module.emitError() << "no domain is called '" << request.domain
+                              << "'; there are exact, reference and ring";
+  RunOptions options;
+  options.maxWork = request.maxWork;
+  options.seed = request.seed;
+  options.print = [&](StringRef line) {
+    outcome.printed.push_back(line.str());
+  };
+  if (request.trace)
+    options.observer = [&](Operation *op, Interpreter &in) {
+      TraceEntry entry{
+          op->getName().getStringRef().str(), placeOf(op->getLoc()), {}};
+      for (Value result : op->getResults())
+        if (auto *array = dyn_cast<Array>(in.get(result).get())) {
+          HostArray host = fromArray(*array, *domain);
+          host.name = nameOfValue(op->getLoc());
+          entry.results.push_back(std::move(host));
+        }
+      if (!entry.results.empty())
+        outcome.trace.push_back(std::move(entry));
+    };
+  Interpreter interpreter(module, *domain, std::move(options));
+  std::string name =
+      request.function.empty() ? interpreter.findEntry() : request.function;
+  if (name.empty())
+    return module.emitError()
+           << "the module has several functions; say which one to run";
+  FailureOr<std::vector<RunParameter>> parameters = runParameters(module, name);
+  if (failed(parameters))
+    return failure();
+  Data arguments, results;
+  for (const RunParameter &parameter : *parameters) {
+    auto given = llvm::find_if(request.arguments, [&](const HostArray &host) {
+      return host.name == parameter.name;
+    });
+    if (given == request.arguments.end()) {
+      if (parameter.mode != "out")
+        return module.emitError()
+               << "argument " << parameter.name << " is missing";
+      arguments.push_back(nullptr);
+      continue;
+    }
+    FailureOr<Array> array = toArray(*given, *domain);
+    if (failed(array))
+      return module.emitError()
+             << "argument " << given->name << ": " << given->bytes.size()
+             << " bytes are no array of " << given->dtype << " of that shape";
+    arguments.push_back(share(std::move(*array)));
+  }
+  if (failed(interpreter.call(name, arguments, results)))
+    return failure();
+  for (const DatumRef &result : results)
+    outcome.results.push_back(fromArray(cast<Array>(*result), *domain));
+  return success();
+}
