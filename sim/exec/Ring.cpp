@@ -12,56 +12,6 @@ using ptx::Type;
 
 namespace ring {
 
-uint64_t minusInfinity(Type type) {
-  switch (type) {
-  case Type::F16:
-    return 0xfc00;
-  case Type::BF16:
-    return 0xff80;
-  case Type::F64:
-    return 0xfff0000000000000ull;
-  default:
-    return 0xff800000;
-  }
-}
-
-Ring::Ring(Type type)
-    : bits(ptx::typeBits(type)), mask(maskOf(bits)),
-      lowest(minusInfinity(type)) {}
-
-uint64_t Ring::add(uint64_t a, uint64_t b) const {
-  return isLowest(a) || isLowest(b) ? lowest : (a + b) & mask;
-}
-uint64_t Ring::mul(uint64_t a, uint64_t b) const {
-  return isLowest(a) || isLowest(b) ? lowest : a * b & mask;
-}
-uint64_t Ring::neg(uint64_t a) const {
-  return isLowest(a) ? lowest : (0 - a) & mask;
-}
-bool Ring::less(uint64_t a, uint64_t b) const {
-  if (isLowest(a) || isLowest(b))
-    return isLowest(a) && !isLowest(b);
-  return (a & mask) < (b & mask);
-}
-uint64_t Ring::exp2(uint64_t a) const {
-  if (isLowest(a))
-    return 0;
-  // The order of 5 modulo 2^k divides 2^k: 5^(a+b) is 5^a * 5^b.
-  uint64_t result = 1, base = 5;
-  for (uint64_t n = a & mask; n; n >>= 1) {
-    if (n & 1)
-      result *= base;
-    base *= base;
-  }
-  return result & mask;
-}
-uint64_t Ring::opaque(uint64_t tag, uint64_t a) const {
-  uint64_t z = element(a) + 0x9e3779b97f4a7c15ull * (tag + 1);
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return (z ^ z >> 31) & mask;
-}
-
 Type scalarOf(Type type) {
   switch (type) {
   case Type::F16x2:
@@ -78,27 +28,6 @@ Type scalarOf(Type type) {
 static bool hasRing(Type type) {
   return type == Type::F16 || type == Type::BF16 || type == Type::F32 ||
          type == Type::TF32 || type == Type::F64;
-}
-
-uint64_t convert(Type to, Type from, uint64_t x) {
-  Ring source(from), target(to);
-  x = source.element(x);
-  if (source.isLowest(x))
-    return target.lowest;
-  if (x <= 1)
-    return x;
-  return target.opaque(0x1000 + unsigned(to) * 64 + unsigned(from), x);
-}
-
-uint64_t constant(Type type, double value) {
-  Ring r(type);
-  if (value == -INFINITY)
-    return r.lowest;
-  if (value == INFINITY) // the identity of min
-    return r.mask;
-  if (value == std::trunc(value) && std::fabs(value) < 0x1p53)
-    return uint64_t(int64_t(value)) & r.mask;
-  return r.opaque(0x2000, std::bit_cast<uint64_t>(value) >> 1);
 }
 
 } // namespace ring
@@ -136,7 +65,6 @@ struct Plan {
   unsigned boolean = 0; // of setp: 1 and, 2 or, 3 xor
   unsigned fromBits = 0;
 };
-constexpr uint64_t rcpTag = 1;
 
 uint64_t readBits(Warp &w, Ref ref, unsigned bits, unsigned lane) {
   return bits <= 16   ? w.reg<uint16_t>(ref)[lane]
@@ -163,7 +91,7 @@ uint64_t compute(const Plan &p, const Ring &r, const uint64_t *x) {
   case Op::Fma:
     return r.add(r.mul(x[0], x[1]), x[2]);
   case Op::Div:
-    return r.mul(x[0], r.opaque(rcpTag, x[1]));
+    return r.mul(x[0], r.opaque(ring::rcpTag, x[1]));
   case Op::Neg:
     return r.neg(x[0]);
   case Op::Min:
@@ -366,15 +294,24 @@ bool decodeRing(Decoder &d, Inst &inst) {
     return true;
   }
   static constexpr std::tuple<const char *, Op, unsigned, uint64_t> ops[] = {
-      {"add", Op::Add, 2, 0},         {"sub", Op::Sub, 2, 0},
-      {"mul", Op::Mul, 2, 0},         {"fma", Op::Fma, 3, 0},
-      {"mad", Op::Fma, 3, 0},         {"div", Op::Div, 2, 0},
-      {"neg", Op::Neg, 1, 0},         {"min", Op::Min, 2, 0},
-      {"max", Op::Max, 2, 0},         {"ex2", Op::Ex2, 1, 0},
-      {"rcp", Op::Opaque, 1, rcpTag}, {"sqrt", Op::Opaque, 1, 2},
-      {"rsqrt", Op::Opaque, 1, 3},    {"lg2", Op::Opaque, 1, 4},
-      {"sin", Op::Opaque, 1, 5},      {"cos", Op::Opaque, 1, 6},
-      {"tanh", Op::Opaque, 1, 7},     {"abs", Op::Opaque, 1, 8}};
+      {"add", Op::Add, 2, 0},
+      {"sub", Op::Sub, 2, 0},
+      {"mul", Op::Mul, 2, 0},
+      {"fma", Op::Fma, 3, 0},
+      {"mad", Op::Fma, 3, 0},
+      {"div", Op::Div, 2, 0},
+      {"neg", Op::Neg, 1, 0},
+      {"min", Op::Min, 2, 0},
+      {"max", Op::Max, 2, 0},
+      {"ex2", Op::Ex2, 1, 0},
+      {"rcp", Op::Opaque, 1, ring::rcpTag},
+      {"sqrt", Op::Opaque, 1, ring::sqrtTag},
+      {"rsqrt", Op::Opaque, 1, ring::rsqrtTag},
+      {"lg2", Op::Opaque, 1, ring::lg2Tag},
+      {"sin", Op::Opaque, 1, ring::sinTag},
+      {"cos", Op::Opaque, 1, ring::cosTag},
+      {"tanh", Op::Opaque, 1, ring::tanhTag},
+      {"abs", Op::Opaque, 1, ring::absTag}};
   for (auto [name, op, arity, tag] : ops) {
     if (base != name)
       continue;

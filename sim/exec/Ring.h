@@ -20,6 +20,7 @@
 #pragma once
 
 #include "sim/exec/Code.h"
+#include "sim/exec/RingArithmetic.h"
 
 namespace tessera::sim {
 
@@ -27,30 +28,8 @@ class Decoder;
 
 namespace ring {
 
-constexpr uint64_t maskOf(unsigned bits) { return (1ull << (bits - 1)) - 1; }
-/// Minus infinity; the 16-bit formats differ only in it.
-uint64_t minusInfinity(ptx::Type type);
-
-/// Arithmetic of one element type (f16, bf16, f32, tf32, f64).
-struct Ring {
-  unsigned bits;
-  uint64_t mask, lowest;
-  explicit Ring(ptx::Type type);
-  uint64_t element(uint64_t x) const { return x == lowest ? x : x & mask; }
-  bool isLowest(uint64_t x) const { return x == lowest; }
-  uint64_t add(uint64_t a, uint64_t b) const;
-  uint64_t mul(uint64_t a, uint64_t b) const;
-  uint64_t neg(uint64_t a) const;
-  bool less(uint64_t a, uint64_t b) const;
-  uint64_t exp2(uint64_t a) const;
-  /// Another pseudo-random element for every pair of tag and input.
-  uint64_t opaque(uint64_t tag, uint64_t a) const;
-};
 /// The scalar type of a packed one.
 ptx::Type scalarOf(ptx::Type type);
-uint64_t convert(ptx::Type to, ptx::Type from, uint64_t x);
-/// The element a number written in the program stands for.
-uint64_t constant(ptx::Type type, double value);
 
 } // namespace ring
 
