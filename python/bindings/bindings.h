@@ -34,6 +34,7 @@ frontend::CapturedNames toCaptured(nb::dict names);
 
 void bindProgram(nb::module_ &module);
 void bindCompile(nb::module_ &module);
+void bindInterpret(nb::module_ &module);
 
 } // namespace tessera::python
 

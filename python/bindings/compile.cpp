@@ -295,12 +295,16 @@ void python::bindCompile(nb::module_ &module) {
       nb::arg("accum").none(), nb::arg("options"), nb::arg("colour"));
   module.def(
       "compile_text",
-      [](const std::string &text, const std::string &name, nb::dict options) {
+      [](const std::string &text, const std::string &name, nb::dict options,
+         bool checked) {
         auto compilation = std::make_unique<Compilation>(toOptions(options));
-        check(*compilation, compilation->fromText(text, name));
+        check(*compilation, checked
+                                ? compilation->fromText(text, name)
+                                : compilation->fromUncheckedText(text, name));
         return compilation;
       },
-      nb::arg("text"), nb::arg("name"), nb::arg("options"));
+      nb::arg("text"), nb::arg("name"), nb::arg("options"),
+      nb::arg("checked") = true);
   module.def("stages", [] {
     std::vector<std::string> names;
     for (const Stage &stage : stages())

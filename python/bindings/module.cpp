@@ -7,4 +7,5 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   tessera::python::bindProgram(module);
   tessera::python::bindCompile(module);
+  tessera::python::bindInterpret(module);
 }

@@ -44,5 +44,9 @@ class KnobError(TesseraError, ValueError):
     """A knob has no such value."""
 
 
+class RunError(TesseraError):
+    """A stage could not be executed: a check of the program failed, or the interpreter met what it does not know."""
+
+
 class InternalError(TesseraError):
     """A mistake of ours. Please report it with the text."""

@@ -54,6 +54,8 @@ class Function(_runtime.Callable):
             self.__module__ = fn.__module__
             self.__wrapped__ = fn
 
+    NewKey = _NewKey
+
     def changed(self) -> None:
         """A decorator came after the first use: the options are checked and compiled again."""
         self._parameters, self._compiled, self._called = None, None, None
@@ -339,8 +341,15 @@ class Function(_runtime.Callable):
         raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}",
                                           f"{self.__name__}(...), {self.__name__}.inspect_ir(\"tile\") or {self.__name__}.explain()", verb.partition("(")[0]))
 
-    def run(self, *args, stage=None, **kwargs):
-        self._not_yet("run(stage=...)", "the oracle")
+    def run(self, *args, stage: str = "graph", domain: str = "exact", seed: int = 0, target: str = "cpu", **kwargs):
+        """Executes a stage on these arguments by the interpreter: graph, sched, tile-value, tile; target is the machine code.
+
+        `domain`: exact (each op rounds to its dtype), reference (nothing is rounded; float64 arrays), ring (a float's
+        bits are an element of an integer ring), bound. No argument is written: what would be is returned.
+        """
+        from . import oracle
+
+        return oracle.run(self, args, kwargs, stage, domain, seed, target)
 
     def certificate(self, *args, **kwargs):
         self._not_yet("certificate()", "the oracle")

@@ -1,0 +1,161 @@
+"""`fn.run(*args, stage=...)`: a stage executed by the interpreter, in the numbers one chooses.
+
+A `Stage` is a program at one point of the pipeline, with its inputs as bytes: `fn.run`, and later `trace`,
+`check` and `tessera-bisect`, are made of it. Arguments are never written: what a kernel writes is returned.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy
+
+from . import arguments, arrays, compiler, source
+from .dtypes import to_numpy
+from .errors import ArgumentError
+from .targets import check_target
+
+DOMAINS = ("exact", "reference", "ring", "bound")
+_RAW = {"f64": "u8", "f32": "u4", "f16": "u2", "bf16": "u2", "f8e4m3": "u1", "f8e5m2": "u1"}
+
+
+@dataclasses.dataclass
+class Result:
+    """One array of a run. `values` are the unrounded reals of a float, `errors` their bounds (domain bound)."""
+
+    name: str
+    dtype: str  # of docs/abi.md
+    raw: numpy.ndarray  # floats as unsigned integers
+    values: numpy.ndarray | None
+    errors: numpy.ndarray | None
+    poison: list[int]  # positions, in row-major order, that nobody may depend on
+
+    @property
+    def array(self) -> numpy.ndarray:
+        """In its own dtype."""
+        return self.raw.view(to_numpy(self.dtype)) if self.raw.ndim else self.raw.reshape(1).view(to_numpy(self.dtype)).reshape(())
+
+    def of(self, domain: str) -> numpy.ndarray:
+        if domain == "ring" or self.values is None:
+            return self.raw if domain == "ring" else self.array
+        return self.array if domain == "exact" else self.values
+
+
+@dataclasses.dataclass
+class Outcome:
+    results: list[Result]
+    printed: list[str]
+    trace: list[tuple[str, str, list[Result]]]  # op, user's place, results
+
+
+def _result(entry) -> Result:
+    name, dtype, shape, data, values, errors, poison = entry
+    raw = numpy.frombuffer(data, _RAW.get(dtype) or to_numpy(dtype)).reshape(shape)
+    reals = numpy.frombuffer(values, "f8").reshape(shape) if values or (dtype in _RAW and not raw.size) else None
+    bounds = numpy.frombuffer(errors, "f8").reshape(shape) if errors else None
+    return Result(name, dtype, raw, reals, bounds, list(poison))
+
+
+def as_bytes(value) -> tuple[str, tuple, bytes]:
+    """(dtype, shape, bytes in row-major order) of an array of any library and strides."""
+    array = arrays.describe(value)
+    if array is None:
+        raise ArgumentError(f"{value!r} is no array")
+    if array.library == "torch":
+        import torch
+
+        value = value.detach().contiguous()
+        return array.dtype.storage, tuple(value.shape), value.reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
+    return array.dtype.storage, tuple(array.sizes), numpy.ascontiguousarray(numpy.asarray(array.owner)).tobytes()
+
+
+class Stage:
+    """A program at one point of the pipeline, ready to be run."""
+
+    def __init__(self, compilation, function: str = ""):
+        self.compilation = compilation
+        self.function, self.parameters = compiler.interpret_parameters(compilation, function)
+
+    @classmethod
+    def of_text(cls, text: str, name: str = "<stage>", function: str = "", target: str = "cpu", checked: bool = True) -> "Stage":
+        """From the text of a stage; `checked=False` for text between two passes."""
+        options = {"target": target, "opt_level": 3, "verify": False, "dump": "", "debug": False}
+        return cls(compiler.compile_text(text, name, options, checked), function)
+
+    def _scalar(self, name: str, value):
+        dtype = next((p[2] for p in self.parameters if p[0] == name), "f64")
+        made = numpy.asarray(value).astype(to_numpy(dtype))
+        return name, dtype, (), made.tobytes()
+
+    def run(self, given: dict, domain: str = "exact", seed: int = 0, trace: bool = False, max_work: int = 0) -> Outcome:
+        """`given`: arrays or numbers by parameter name. In domain ring a float's bits are the element."""
+        packed = []
+        for name, value in given.items():
+            packed.append((name, *as_bytes(value)) if arrays.is_array(value) else self._scalar(name, value))
+        done = compiler.interpret(self.compilation, self.function, domain, packed, seed, max_work, trace)
+        return Outcome([_result(r) for r in done["results"]], done["printed"],
+                       [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]])
+
+
+def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> tuple[Stage, dict]:
+    """The program of a call at a stage, and the call's arguments by name."""
+    bound = arguments.bind(fn, args, kwargs)
+    while True:
+        specs, given, scalars = arguments.argument_specs(fn, bound, target)
+        captured, hidden = fn.capture()
+        spec = arguments.Spec(specs, captured, target, fn.options.tuned)
+        values = {name: array.owner for name, array in given.items()} | scalars | hidden
+        arguments.check_shapes(fn, {**given, **{name: arrays.describe(value) for name, value in hidden.items()}})
+        try:
+            compilation = fn._start(spec)
+            break
+        except fn.NewKey:
+            continue
+    compilation.lower(stage)
+    return Stage(compilation), values
+
+
+def run(fn, args: tuple, kwargs: dict, stage: str, domain: str, seed: int, target: str = "cpu"):
+    """What `fn.run` returns."""
+    stages = compiler.stages()
+    if stage not in stages:
+        near = source.nearest(str(stage), stages, "graph")
+        raise ArgumentError(source.at_user(f"no stage is called {stage!r}; there are {', '.join(stages)}", f'{fn.__name__}.run(..., stage="{near}")', "run"))
+    if domain not in DOMAINS:
+        near = source.nearest(str(domain), DOMAINS, "exact")
+        raise ArgumentError(source.at_user(f"no domain is called {domain!r}; there are {', '.join(DOMAINS)}", f'{fn.__name__}.run(..., domain="{near}")', "run"))
+    target = check_target(target)
+    if stage == "target":
+        if domain != "exact":
+            raise ArgumentError(source.at_user(f"stage target is machine code, which has no domain {domain!r}", f'{fn.__name__}.run(..., stage="tile", domain="{domain}")', "run"))
+        return _compiled(fn, args, kwargs, target)
+    program, values = prepare(fn, args, kwargs, stage, target)
+    outcome = program.run(values, domain, seed)
+    for line in outcome.printed:
+        print(line)
+    made = [result.of(domain) for result in outcome.results]
+    if not made:
+        return None
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _compiled(fn, args: tuple, kwargs: dict, target: str):
+    """The compiled program, with the same convention: arguments are not written, what is written is returned."""
+    bound = arguments.bind(fn, args, kwargs)
+    written = [p for p in fn.parameters if p.kind in ("out", "inout", "region") or p.mode not in (None, "", "in")]
+    copies = {}
+    for p in written:
+        if p.name in bound and arrays.is_array(bound[p.name]):
+            value = bound[p.name]
+            copies[p.name] = bound[p.name] = value.clone() if hasattr(value, "clone") else numpy.array(value, copy=True)
+    result = fn(target=target, **bound)
+    returned = () if result is None else result if isinstance(result, tuple) else (result,)
+    rest, all_ = iter(returned), []
+    for p in written:
+        all_.append(copies[p.name] if p.name in copies else next(rest))
+    all_ += list(rest)
+    if not all_:
+        return None
+    return all_[0] if len(all_) == 1 else tuple(all_)
