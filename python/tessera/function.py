@@ -54,7 +54,7 @@ class Function(_runtime.Callable):
             self.__module__ = fn.__module__
             self.__wrapped__ = fn
 
-    NewKey = _NewKey
+    NewKey = NewKey
 
     def changed(self) -> None:
         """A decorator came after the first use: the options are checked and compiled again."""

@@ -143,7 +143,7 @@ class Program:
         parameters = []
         for i in sorted(self.inputs, key=lambda i: bool(i.default)):
             parameters.append(i.name + (f": {i.annotation}" if i.annotation else "") + (f" = {i.default}" if i.default else ""))
-        out = [f"# seed {self.seed}: python -m tessera.oracle show {self.seed}", "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception", "import math", "",
+        out = [f"# seed {self.seed}: python -m tessera.fuzz show {self.seed}", "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception", "import math", "",
                "import tessera as tsr", "from tessera import InOut, Out, Region, Tensor, bf16, const, fp16, fp32, fp64, i32, i64, reduce_max, reduce_min, reduce_sum", ""]
         for other in self.prelude:
             out += ["", other.rstrip("\n"), ""]
@@ -225,14 +225,14 @@ class Program:
 
     def reproducer(self, folder: str, name: str, note: str) -> str:
         """A file that runs by itself: the program, its inputs, the call."""
-        text = self.text() + "\n\nif __name__ == \"__main__\":\n    from tessera.oracle.program import Input\n\n"
+        text = self.text() + "\n\nif __name__ == \"__main__\":\n    from tessera.fuzz.program import Input\n\n"
         for line in note.strip().splitlines():
             text += f"    # {line}\n"
         text += "    inputs = [\n"
         for i in self.inputs:
             if i.mode != "out" and not i.default:
                 text += f"        {i!r},\n"
-        text += "    ]\n    from tessera.oracle.runner import compare_call\n\n"
+        text += "    ]\n    from tessera.fuzz.runner import compare_call\n\n"
         text += f"    compare_call(f, {{i.name: i.make() for i in inputs}}, exact={self.exact})\n"
         path = os.path.join(folder, name)
         with open(path, "w") as file:

@@ -44,7 +44,7 @@ class Worker:
         self.seed = None
         self.log = open(os.path.join(folder, f"stderr-{id(self)}"), "w+")
         environment = dict(os.environ, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"))
-        self.process = subprocess.Popen([sys.executable, "-m", "tessera.oracle", "worker", folder, ",".join(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, "-m", "tessera.fuzz", "worker", folder, ",".join(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, bufsize=1, env=environment)
 
     def begin(self, seed: int) -> None:
@@ -63,7 +63,7 @@ def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES)
     """Runs the seeds; `log` gets a line of JSON for each. Returns the outcomes."""
     outcomes, queue, started = [], collections.deque(seeds), time.monotonic()
     total = len(queue)
-    with tempfile.TemporaryDirectory(prefix="tessera-oracle-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
         workers = [Worker(folder, stages) for _ in range(min(jobs, max(total, 1)))]
         try:
             busy = []

@@ -1,11 +1,11 @@
 """The oracle's command.
 
-    python -m tessera.oracle fuzz --seeds 0:20000 --jobs 2 --log run.jsonl     resumes where the log ends
-    python -m tessera.oracle fuzz --seconds 60                                  from a fresh seed, which is printed
-    python -m tessera.oracle show 17                                            the program of a seed
-    python -m tessera.oracle check 17                                           runs it, says what differs
-    python -m tessera.oracle shrink 17 --to bug.py                              a small reproducer
-    python -m tessera.oracle histogram run.jsonl                                what ran
+    python -m tessera.fuzz run  --seeds 0:20000 --jobs 2 --log run.jsonl     resumes where the log ends
+    python -m tessera.fuzz run  --seconds 60                                  from a fresh seed, which is printed
+    python -m tessera.fuzz show 17                                            the program of a seed
+    python -m tessera.fuzz check 17                                           runs it, says what differs
+    python -m tessera.fuzz shrink 17 --to bug.py                              a small reproducer
+    python -m tessera.fuzz histogram run.jsonl                                what ran
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -20,9 +20,9 @@ import time
 
 
 def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tessera.oracle", description="Random programs, run at every stage and compared.")
+    parser = argparse.ArgumentParser(prog="python -m tessera.fuzz", description="Random programs, run at every stage and compared.")
     commands = parser.add_subparsers(dest="command", required=True)
-    fuzz_ = commands.add_parser("fuzz", help="run many programs")
+    fuzz_ = commands.add_parser("run", help="run many programs")
     fuzz_.add_argument("--seeds", help="first:last, the last not included")
     fuzz_.add_argument("--count", type=int, help="so many from a fresh seed")
     fuzz_.add_argument("--seconds", type=float)
@@ -40,12 +40,12 @@ def main(arguments=None) -> int:
     work.add_argument("folder")
     work.add_argument("stages")
     given = parser.parse_args(arguments)
-    from . import fuzz
+    from . import campaign
 
     if given.command == "worker":
-        return fuzz.worker(given.folder, tuple(s for s in given.stages.split(",") if s))
+        return campaign.worker(given.folder, tuple(s for s in given.stages.split(",") if s))
     if given.command == "histogram":
-        print(fuzz.histogram(fuzz.read_log(given.log)))
+        print(campaign.histogram(campaign.read_log(given.log)))
         return 0
     if given.command == "show":
         from .generate import generate
@@ -71,14 +71,14 @@ def check(seed: int) -> int:
     from .generate import generate
     from .runner import check_program
 
-    with tempfile.TemporaryDirectory(prefix="tessera-oracle-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
         outcome = check_program(generate(seed), folder)
     print(f"seed {seed}: {outcome.status}" + (f" at {outcome.where}: {outcome.detail}" if outcome.status != "ok" else f" ({', '.join(outcome.columns)})"))
     return int(outcome.status != "ok")
 
 
 def run_fuzz(given) -> int:
-    from . import fuzz
+    from . import campaign
 
     if given.seeds:
         first, _, last = given.seeds.partition(":")
@@ -87,12 +87,12 @@ def run_fuzz(given) -> int:
         first = int(time.time() * 1000) % 10**9 * 1000
         seeds = range(first, first + (given.count or 10**6))
         print(f"fresh seed {first}: again with --seeds {first}:{first + (given.count or 1000)}")
-    path = given.log or os.path.join(tempfile.gettempdir(), f"tessera-oracle-{os.getpid()}.jsonl")
-    known = {o["seed"]: o for o in fuzz.read_log(path)}
+    path = given.log or os.path.join(tempfile.gettempdir(), f"tessera-fuzz-{os.getpid()}.jsonl")
+    known = {o["seed"]: o for o in campaign.read_log(path)}
     with open(path, "a") as log:
-        fuzz.fuzz([s for s in seeds if s not in known], given.jobs, given.seconds, log, sys.stderr.isatty(), stages_of(given.stages))
-    outcomes = [o for o in fuzz.read_log(path) if o["seed"] in seeds]
-    print(fuzz.histogram(outcomes))
+        campaign.fuzz([s for s in seeds if s not in known], given.jobs, given.seconds, log, sys.stderr.isatty(), stages_of(given.stages))
+    outcomes = [o for o in campaign.read_log(path) if o["seed"] in seeds]
+    print(campaign.histogram(outcomes))
     bad = [o for o in outcomes if o["status"] != "ok"]
     for o in bad[:20]:
         print(f"\nseed {o['seed']}: {o['status']} at {o['where']}: {o['detail'][:600]}")

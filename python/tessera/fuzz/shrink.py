@@ -32,7 +32,7 @@ def outcome_of(program: Program, stages=STAGES) -> dict:
         os.dup2(null, 1)
         os.dup2(error.fileno(), 2)
         try:
-            with tempfile.TemporaryDirectory(prefix="tessera-oracle-") as folder:
+            with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
                 outcome = check_program(program, folder, stages)
             os.write(write, json.dumps({"status": outcome.status, "where": outcome.where, "detail": outcome.detail[:3000]}).encode())
         finally:

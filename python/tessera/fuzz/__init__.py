@@ -1,4 +1,4 @@
-"""The oracle: random programs, run at every stage and compared. `python -m tessera.oracle --help`.
+"""The oracle: random programs, run at every stage and compared. `python -m tessera.fuzz --help`.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
