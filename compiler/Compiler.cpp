@@ -7,6 +7,7 @@
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/StageText.h"
 #include "compiler/Target/CudaTile/CudaTile.h"
+#include "compiler/Testing/Mutate.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -230,15 +231,22 @@ bool Compilation::lower(const std::string &stage) {
 }
 
 bool Compilation::lowerByPass(const std::string &stage,
-                              std::vector<PassStep> &steps) {
+                              std::vector<PassStep> &steps,
+                              const Plant *plant) {
   std::string last = print();
+  int64_t number = 0;
   return impl->guarded([&] {
     return lowerTo(*impl->module, stage, impl->options, &impl->times,
                    [&](StringRef toward, StringRef pass, ModuleOp module) {
+                     std::string planted;
+                     if (plant && plant->pass == number)
+                       planted = testing::mutate(module, plant->seed);
                      std::string text = printStage(module);
                      if (text != last)
-                       steps.push_back({toward.str(), pass.str(), text});
+                       steps.push_back(
+                           {number, toward.str(), pass.str(), text, planted});
                      last = std::move(text);
+                     ++number;
                    });
   });
 }

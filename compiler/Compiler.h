@@ -37,9 +37,17 @@ struct Decision {
 
 /// The module after a pass.
 struct PassStep {
+  int64_t number;    // of the passes that ran, from 0
   std::string stage; // that the pass leads to
   std::string pass;
   std::string text;
+  std::string planted; // what was made wrong
+};
+
+/// A miscompile on purpose, after the pass of that number.
+struct Plant {
+  int64_t pass;
+  uint64_t seed;
 };
 
 /// One program on its way down: a context and a module in it. Errors are kept
@@ -62,8 +70,10 @@ public:
 
   /// Goes down to `stage`.
   bool lower(const std::string &stage);
-  /// The same, keeping the module's text after each pass that changed it.
-  bool lowerByPass(const std::string &stage, std::vector<PassStep> &steps);
+  /// The same, keeping the module's text after each pass that changed it. For
+  /// tests, `plant` makes the output of one pass wrong (Testing/Mutate.h).
+  bool lowerByPass(const std::string &stage, std::vector<PassStep> &steps,
+                   const Plant *plant = nullptr);
 
   /// The module as text, with the user's names and lines.
   std::string print() const;

@@ -191,6 +191,28 @@ __attribute__((constructor)) static void registerForkHandlers() {
   pthread_atfork(beforeFork, afterForkInParent, afterForkInChild);
 }
 
+//===-- What the thread sanitizer cannot see ------------------------------===//
+
+// libgomp is not instrumented: that a team starts after what its caller did,
+// and that the caller goes on after what the team did, has to be said.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+extern "C" void __tsan_acquire(void *address);
+extern "C" void __tsan_release(void *address);
+#define TESSERA_TSAN 1
+#endif
+#endif
+static void sayHappensBefore([[maybe_unused]] void *point) {
+#ifdef TESSERA_TSAN
+  __tsan_release(point);
+#endif
+}
+static void sayHappensAfter([[maybe_unused]] void *point) {
+#ifdef TESSERA_TSAN
+  __tsan_acquire(point);
+#endif
+}
+
 //===-- Distribution ------------------------------------------------------===//
 
 namespace {
@@ -227,6 +249,12 @@ struct Team {
     while (team.take(begin, end))
       team.body(team.data, begin, end);
     insideParallel = wasInside;
+  }
+
+  static void gompMember(void *self) {
+    sayHappensAfter(self);
+    member(self);
+    sayHappensBefore(self);
   }
 };
 } // namespace
@@ -269,7 +297,9 @@ void parallelFor(int64_t n, int32_t threads, tsr_range_fn body, void *data) {
       return body(data, 0, n);
     // Always the whole team: libgomp ends the threads that a smaller team
     // doesn't need and has to start them again for the next one.
-    return gomp(Team::member, &team, static_cast<unsigned>(numThreads()), 0);
+    sayHappensBefore(&team);
+    gomp(Team::gompMember, &team, static_cast<unsigned>(numThreads()), 0);
+    return sayHappensAfter(&team);
   }
   ThreadPool *pool = p.pool.load();
   if (!pool || !pool->runTeam(Team::member, &team, threads))

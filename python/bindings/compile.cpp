@@ -205,15 +205,21 @@ void python::bindCompile(nb::module_ &module) {
 
   nb::class_<Compilation>(module, "Compilation",
                           "One program on its way down the stages.")
-      .def("lower_by_pass",
-           [](Compilation &c, const std::string &stage) {
-             std::vector<PassStep> steps;
-             check(c, c.lowerByPass(stage, steps));
-             nb::list result;
-             for (const PassStep &step : steps)
-               result.append(nb::make_tuple(step.stage, step.pass, step.text));
-             return result;
-           })
+      .def(
+          "lower_by_pass",
+          [](Compilation &c, const std::string &stage, int64_t plantAfter,
+             uint64_t seed) {
+            std::vector<PassStep> steps;
+            Plant plant{plantAfter, seed};
+            check(c, c.lowerByPass(stage, steps,
+                                   plantAfter < 0 ? nullptr : &plant));
+            nb::list result;
+            for (const PassStep &step : steps)
+              result.append(nb::make_tuple(step.number, step.stage, step.pass,
+                                           step.text, step.planted));
+            return result;
+          },
+          nb::arg("stage"), nb::arg("plant_after") = -1, nb::arg("seed") = 0)
       .def("lower", [](Compilation &c,
                        const std::string &stage) { check(c, c.lower(stage)); })
       .def("print", &Compilation::print)

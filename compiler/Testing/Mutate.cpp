@@ -1,0 +1,271 @@
+//===- Mutate.cpp - Plants a miscompile, for testing ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Testing/Mutate.h"
+
+#include "compiler/Graph/IR/Graph.h"
+#include "compiler/Tile/IR/Tile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Verifier.h"
+
+#include <functional>
+#include <random>
+#include <vector>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// One place and what to do there; `undo` takes it back.
+struct Mutation {
+  std::string what;
+  Operation *op;
+  std::function<void()> apply, undo;
+};
+
+class Collector {
+public:
+  explicit Collector(ModuleOp module) {
+    module.walk([&](Operation *op) { visit(op); });
+  }
+  std::vector<Mutation> found;
+
+private:
+  void visit(Operation *op);
+  void add(Operation *op, std::string what, std::function<void()> apply,
+           std::function<void()> undo) {
+    found.push_back({std::move(what), op, std::move(apply), std::move(undo)});
+  }
+  /// An attribute gets another value.
+  void change(Operation *op, StringRef name, Attribute to, std::string what) {
+    Attribute from = op->getAttr(name);
+    add(
+        op, std::move(what), [=] { op->setAttr(name, to); },
+        [=] { op->setAttr(name, from); });
+  }
+  void swapOperands(Operation *op);
+  void drop(Operation *op);
+  void changeConstant(Operation *op);
+  void changeKind(Operation *op);
+  void changePlan(tile::PlanOp plan);
+};
+
+} // namespace
+
+static bool isPayload(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == "gir" || dialect == "tile" || dialect == "arith" ||
+         dialect == "math";
+}
+
+void Collector::visit(Operation *op) {
+  if (auto plan = dyn_cast<tile::PlanOp>(op))
+    return changePlan(plan);
+  if (!isPayload(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return;
+  swapOperands(op);
+  drop(op);
+  changeConstant(op);
+  changeKind(op);
+}
+
+/// Comparisons for equality, and checks of it.
+static bool isSymmetric(Operation *op) {
+  if (auto compare = dyn_cast<graph::CompareOp>(op))
+    return compare.getKind() == graph::CompareKind::Eq ||
+           compare.getKind() == graph::CompareKind::Ne;
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate() == arith::CmpIPredicate::eq ||
+           compare.getPredicate() == arith::CmpIPredicate::ne;
+  return isa<graph::CheckEqualOp>(op);
+}
+
+void Collector::swapOperands(Operation *op) {
+  if (op->hasTrait<OpTrait::IsCommutative>() || op->getNumRegions() ||
+      isSymmetric(op))
+    return;
+  for (unsigned i = 0; i + 1 < op->getNumOperands(); ++i) {
+    Value a = op->getOperand(i), b = op->getOperand(i + 1);
+    if (a == b || a.getType() != b.getType())
+      continue;
+    auto swap = [=] {
+      Value first = op->getOperand(i);
+      op->setOperand(i, op->getOperand(i + 1));
+      op->setOperand(i + 1, first);
+    };
+    add(op, "operands " + std::to_string(i) + " and next swapped", swap, swap);
+  }
+}
+
+/// Its only result becomes an operand of the same type, or it does nothing.
+void Collector::drop(Operation *op) {
+  if (op->getNumRegions())
+    return;
+  if (op->getNumResults() == 1) {
+    Value result = op->getResult(0);
+    for (Value operand : op->getOperands()) {
+      if (operand.getType() != result.getType() || result.use_empty())
+        continue;
+      auto uses = std::make_shared<std::vector<OpOperand *>>();
+      add(
+          op, "dropped",
+          [=] {
+            for (OpOperand &use : result.getUses())
+              uses->push_back(&use);
+            for (OpOperand *use : *uses)
+              use->set(operand);
+          },
+          [=] {
+            for (OpOperand *use : *uses)
+              use->set(result);
+          });
+      return;
+    }
+  } else if (isa<tile::StoreOp, tile::LocalStoreOp>(op)) {
+    // Nothing follows from a store, so there is never anything to undo.
+    add(op, "dropped", [=] { op->erase(); }, [] {});
+  }
+}
+
+static Attribute offByOne(Attribute value) {
+  if (auto integer = dyn_cast<IntegerAttr>(value)) {
+    if (integer.getType().isInteger(1))
+      return IntegerAttr::get(integer.getType(), !integer.getValue());
+    return IntegerAttr::get(integer.getType(), integer.getValue() + 1);
+  }
+  if (auto number = dyn_cast<FloatAttr>(value)) {
+    // Zero, one and minus infinity are neutral elements: another one.
+    APFloat to = number.getValue();
+    APFloat one(to.getSemantics(), 1);
+    if (to.isInfinity())
+      to = APFloat::getZero(to.getSemantics());
+    else if (to.isZero())
+      to = one;
+    else
+      to.changeSign();
+    return FloatAttr::get(number.getType(), to);
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(value);
+      dense && dense.isSplat()) {
+    Attribute to = offByOne(dense.getSplatValue<Attribute>());
+    return to ? DenseElementsAttr::get(cast<ShapedType>(dense.getType()), to)
+              : Attribute();
+  }
+  return {};
+}
+
+void Collector::changeConstant(Operation *op) {
+  if (!isa<arith::ConstantOp, graph::ConstantOp>(op))
+    return;
+  if (Attribute to = offByOne(op->getAttr("value")))
+    change(op, "value", to, "constant changed");
+}
+
+static graph::CompareKind negated(graph::CompareKind kind) {
+  using K = graph::CompareKind;
+  switch (kind) {
+  case K::Eq:
+    return K::Ne;
+  case K::Ne:
+    return K::Eq;
+  case K::Lt:
+    return K::Ge;
+  case K::Ge:
+    return K::Lt;
+  case K::Le:
+    return K::Gt;
+  case K::Gt:
+    return K::Le;
+  }
+  llvm_unreachable("a kind of comparison");
+}
+
+static arith::CmpFPredicate negated(arith::CmpFPredicate kind) {
+  using P = arith::CmpFPredicate;
+  static constexpr std::pair<P, P> pairs[] = {
+      {P::OEQ, P::UNE}, {P::ONE, P::UEQ},
+      {P::OLT, P::UGE}, {P::OLE, P::UGT},
+      {P::OGT, P::ULE}, {P::OGE, P::ULT},
+      {P::ORD, P::UNO}, {P::AlwaysTrue, P::AlwaysFalse}};
+  for (auto [a, b] : pairs)
+    if (kind == a || kind == b)
+      return kind == a ? b : a;
+  llvm_unreachable("a kind of comparison");
+}
+
+void Collector::changeKind(Operation *op) {
+  MLIRContext *context = op->getContext();
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    change(
+        op, "predicate",
+        arith::CmpFPredicateAttr::get(context, negated(compare.getPredicate())),
+        "comparison negated");
+  else if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    change(op, "predicate",
+           arith::CmpIPredicateAttr::get(
+               context, arith::invertPredicate(compare.getPredicate())),
+           "comparison negated");
+  else if (auto compare = dyn_cast<graph::CompareOp>(op))
+    change(op, "kind",
+           graph::CompareKindAttr::get(context, negated(compare.getKind())),
+           "comparison negated");
+  else if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
+    auto to = reduce.getKind() == graph::ReduceKind::Sum
+                  ? graph::ReduceKind::Max
+                  : graph::ReduceKind::Sum;
+    change(op, "kind", graph::ReduceKindAttr::get(context, to),
+           "another reduction");
+  } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    auto to = reduce.getKind() == tile::ReduceKind::Sum ? tile::ReduceKind::Max
+                                                        : tile::ReduceKind::Sum;
+    change(op, "kind", tile::ReduceKindAttr::get(context, to),
+           "another reduction");
+  }
+}
+
+/// A number of a launch's grid or of an allocation is off by one.
+void Collector::changePlan(tile::PlanOp plan) {
+  SmallVector<StringRef> lines =
+      llvm::to_vector(plan.getLines().getAsValueRange<StringAttr>());
+  for (auto [row, line] : llvm::enumerate(lines)) {
+    size_t from = line.find(" grid ");
+    size_t end = std::min(line.find(" scratch "), line.find(" work "));
+    if (from == StringRef::npos)
+      continue;
+    for (size_t at = from; at < std::min(end, line.size()); ++at) {
+      if (!llvm::isDigit(line[at]) || line[at - 1] != ' ')
+        continue;
+      StringRef digits = line.substr(at).take_while(llvm::isDigit);
+      int64_t number;
+      if (digits.getAsInteger(10, number))
+        continue;
+      std::vector<std::string> texts(lines.begin(), lines.end());
+      texts[row] = (line.take_front(at) + std::to_string(2 * number) +
+                    line.drop_front(at + digits.size()))
+                       .str();
+      SmallVector<Attribute> all;
+      for (const std::string &text : texts)
+        all.push_back(StringAttr::get(plan.getContext(), text));
+      change(plan, "lines", ArrayAttr::get(plan.getContext(), all),
+             "grid: " + digits.str() + " doubled");
+    }
+  }
+}
+
+std::string testing::mutate(ModuleOp module, uint64_t seed) {
+  Collector collector(module);
+  if (collector.found.empty())
+    return "";
+  std::mt19937_64 random(seed);
+  Mutation &chosen = collector.found[random() % collector.found.size()];
+  std::string text;
+  llvm::raw_string_ostream(text) << chosen.what << ": " << *chosen.op;
+  chosen.apply();
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) {});
+  if (succeeded(verify(module)))
+    return text;
+  chosen.undo();
+  return "";
+}
