@@ -353,6 +353,26 @@ LogicalResult MmaOp::verify() {
   return success();
 }
 
+// (C3)
+static LogicalResult verifyMatrixStep(NestOp nest) {
+  auto registers = nest->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  if (nest.getAxes().size() != 3 || !nest->getAttrOfType<StringAttr>("unit") ||
+      !registers || registers.size() != 3 ||
+      llvm::any_of(registers.asArrayRef(), [](int64_t n) { return n < 1; }))
+    return nest.emitOpError()
+           << "with a unit has three axes and a register_tile of three";
+  auto steps = nest.getBody().getOps<MmaOp>();
+  if (!llvm::hasSingleElement(steps))
+    return nest.emitOpError() << "with a unit has one tile.mma";
+  MmaOp mma = *steps.begin();
+  if (!mma.getRhs().getDefiningOp<LocalLoadOp>() ||
+      !mma.getResult().hasOneUse() ||
+      !isa<LocalStoreOp>(*mma.getResult().user_begin()))
+    return nest.emitOpError() << "with a unit multiplies by a buffer and "
+                                 "stores the product to a buffer";
+  return success();
+}
+
 LogicalResult NestOp::verify() {
   // (C2)
   int64_t axis = getVectorAxis(), unroll = getUnroll(), lanes = getLanes();
@@ -363,5 +383,5 @@ LogicalResult NestOp::verify() {
     return emitOpError() << "unroll is positive, not " << unroll;
   if (lanes < 0 || (lanes & (lanes - 1)))
     return emitOpError() << "lanes is 0 or a power of two, not " << lanes;
-  return success();
+  return (*this)->hasAttr("unit") ? verifyMatrixStep(*this) : success();
 }

@@ -511,6 +511,9 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     * (C1) tiles stored at full rank have the nest's axes, in order.
     * (C2) `vector_axis` is -1 or an axis, `unroll` is positive, `lanes` is 0 or
       a power of two.
+    * (C3) a matrix step that has its `unit` has three axes, three positive
+      numbers as `register_tile`, and one `tile.mma`, whose right operand is a
+      `tile.local_load` and whose result only a `tile.local_store` uses.
 
     Example:
     ```mlir
