@@ -124,8 +124,10 @@ void Collector::drop(Operation *op) {
       return;
     }
   } else if (isa<tile::StoreOp, tile::LocalStoreOp>(op)) {
-    // Nothing follows from a store, so there is never anything to undo.
-    add(op, "dropped", [=] { op->erase(); }, [] {});
+    // Nothing follows from a store, so there is never anything to undo; but a
+    // matrix step needs its own.
+    if (!op->getParentOp()->hasAttr("unit"))
+      add(op, "dropped", [=] { op->erase(); }, [] {});
   }
 }
 
