@@ -2,6 +2,8 @@
 
     tessera doctor              what works on this machine, and what to install for the rest
     tessera examples [name]     as `python -m tessera.examples`
+    tessera check file.py       executes every stage of its functions and kernels, and compares
+    tessera bisect file.py:fn   names the first pass whose result differs
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -22,12 +24,20 @@ def main(arguments: list[str] | None = None) -> int:
         from .examples import __main__ as examples
 
         return examples.main(rest)
+    if command == "check":
+        from . import check
+
+        return check.main(rest)
+    if command == "bisect":
+        from . import bisect
+
+        return bisect.main(rest)
     print(__doc__.partition("SPDX")[0].strip())
     if command in ("", "-h", "--help", "help"):
         return 0
     import difflib
 
-    near = difflib.get_close_matches(command, ("doctor", "examples"), 1)
+    near = difflib.get_close_matches(command, ("doctor", "examples", "check", "bisect"), 1)
     print(f"\nerror: no command is called {command!r}" + (f"; did you mean {near[0]}?" if near else ""), file=sys.stderr)
     return 2
 

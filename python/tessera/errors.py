@@ -44,6 +44,10 @@ class KnobError(TesseraError, ValueError):
     """A knob has no such value."""
 
 
+class CheckError(TesseraError, AssertionError):
+    """`fn.check` found a stage that is wrong; `report` is the table."""
+
+
 class RunError(TesseraError):
     """A stage could not be executed: a check of the program failed, or the interpreter met what it does not know."""
 

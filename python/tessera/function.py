@@ -354,11 +354,27 @@ class Function(_runtime.Callable):
     def certificate(self, *args, **kwargs):
         self._not_yet("certificate()", "the oracle")
 
-    def trace(self, *args, **kwargs):
-        self._not_yet("trace()", "the oracle")
+    def trace(self, *args, stage: str = "graph", domain: str = "exact", target: str = "cpu", **kwargs):
+        """Every value that a stage computes on these arguments, with your names and lines (tessera/trace.py)."""
+        from . import trace
 
-    def check(self, *args, **kwargs):
-        self._not_yet("check()", "the oracle")
+        return trace.trace(self, args, kwargs, stage, domain, check_target(target))
+
+    def check(self, *args, target: str = "cpu", reference=None, show: bool = True, **kwargs):
+        """Every stage, the machine code and, for a GPU, the PTX on the simulator, on these arguments: one table.
+
+        Raises a `CheckError` with the first bad stage, element and source line. `reference`: a function of the same arguments,
+        in float64, that the results are compared with as well.
+        """
+        from . import check
+
+        return check.check(self, args, kwargs, target, reference, show)
+
+    def bisect(self, *args, target: str = "cpu", folder: str | None = None, **kwargs):
+        """Which pass is the first whose result differs on these arguments (tessera/bisect.py)."""
+        from . import bisect
+
+        return bisect.bisect(self, args, kwargs, check_target(target), folder)
 
     def tune(self, *args, **kwargs):
         self._not_yet("tune()", "the tuner; @tsr.kernel.autotune is here")

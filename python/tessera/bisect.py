@@ -1,0 +1,249 @@
+"""`tessera-bisect`: runs a program after each pass and names the first pass whose result differs.
+
+    print(fn.bisect(x, y))                                   # from Python
+    tessera-bisect file.py:fn --dims M=65,N=127 --seed 1     # inputs are made
+
+After each pass the program is executed by the interpreter: its result must be within the bound derived before the first pass,
+and equal in the ring. Target IR and what LLVM makes of it run as machine code.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import pathlib
+import sys
+import warnings
+
+import numpy as np
+
+from . import arguments, arrays, comparison, inputs, oracle
+from .errors import RunError, TesseraError
+from .version import make_version
+
+
+@dataclasses.dataclass
+class Step:
+    """The program after one pass."""
+
+    number: int
+    stage: str  # that the pass leads to
+    name: str  # of the pass
+    text: str
+    planted: str = ""  # what a test made wrong
+    verdict: str = ""  # equal, or what differs, or why it was not run
+    wrong: bool = False
+
+
+class Report:
+    """All steps; `culprit` is the first that is wrong, `before` the one before it."""
+
+    def __init__(self, function: str, steps: list[Step], reproducer: str = ""):
+        self.function, self.steps, self.reproducer = function, steps, reproducer
+
+    @property
+    def culprit(self) -> Step | None:
+        return next((step for step in self.steps if step.wrong), None)
+
+    @property
+    def before(self) -> Step | None:
+        """The last step before the culprit that was executed."""
+        good = None
+        for step in self.steps:
+            if step.wrong:
+                return good
+            good = step
+        return None
+
+    @property
+    def changes(self) -> str:
+        """What the culprit changed, as a diff."""
+        if self.culprit is None or self.before is None:
+            return ""
+        old, new = self.before.text.splitlines(), self.culprit.text.splitlines()
+        if self.culprit.stage != self.before.stage or len(new) > 2 * len(old) + 40:
+            return f"(another level: {len(old)} lines became {len(new)}; `before.text` and `culprit.text` have them)"
+        return "\n".join(difflib.unified_diff(old, new, "before", "after", n=1, lineterm=""))
+
+    def __bool__(self) -> bool:
+        return self.culprit is None
+
+    def __str__(self) -> str:
+        width = max(len(step.name) for step in self.steps)
+        lines = [f"{self.function} after each pass that changed it", ""]
+        lines += [f"{step.stage:10}  {step.name:{width}}  {'WRONG  ' if step.wrong else ''}{step.verdict.splitlines()[0] if step.verdict else ''}" for step in self.steps]
+        if self.culprit is None:
+            return "\n".join([*lines, "", "no pass changes the result"])
+        lines += ["", f"the first pass whose result differs: {self.culprit.name}", self.culprit.verdict, "", self.changes]
+        if self.reproducer:
+            lines += ["", f"reproducer: {self.reproducer}"]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+class _Bisection:
+    def __init__(self, fn, args: tuple, kwargs: dict, target: str, plant: tuple[int, int] | None):
+        self.fn, self.args, self.kwargs, self.target, self.plant = fn, args, kwargs, target, plant
+        self.spec, self.values = _spec(fn, args, kwargs, target)
+
+    def run(self) -> list[Step]:
+        start = self.fn._start(self.spec)
+        first = oracle.Stage(start)
+        bounds = first.run(self.values, "bound").results
+        self.names = [r.name for r in bounds]
+        self.exact = [r.of("bound") for r in bounds]
+        self.bounds = [np.zeros(r.raw.shape) if r.errors is None else r.errors for r in bounds]
+        self.ring = self._in_ring(first)
+        steps = [Step(-1, "graph", "(the front end)", start.print(), "", "equal")]
+        compilation = self.fn._start(self.spec)
+        made = compilation.lower_by_pass("target", *(self.plant or (-1, 0)))
+        for number, stage, name, text, planted in made:
+            step = Step(number, stage, name, text, planted)
+            if stage != "target":
+                self._interpret(step)
+            steps.append(step)
+            if step.wrong:
+                return steps
+        self._execute(steps, compilation)
+        return steps
+
+    def _in_ring(self, program: oracle.Stage):
+        try:
+            return [r.of("ring") for r in program.run(self.values, "ring").results]
+        except RunError:
+            return None
+
+    def _judge(self, step: Step, got: list) -> None:
+        for name, g, exact, bound in zip(self.names, got, self.exact, self.bounds):
+            wrong = comparison.within(name, g, exact, bound)
+            if wrong:
+                step.wrong, step.verdict = True, str(wrong)
+                return
+        step.verdict = "within the bound"
+
+    def _interpret(self, step: Step) -> None:
+        try:
+            program = oracle.Stage.of_text(step.text, f"<after {step.name}>", self.fn.__name__, self.target, checked=False)
+            outcome = program.run(self.values, "exact")
+        except TesseraError as error:
+            step.wrong, step.verdict = True, str(error).strip()
+            return
+        for result in outcome.results:
+            if result.poison:
+                step.wrong, step.verdict = True, f"{result.name}: {len(result.poison)} elements were never written"
+                return
+        self._judge(step, [r.of("exact") for r in outcome.results])
+        if step.wrong or self.ring is None:
+            return
+        ring = self._in_ring(program)
+        for name, mine, first in zip(self.names, ring or [], self.ring):
+            wrong = comparison.equal(name, mine, first)
+            if wrong:
+                step.wrong, step.verdict = True, f"in the ring, {wrong}"
+                return
+        step.verdict = "within the bound" + ("" if ring is None else ", equal in the ring")
+
+    def _execute(self, steps: list[Step], compilation) -> None:
+        """Target IR as machine code: all its passes at once, then LLVM's."""
+        last = steps[-1]
+        if not self.target.startswith("cpu"):
+            last.verdict = "machine code of a GPU: see fn.check"
+            return
+        version = make_version(self.fn, self.target, compilation, self.spec)
+        given = {name: arrays.describe(value) for name, value in self.values.items() if arrays.is_array(value)}
+        written = [name for name, _, _, mode, _ in version.tensors if mode not in ("in", "result") and name in given]
+        copies = {name: np.array(oracle_numpy(self.values[name]), copy=True) for name in written}
+        given |= {name: arrays.describe(copy) for name, copy in copies.items()}
+        scalars = {name: value for name, value in self.values.items() if name not in given}
+        result = version.run(given, scalars, ())
+        returned = iter(() if result is None else result if isinstance(result, tuple) else (result,))
+        got = [np.asarray(oracle_numpy(copies[name])) if name in copies else np.asarray(oracle_numpy(next(returned))) for name in self.names]
+        self._judge(last, got)
+        last.verdict = f"as machine code {last.verdict}"
+
+
+def oracle_numpy(value):
+    from .check import _to_numpy
+
+    return _to_numpy(value)
+
+
+def _spec(fn, args: tuple, kwargs: dict, target: str):
+    bound = arguments.bind(fn, args, kwargs)
+    while True:
+        specs, given, scalars = arguments.argument_specs(fn, bound, target)
+        captured, hidden = fn.capture()
+        spec = arguments.Spec(specs, captured, target, fn.options.tuned)
+        try:
+            fn._start(spec)
+        except fn.NewKey:
+            continue
+        return spec, {name: array.owner for name, array in given.items()} | scalars | hidden
+
+
+def bisect(fn, args: tuple, kwargs: dict, target: str, folder: str | None = None, plant: tuple[int, int] | None = None) -> Report:
+    """`plant`: a miscompile on purpose after the pass of that number, by that seed (compiler/Testing/Mutate.h)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = Report(fn.__name__, _Bisection(fn, args, kwargs, target, plant).run())
+        if report.culprit is not None and folder is not None:
+            report.reproducer = _reproduce(report, fn, args, kwargs, target, plant, pathlib.Path(folder))
+    return report
+
+
+def _reproduce(report: Report, fn, args: tuple, kwargs: dict, target: str, plant, folder: pathlib.Path) -> str:
+    """The smallest made inputs on which the same pass is wrong, and the program before and after it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    best, dims = report, {}
+    sizes = inputs.dims_of(fn, args, kwargs)
+    for seed in (1, 2, 3):
+        for scale in (0.125, 0.25, 0.5, 1.0):
+            wanted = {name: max(1, int(size * scale)) for name, size in sizes.items()}
+            try:
+                made = inputs.make(fn, wanted, seed, like=arguments.bind(fn, args, kwargs))
+                found = Report(fn.__name__, _Bisection(fn, (), made, target, plant).run())
+            except TesseraError:
+                continue
+            if found.culprit is not None and found.culprit.name == report.culprit.name:
+                best, dims = found, dict(wanted, seed=seed)
+                break
+        if dims:
+            break
+    before, after = folder / "before.mlir", folder / "after.mlir"
+    before.write_text(best.before.text)
+    after.write_text(best.culprit.text)
+    lines = [f"{fn.kind} {fn.__name__}: {report.culprit.name} changes the result", report.culprit.verdict, ""]
+    if dims:
+        given = ",".join(f"{name}={size}" for name, size in dims.items() if name != "seed")
+        lines += ["smallest made inputs: " + given + f", seed {dims['seed']}", str(best.culprit.verdict)]
+    else:
+        lines.append("made inputs do not show it; the inputs are in inputs.npz")
+        np.savez(folder / "inputs.npz", **{name: oracle_numpy(v) for name, v in _spec(fn, args, kwargs, target)[1].items() if arrays.is_array(v)})
+    lines += ["", f"tessera-opt --{best.culprit.name} before.mlir    # the pass alone", "tessera-run before.mlir; tessera-run after.mlir"]
+    (folder / "README.txt").write_text("\n".join(lines) + "\n")
+    return str(folder)
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command `tessera-bisect`."""
+    import argparse
+
+    parser = argparse.ArgumentParser("tessera-bisect", description="Names the first pass whose result differs.")
+    parser.add_argument("function", help="file.py:name, or a .tessera file:name")
+    inputs.add_arguments(parser)
+    parser.add_argument("--target", default="cpu")
+    parser.add_argument("--folder", default="bisect", help="for the reproducer")
+    given = parser.parse_args(words)
+    bad = 0
+    for fn in inputs.load(given.function):
+        report = bisect(fn, (), inputs.make(fn, given.dims, given.seed, given.dtype), given.target, given.folder)
+        print(report)
+        bad += not report
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,267 @@
+"""`fn.check(*args, target=..., reference=...)`: every stage and the machine code on one set of arguments, in one table.
+
+Each stage is executed by the interpreter. Its result must be within the bound that follows from the program, the dims, the types
+and these inputs; in the ring (docs/simulator.md) all stages must agree bit for bit. `reference` is a function in float64: stages
+agree with each other even where the algorithm is wrong.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+
+from . import comparison, oracle, source
+from .errors import ArgumentError, CheckError, InternalError, RunError
+from .targets import check_target
+
+STAGES = ("graph", "sched", "tile-value", "tile")
+_COLUMNS = ("stage", "max error", "bound", "ring", "races", "barriers", "conflicts", "registers", "spills")
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table. A cell that was not looked at is "-"."""
+
+    stage: str
+    error: float | None = None
+    bound: float | None = None
+    ring: str = "-"
+    races: str = "-"
+    barriers: str = "-"
+    conflicts: str = "-"
+    registers: str = "-"
+    spills: str = "-"
+    wrong: str = ""  # what is not as it should be
+    note: str = ""  # why something was not looked at
+
+    def cells(self) -> tuple:
+        error = "-" if self.error is None else f"{self.error:.3g}"
+        bound = "-" if self.bound is None else "none" if np.isinf(self.bound) else f"{self.bound:.3g}"
+        return (self.stage, error, bound, self.ring, self.races, self.barriers, self.conflicts, self.registers, self.spills)
+
+
+class Report:
+    """The table; true if nothing is wrong."""
+
+    def __init__(self, title: str, place: str, rows: list[Row]):
+        self.title, self.place, self.rows = title, place, rows
+
+    @property
+    def first_wrong(self) -> Row | None:
+        return next((row for row in self.rows if row.wrong), None)
+
+    def __bool__(self) -> bool:
+        return self.first_wrong is None
+
+    def __str__(self) -> str:
+        table = [_COLUMNS, *(row.cells() for row in self.rows)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
+        lines = [self.title, ""]
+        for number, cells in enumerate(table):
+            mark = "" if number == 0 else "  WRONG" if self.rows[number - 1].wrong else ""
+            lines.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip() + mark)
+        lines += [f"{row.stage}: {text}" for row in self.rows for text in (row.wrong, row.note) if text]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _as_list(results) -> list:
+    return [] if results is None else [np.asarray(_to_numpy(r)) for r in (results if isinstance(results, (tuple, list)) else (results,))]
+
+
+def _to_numpy(value):
+    if type(value).__module__.partition(".")[0] == "torch":
+        import torch
+
+        value = value.detach().cpu()
+        return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+    return value
+
+
+class Checker:
+    """One call, looked at from all sides."""
+
+    def __init__(self, fn, args: tuple, kwargs: dict, target: str):
+        self.fn, self.args, self.kwargs, self.target = fn, args, kwargs, target
+        program, self.given = oracle.prepare(fn, args, kwargs, "graph", target)
+        bounds = program.run(self.given, "bound").results
+        self.names = [result.name for result in bounds]
+        self.exact = [result.of("bound") for result in bounds]
+        self.bounds = [np.zeros(result.raw.shape) if result.errors is None else result.errors for result in bounds]
+        self.ring: list | None = None
+
+    def place_of(self, name: str) -> str:
+        """Where the user computes a result."""
+        program, given = oracle.prepare(self.fn, self.args, self.kwargs, "graph", self.target)
+        places = [place for _, place, results in program.run(given, "exact", trace=True).trace for r in results if r.name == name and place]
+        return places[-1] if places else f"{self.fn.source.file}:{self.fn.source.first_line}"
+
+    def judge(self, row: Row, got: list) -> Row:
+        """Fills in the errors of a row, and what is wrong with it."""
+        row.error = max((comparison.largest_error(g, e) for g, e in zip(got, self.exact) if g.shape == e.shape), default=0.0)
+        row.bound = max((float(b.max()) for b in self.bounds if b.size), default=0.0)
+        if len(got) != len(self.exact):
+            row.wrong = f"{len(got)} results instead of {len(self.exact)}"
+        for name, g, exact, bound in zip(self.names, got, self.exact, self.bounds):
+            wrong = comparison.within(name, g, exact, bound)
+            if wrong and not row.wrong:
+                row.wrong = f"{wrong}; {self.place_of(name)}"
+        return row
+
+    def stage(self, name: str) -> Row:
+        row = Row(name)
+        try:
+            program, given = oracle.prepare(self.fn, self.args, self.kwargs, name, self.target)
+            outcome = program.run(given, "exact")
+        except RunError as error:
+            row.wrong = str(error).strip()
+            return row
+        for result in outcome.results:
+            if result.poison:
+                row.wrong = f"{result.name} has {len(result.poison)} elements that were never written; {self.place_of(result.name)}"
+                return row
+        self.judge(row, [result.of("exact") for result in outcome.results])
+        try:
+            ring = [result.of("ring") for result in program.run(given, "ring").results]
+        except RunError as error:
+            row.ring = "excluded"
+            row.note = f"not in the ring: {str(error).strip().splitlines()[0]}"
+            return row
+        row.ring = "equal"
+        for result, mine, first in zip(self.names, ring, self.ring or ring):
+            wrong = comparison.equal(result, mine, first)
+            if wrong:
+                row.ring = "differs"
+                row.wrong = row.wrong or f"in the ring {wrong}; {self.place_of(result)}"
+        self.ring = self.ring or ring
+        return row
+
+    def machine(self) -> Row:
+        """The compiled code on this machine."""
+        target = self.target if self.target.startswith("cpu") else "cpu"
+        return self.judge(Row(f"{target} (compiled)"), _as_list(oracle._compiled(self.fn, self.args, self.kwargs, target)))
+
+    def simulated(self) -> Row:
+        """PTX on the simulator, with its checks; registers and spills by ptxas."""
+        chip = self.target.removeprefix("sim:")
+        row = Row(f"{chip} (simulated)", races="none", barriers="ok")
+        try:
+            got = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, f"sim:{chip}"))
+        except InternalError as error:
+            row.races = row.barriers = "see below"
+            row.wrong = str(error).strip()
+            return row
+        self.judge(row, got)
+        version = self.fn.compile(target=chip)
+        row.conflicts = str(sum(int(conflicts) for _, conflicts, _ in version._accesses))
+        used = list(version.resources.values())
+        if any(isinstance(known, str) for known in used):
+            row.registers = row.spills = "not measured"
+        elif used:
+            row.registers = str(max(known["registers"] for known in used))
+            row.spills = str(sum(known["spill_stores"] + known["spill_loads"] for known in used))
+        row.note = "barriers: seen by the simulator on these inputs, not proved yet"
+        return row
+
+    def against(self, reference) -> Row:
+        """The results against another function, in float64."""
+        name = getattr(reference, "__name__", "reference")
+        row = Row(f"against {name}")
+        inputs = {k: v for k, v in self.given.items() if k in _names_of(reference)} or self.given
+        expected = _call_reference(reference, inputs)
+        got = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, self.target if self.target.startswith("cpu") else "cpu"))
+        if len(expected) != len(got):
+            row.wrong = f"{name} gives {len(expected)} results, {self.fn.__name__} {len(got)}"
+        row.error = max((comparison.largest_error(g, e) for g, e in zip(got, expected) if g.shape == e.shape), default=0.0)
+        row.bound = max((float(b.max()) for b in self.bounds if b.size), default=0.0)
+        for result, g, want, bound in zip(self.names, got, expected, self.bounds):
+            # What the reference itself may be off, in float64, is far below one part in 10^12 of its size.
+            slack = 2.0**-40 * np.abs(np.where(np.isfinite(want), want, 0.0)) if want.dtype.kind == "f" else 0.0
+            wrong = comparison.within(result, g, want, bound + slack)
+            if wrong and not row.wrong:
+                row.wrong = f"{wrong}; all stages agree, so it is the algorithm: {self.place_of(result)}"
+        return row
+
+
+def _names_of(reference) -> set:
+    import inspect
+
+    if hasattr(reference, "inspect_ir"):
+        return {p.name for p in reference.parameters}
+    try:
+        return set(inspect.signature(reference).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def _call_reference(reference, inputs: dict) -> list:
+    """Its results, computed with floats of 64 bits or more."""
+    if hasattr(reference, "inspect_ir"):  # one of ours: not rounded at all
+        program, given = oracle.prepare(reference, (), inputs, "graph")
+        return [result.of("reference") for result in program.run(given, "reference").results]
+    wide = {}
+    for name, value in inputs.items():
+        value = _to_numpy(value)
+        floats = isinstance(value, np.ndarray) and value.dtype.kind not in "biu"
+        wide[name] = value.astype(np.float64) if floats else value
+    return _as_list(reference(*wide.values()))
+
+
+def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> Report:
+    target = check_target(target)
+    if target.startswith("cudatile:"):
+        raise ArgumentError(source.at_user(f"{target} cannot be executed here", f'{fn.__name__}.check(..., target="sm_80")', "check"))
+    if reference is not None and not callable(reference):
+        raise ArgumentError(source.at_user(f"reference is a function, not {type(reference).__name__}", f"{fn.__name__}.check(..., reference=f)", "check"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        checker = Checker(fn, args, kwargs, target.removeprefix("sim:"))
+        rows = [checker.stage(name) for name in STAGES]
+        rows.append(checker.machine())
+        if not target.startswith("cpu"):
+            rows.append(checker.simulated())
+        if reference is not None:
+            rows.append(checker.against(reference))
+    report = Report(f"{fn.kind} {fn.__name__} for {target}", f"{fn.source.file}:{fn.source.first_line}", rows)
+    if show:
+        print(report)
+    wrong = report.first_wrong
+    if wrong is not None:
+        error = CheckError(f"{report.place}: error: {fn.__name__} is wrong at {wrong.stage}: {wrong.wrong}\n\n{report}\n")
+        error.report = report
+        raise error
+    return report
+
+
+def main(words: list[str]) -> int:
+    """`tessera check file.py`: every function and kernel of a file on made inputs; 1 if one is wrong."""
+    import argparse
+    import sys
+
+    from . import inputs
+
+    parser = argparse.ArgumentParser("tessera check", description="Executes every stage of each function of a file, and compares.")
+    parser.add_argument("file", help="file.py, file.tessera, or file.py:name")
+    inputs.add_arguments(parser)
+    parser.add_argument("--target", default="cpu")
+    given = parser.parse_args(words)
+    bad = 0
+    try:
+        functions = inputs.load(given.file)
+        for fn in functions:
+            try:
+                fn.check(target=given.target, **inputs.make(fn, given.dims, given.seed, given.dtype))
+            except CheckError as error:
+                print(str(error).partition("\n\n")[0], file=sys.stderr)
+                bad += 1
+            print()
+    except (ArgumentError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{len(functions) - bad} of {len(functions)} are right")
+    return 1 if bad else 0

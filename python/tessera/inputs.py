@@ -1,0 +1,114 @@
+"""Inputs for a function or kernel, made from its signature: for `tessera check` and `tessera-bisect`.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+from . import arrays, source
+from .dtypes import as_dtype, by_name, to_numpy
+from .errors import ArgumentError, FileError
+from .function import Function
+
+_ODD = (33, 65, 17, 40, 7, 5, 3)  # extents of dims nobody gave, in the order they appear
+
+
+def dims_of(fn, args: tuple, kwargs: dict) -> dict:
+    """The named dims of a call."""
+    from . import arguments
+
+    bound, found = arguments.bind(fn, args, kwargs), {}
+    for p in fn.parameters:
+        array = arrays.describe(bound[p.name]) if p.dims and p.name in bound and arrays.is_array(bound[p.name]) else None
+        for dim, size in zip(p.dims or (), array.sizes if array else ()):
+            if dim.isidentifier():
+                found.setdefault(dim, size)
+    return found
+
+
+def _extent(fn, dim: str, dims: dict) -> int:
+    if dim.isdigit():
+        return int(dim)
+    for name in re.findall(r"[A-Za-z_]\w*", dim):
+        if name not in dims:
+            dims[name] = _ODD[len(dims) % len(_ODD)]
+    return eval(dim, {"__builtins__": {}}, dims)  # names, integers and arithmetic: the front end has parsed it
+
+
+def make(fn, dims: dict, seed: int = 0, dtype: str = "fp32", like: dict | None = None) -> dict:
+    """Arguments by name. `like`: a call whose dtypes and scalars to take."""
+    random, dims, made = np.random.default_rng(seed), dict(dims), {}
+    for p in fn.parameters:
+        known = (like or {}).get(p.name)
+        if p.kind in ("out", "const") and p.name not in (like or {}):
+            continue
+        if p.kind == "const" or (known is not None and not arrays.is_array(known)):
+            made[p.name] = known
+            continue
+        if p.kind == "out":
+            continue
+        if p.kind == "scalar" or (p.dims is None and p.has_default):
+            if not p.has_default:
+                made[p.name] = int(random.integers(1, 4)) if p.dtype in ("i32", "i64") else float(random.integers(1, 4))
+            continue
+        if p.dims is None:
+            raise ArgumentError(source.at_user(f"{p.name} of {fn.__name__} has no annotation, so no input can be made for it", f'{p.name}: Tensor["M", "N"]'))
+        element = arrays.describe(known).dtype if known is not None else by_name(p.dtype or dtype)
+        shape = [_extent(fn, dim, dims) for dim in p.dims]
+        if element.storage in ("i32", "i64"):
+            made[p.name] = random.integers(0, 3, shape).astype(to_numpy(element.storage))
+        elif element.storage == "bool":
+            made[p.name] = random.integers(0, 2, shape).astype(bool)
+        else:
+            made[p.name] = random.standard_normal(shape).astype(to_numpy(element.storage))
+    return made
+
+
+def load(place: str) -> list[Function]:
+    """The functions of `file.py`, or the one of `file.py:name`."""
+    path, _, name = place.rpartition(":") if re.search(r":[A-Za-z_]\w*$", place) else (place, "", "")
+    file = pathlib.Path(path)
+    if not file.exists():
+        raise FileError(f"error: there is no file {path}\n")
+    if file.suffix in (".tessera", ".tss"):
+        from .files import load_file
+
+        found = vars(load_file(str(file)))
+    else:
+        spec = importlib.util.spec_from_file_location(file.stem.replace("-", "_"), file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        found = vars(module)
+    functions = {key: value for key, value in found.items() if isinstance(value, Function) and value.source.file.endswith(file.name)}
+    if name and name not in functions:
+        raise ArgumentError(f"error: {path} has no function {name!r}; it has {', '.join(functions) or 'none'}\n")
+    return [functions[name]] if name else list(functions.values())
+
+
+def _dims(text: str) -> dict:
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    if any(not value.isdigit() for _, _, value in pairs):
+        raise argparse.ArgumentTypeError(f"dims are M=65,N=127, not {text!r}")
+    return {name.strip(): int(value) for name, _, value in pairs}
+
+
+def _dtype(text: str) -> str:
+    known = as_dtype(text) or (by_name(text) if text in ("fp64", "fp32", "fp16", "bf16", "i32", "i64", "bool") else None)
+    if known is None:
+        raise argparse.ArgumentTypeError(f"no dtype is called {text!r}")
+    return known.name
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dims", type=_dims, default={}, help="M=65,N=127; what is left out is odd and small")
+    parser.add_argument("--dtype", type=_dtype, default="fp32", help="of arrays without one in their annotation")
+    parser.add_argument("--seed", type=int, default=0)

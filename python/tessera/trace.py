@@ -1,0 +1,88 @@
+"""`fn.trace(*args, stage=...)`: every value a stage computes, with the user's name and line.
+
+    t = attention.trace(q, k, v)          # at graph
+    t["s"].array                          # by the user's name: the last value it had
+    t.save("before.npz")
+    print(t.compare(attention.trace(q, k, v, stage="sched")))
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from . import comparison, oracle
+from .errors import UnknownNameError
+from . import source
+
+
+@dataclasses.dataclass
+class Value:
+    op: str  # gir.exp
+    place: str  # attention.py:7:9
+    name: str  # the user's
+    array: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"{self.place}: {self.name} = {self.op}, {self.array.dtype}{list(self.array.shape)}"
+
+
+class Trace:
+    """The values in the order they were computed."""
+
+    def __init__(self, function: str, stage: str, domain: str, values: list[Value]):
+        self.function, self.stage, self.domain, self.values = function, stage, domain, values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def named(self, name: str) -> list[Value]:
+        """All values of a name: one per op, and per turn of a loop."""
+        return [value for value in self.values if value.name == name]
+
+    def __getitem__(self, name: str) -> Value:
+        found = self.named(name)
+        if not found:
+            known = list(dict.fromkeys(value.name for value in self.values if value.name))
+            raise UnknownNameError(source.at_user(f"nothing at stage {self.stage} of {self.function} is called {name!r}; there are {', '.join(known)}",
+                                                  f'trace["{source.nearest(name, known, known[0] if known else "")}"]', str(name)))
+        return found[-1]
+
+    def compare(self, other: "Trace") -> str:
+        """Which values of the same name and place differ between two stages, targets or versions."""
+        theirs: dict = {}
+        for value in other.values:
+            theirs.setdefault((value.name, value.place), []).append(value)
+        rows, seen = [], {}
+        for value in self.values:
+            key = (value.name, value.place)
+            index = seen.get(key, 0)
+            seen[key] = index + 1
+            if index >= len(theirs.get(key, ())) or not value.name:
+                continue
+            match = theirs[key][index]
+            if value.array.shape != match.array.shape:
+                continue
+            wrong = comparison.equal(value.name, match.array, value.array)
+            rows.append(f"{value.place}: {value.name}: " + ("equal" if wrong is None else f"{self.stage} and {other.stage} differ: {wrong}"))
+        return "\n".join(rows) or "no value has the same name, place and shape in both"
+
+    def save(self, path) -> None:
+        """As a .npz file: one array per value, called by its number and name."""
+        np.savez(path, **{f"{i:04}-{value.name or value.op}": value.array for i, value in enumerate(self.values)})
+
+    def __repr__(self) -> str:
+        return f"trace of {self.function} at stage {self.stage} ({self.domain}), {len(self)} values\n" + "\n".join(map(repr, self.values))
+
+
+def trace(fn, args: tuple, kwargs: dict, stage: str, domain: str, target: str) -> Trace:
+    program, given = oracle.prepare(fn, args, kwargs, stage, target)
+    outcome = program.run(given, domain, trace=True)
+    values = [Value(op, place, result.name, result.of(domain)) for op, place, results in outcome.trace for result in results]
+    return Trace(fn.__name__, stage, domain, values)
