@@ -309,10 +309,8 @@ FailureOr<Axis *> SemaContext::getWholeAxis(Dim &dim, SourceRange where) {
         .setFix("for k in tsr.tile(" + dim.name + ", 64)");
     return failure();
   }
-  if (dim.size == 0) {
-    error(where, "dim " + dim.name + " has size 0");
-    return failure();
-  }
+  // Of an empty dim: one element, which is absent.
+  int64_t size = std::max<int64_t>(dim.size, 1);
   OpBuilder::InsertionGuard guard(builder);
   setInsertionPointToEntry();
   Location location = loc(dim.where, dim.name);
@@ -320,17 +318,17 @@ FailureOr<Axis *> SemaContext::getWholeAxis(Dim &dim, SourceRange where) {
   mlir::Value extent =
       arith::ConstantIndexOp::create(builder, location, dim.size);
   auto range = tile::RangeAtOp::create(
-      builder, location, tile::RangeType::get(getContext(), dim.size), start,
+      builder, location, tile::RangeType::get(getContext(), size), start,
       extent);
   lastEntryOp = range;
   Axis axis;
   axis.kind = Axis::Kind::Whole;
   axis.name = dim.name;
-  axis.size = dim.size;
+  axis.size = size;
   axis.dim = &dim;
   axis.range = range;
   axis.extent = extent;
-  axis.complete = true;
+  axis.complete = dim.size > 0;
   axis.where = dim.where;
   return wholeAxes[&dim] = addAxis(std::move(axis));
 }

@@ -241,8 +241,12 @@ private:
         continue;
       }
       Value stored = memory(value);
+      // A view of it that was made before would show what is swapped in.
+      bool viewed = llvm::any_of(stored.getUsers(), [](Operation *user) {
+        return isa<TransposeOp, BroadcastOp, SliceOp, ReshapeOp>(user);
+      });
       bool own = value.hasOneUse() && stored.getDefiningOp<FuseOp>() &&
-                 stored.getParentBlock() == op->getBlock();
+                 stored.getParentBlock() == op->getBlock() && !viewed;
       operand.set(own ? stored : copy(op, stored));
     }
     for (Region &region : op->getRegions())

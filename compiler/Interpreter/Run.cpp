@@ -8,7 +8,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -42,21 +44,28 @@ HostArray interpreter::fromArray(const Array &array, Domain &domain) {
   size_t size = bytesOf(array.element);
   host.bytes.resize(size * array.cells.size());
   bool reals = isFloat(array.element) && domain.name() != "ring";
+  bool bounds = reals || domain.name() == "bound";
+  constexpr double unknown = std::numeric_limits<double>::infinity();
   for (auto [i, cell] : llvm::enumerate(array.cells)) {
     if (!cell.present()) {
       host.poison.push_back(int64_t(i));
-      if (reals) {
+      if (reals)
         host.values.push_back(std::numeric_limits<double>::quiet_NaN());
+      if (bounds)
         host.errors.push_back(0);
-      }
       continue;
     }
     uint64_t bits = domain.toBits(array.element, cell);
     std::memcpy(host.bytes.data() + i * size, &bits, size);
-    if (reals) {
+    if (reals)
       host.values.push_back(double(cell.real));
-      host.errors.push_back(cell.error);
-    }
+    // Double has fewer bits than the reference.
+    if (bounds)
+      host.errors.push_back(domain.isLost() ? unknown
+                            : reals && cell.error != 0
+                                ? cell.error +
+                                      std::fabs(double(cell.real)) * 0x1p-53
+                                : cell.error);
   }
   return host;
 }

@@ -341,6 +341,28 @@ def test_what_is_read_after_the_loop_is_not_overwritten():
     np.testing.assert_array_equal(x, ints(6))
 
 
+@tsr.function
+def view_of_the_start(x: Tensor["M", "M"], n):
+    y = x @ x
+    flipped = y.T
+    z = y
+    for i in range(n):
+        z = flipped @ x - z
+    return z, flipped + 1.0
+
+
+def test_a_view_of_what_a_loop_starts_from():
+    """Found by the program generator: the loop's memory was swapped under the view."""
+    x = np.random.default_rng(3).integers(-1, 2, (3, 3)).astype(np.float32)
+    for n in (0, 1, 2, 3):
+        want = y = x @ x
+        for _ in range(n):
+            want = y.T @ x - want
+        got, flipped = view_of_the_start(x, n)
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(flipped, y.T + 1)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.int64, np.bool_])
 def test_dtypes(dtype):
     @tsr.function

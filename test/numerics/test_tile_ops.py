@@ -287,3 +287,20 @@ def test_cat_is_stored_to_a_whole_axis():
     y = np.zeros((5, 6), np.float32)
     doubled(x, y)
     np.testing.assert_array_equal(y, np.concatenate([x, 2 * x], 1))
+
+
+@tsr.kernel
+def empty_axes(X: Tensor["M", "N"], Y: Out["M", "N"], total: Out["M"], top: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 4)):
+        x = X[m, :]
+        Y[m, :] = tsr.exp(x)
+        total[m] = tsr.sum(x, dim=1)
+        top[m] = tsr.max(x, dim=1)
+
+
+def test_a_whole_axis_may_be_empty():
+    """Found by the program generator: it was refused."""
+    y, total, top = empty_axes(np.zeros((7, 0), np.float32))
+    assert y.shape == (7, 0)
+    np.testing.assert_array_equal(total, np.zeros(7))
+    np.testing.assert_array_equal(top, np.full(7, -np.inf))

@@ -96,7 +96,7 @@ class Elementwise(Generator):
             ops = INNER.get(inside, ["abs", "add"])
         low, high = interval(v.size)
         method = self.random.chance(15) and text == plain and op not in ("gelu",)
-        if op == "gelu" and self.random.chance(30):
+        if op == "gelu" and self.program.kind == "function" and self.random.chance(30):
             text += ', approximate="tanh"'
         self.emit(f"{text}.{op}()" if method else f"tsr.{op}({text})", v.dtype, v.dims, low, high, False, [v], ops + [op])
 

@@ -119,7 +119,7 @@ def extents(random: Random) -> int:
 
 def generate(seed: int) -> Program:
     """The program of this seed: three functions for two kernels."""
-    if Random(seed ^ 0x5EED).below(5) < 9:
+    if Random(seed ^ 0x5EED).below(5) < 3:
         from .functions import FunctionGenerator
 
         return FunctionGenerator(seed).run()

@@ -138,8 +138,8 @@ class KernelGenerator(Elementwise):
         grid = {d.key for d in self.grid_axes}
         full = [v for v in self.values if grid <= {d.key for d in v.dims}]
         if not full:
-            v = self.load(tuple(self.grid_axes), self.dtype())
-            full = [v]
+            keys = {d.key for d in self.grid_axes}
+            full = [self.emit(f"tsr.zeros({', '.join(sorted(keys))})", "fp32", sorted(self.grid_axes, key=lambda d: d.key), 0, 0, True, [], ["fill"])]
         leaves = [v for v in full if not v.used][-3:] or full[-1:]
         partial = [v for v in self.values if v not in full and not v.used and v.dtype != "bool"]
         results = []
@@ -283,9 +283,14 @@ class KernelGenerator(Elementwise):
             self.emit(f"tsr.full({x}{'.0' if dtype in FLOATS else ''}, {names}{extra})", dtype, dims, x, x, True, [], ["fill"])
 
     def rule_filled(self):
-        v = self.value(lambda v: v.dims and v.dtype != "bool" and any(d.key.islower() for d in v.dims))
+        """Absent elements made real, and counted."""
+        v = self.value(lambda v: v.dtype in FLOATS + INTS and any(d not in self.grid_axes and d.key.islower() for d in v.dims))
+        axis = self.random.pick([i for i, d in enumerate(v.dims) if d not in self.grid_axes and d.key.islower()])
         x = self.random.pick((0, 1, 2))
-        self.emit(f"{v.name}.filled({x})", v.dtype, v.dims, min(v.low, x), max(v.high, x), v.exact, [v], ["filled"])
+        size = v.dims[axis].extent * max(v.size, x)
+        self.need(not self.exact or size <= SUMS[v.dtype])
+        self.emit(f"tsr.sum({v.name}.filled({x}), {v.dims[axis].key})", v.dtype, v.dims[:axis] + v.dims[axis + 1 :], -size, size, v.exact and (self.exact or v.dtype in INTS), [v],
+                  ["filled", "sum"])
 
     def rule_transpose(self):
         v = self.value(lambda v: len(v.dims) == 2)
