@@ -317,9 +317,9 @@ FailureOr<Axis *> SemaContext::getWholeAxis(Dim &dim, SourceRange where) {
   mlir::Value start = arith::ConstantIndexOp::create(builder, location, 0);
   mlir::Value extent =
       arith::ConstantIndexOp::create(builder, location, dim.size);
-  auto range = tile::RangeAtOp::create(
-      builder, location, tile::RangeType::get(getContext(), size), start,
-      extent);
+  auto range = tile::RangeAtOp::create(builder, location,
+                                       tile::RangeType::get(getContext(), size),
+                                       start, extent);
   lastEntryOp = range;
   Axis axis;
   axis.kind = Axis::Kind::Whole;
