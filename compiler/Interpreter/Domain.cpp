@@ -3,6 +3,8 @@
 
 #include "compiler/Interpreter/Domain.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <limits>
 #include <numbers>
 
@@ -40,6 +42,12 @@ static Cell certainAs(Cell result, ArrayRef<Cell> from) {
   return result;
 }
 
+/// The first cell in that state: poison knows where it came from.
+static const Cell &firstWith(State state, ArrayRef<Cell> cells) {
+  return *llvm::find_if(cells,
+                        [&](const Cell &cell) { return cell.state == state; });
+}
+
 static Cell ofOptional(std::optional<int64_t> value) {
   return value ? Cell::ofInteger(*value) : Cell::with(State::Poison);
 }
@@ -47,11 +55,14 @@ static Cell ofOptional(std::optional<int64_t> value) {
 Cell Domain::apply(ScalarOp op, Types types, ArrayRef<Cell> x) {
   if (op == ScalarOp::Select) {
     if (!x[0].present())
-      return Cell::with(x[0].state);
+      return x[0];
+    // An element exists where it exists in all operands.
+    if (x[1].state == State::Absent || x[2].state == State::Absent)
+      return Cell::with(State::Absent);
     return select(x[0], x[1], x[2], types.to);
   }
   if (State state = worst(x); state != State::Present)
-    return Cell::with(state);
+    return firstWith(state, x);
   if (isFloat(types.from)) {
     if (isComposed(op) && !knowsComposedScalars())
       return compose(op, types, x[0]);
@@ -201,7 +212,7 @@ Cell Domain::reduce(Reduction kind, Types types, ArrayRef<Cell> row) {
   bool find = kind == Reduction::Argmax || kind == Reduction::Argmin;
   State state = worst(row);
   if (state == State::Poison)
-    return Cell::with(State::Poison);
+    return firstWith(state, row);
   if (state == State::Absent) {
     for (auto [i, cell] : llvm::enumerate(row))
       if (cell.present()) {
@@ -259,11 +270,11 @@ void Domain::scan(Reduction kind, Types types, ArrayRef<Cell> row,
                   llvm::MutableArrayRef<Cell> out) {
   // Absent cells stay so, poison spreads to the right.
   SmallVector<Cell> present, results;
-  bool poisoned = false;
+  const Cell *poison = nullptr;
   for (auto [i, cell] : llvm::enumerate(row)) {
-    poisoned |= cell.state == State::Poison;
-    out[i] = poisoned && cell.state != State::Absent ? Cell::with(State::Poison)
-                                                     : cell;
+    if (!poison && cell.state == State::Poison)
+      poison = &cell;
+    out[i] = poison && cell.state != State::Absent ? *poison : cell;
     if (out[i].present())
       present.push_back(cell);
   }
@@ -298,7 +309,7 @@ Cell Domain::dot(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,
       if (a[i].state == State::Absent || b[i].state == State::Absent)
         continue;
       if (!a[i].present() || !b[i].present())
-        return Cell::with(State::Poison);
+        return a[i].present() ? b[i] : a[i];
       left.push_back(a[i]);
       right.push_back(b[i]);
     }

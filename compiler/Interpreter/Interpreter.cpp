@@ -29,6 +29,12 @@ const Handlers &interpreter::allHandlers() {
     registerComposites(handlers);
     registerControl(handlers);
     registerSchedule(handlers);
+    registerArith(handlers);
+    registerTileAccess(handlers);
+    registerTileBuffers(handlers);
+    registerTileKernels(handlers);
+    registerTilePlan(handlers);
+    registerTileValues(handlers);
     return handlers;
   }();
   return all;
@@ -50,6 +56,33 @@ const DatumRef &Interpreter::get(Value value) const {
 
 void Interpreter::set(Value value, DatumRef datum) {
   frames.back()[value] = std::move(datum);
+}
+
+Cell Interpreter::poison(Operation *op, StringRef why) {
+  // One reason per op is all a reader needs; the last one is the likeliest.
+  auto [entry, isNew] = lastReason.try_emplace(op, 0);
+  if (isNew || reasons[size_t(entry->second) - 1].second != why) {
+    reasons.emplace_back(op->getLoc(), why.str());
+    entry->second = int64_t(reasons.size());
+  }
+  Cell cell = Cell::with(State::Poison);
+  cell.integer = entry->second;
+  return cell;
+}
+
+LogicalResult Interpreter::reject(Operation *op, const Cell &cell,
+                                  const Twine &what) {
+  auto error = op->emitError() << what;
+  if (cell.state == State::Absent)
+    return error << " needs an element outside its dim";
+  bool known = cell.integer > 0 && size_t(cell.integer) <= reasons.size();
+  if (!known)
+    return error << " depends on an undefined result (a division by zero, a "
+                    "shift too far), or on memory that was never written";
+  const auto &[where, why] = reasons[size_t(cell.integer) - 1];
+  error << " depends on " << why;
+  error.attachNote(where) << "here";
+  return error;
 }
 
 LogicalResult Interpreter::spend(Operation *op, uint64_t amount) {

@@ -67,6 +67,12 @@ void registerContractions(Handlers &handlers);
 void registerComposites(Handlers &handlers);
 void registerControl(Handlers &handlers);
 void registerSchedule(Handlers &handlers);
+void registerArith(Handlers &handlers);
+void registerTileAccess(Handlers &handlers);
+void registerTileBuffers(Handlers &handlers);
+void registerTileKernels(Handlers &handlers);
+void registerTilePlan(Handlers &handlers);
+void registerTileValues(Handlers &handlers);
 
 struct RunOptions {
   /// Elements computed (a product of k terms counts k); more is an error.
@@ -131,6 +137,16 @@ public:
   /// The shape of a result whose dynamic extents are `sizes`, in order.
   llvm::SmallVector<int64_t> shapeOf(mlir::Type type,
                                      mlir::ValueRange sizes) const;
+  /// A poison cell that remembers why it is one, and where that was found.
+  Cell poison(mlir::Operation *op, llvm::StringRef why);
+  /// An error at `op`: `what` needs a cell that is poison (or absent).
+  llvm::LogicalResult reject(mlir::Operation *op, const Cell &cell,
+                             const llvm::Twine &what);
+  /// The kernel that runs now (TileData.h); null outside of kernels.
+  DatumRef kernel;
+  /// How many kernels were launched so far.
+  uint64_t launches = 0;
+
   void print(llvm::StringRef line) {
     if (options.print)
       options.print(line);
@@ -142,6 +158,8 @@ private:
   mlir::SymbolTableCollection symbols;
   const Handlers &handlers;
   llvm::SmallVector<Frame> frames;
+  std::vector<std::pair<mlir::Location, std::string>> reasons;
+  llvm::DenseMap<mlir::Operation *, int64_t> lastReason;
   uint64_t work = 0;
 };
 

@@ -3,7 +3,7 @@
 
 #include "compiler/Interpreter/Run.h"
 
-#include "compiler/Tile/IR/Tile.h"
+#include "compiler/Interpreter/TileData.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -142,7 +142,7 @@ interpreter::runParameters(ModuleOp module, StringRef name) {
       readPlanArgument(cast<StringAttr>(line).getValue(), all);
     return all;
   }
-  auto function = dyn_cast<FunctionOpInterface>(op);
+  auto function = dyn_cast<FunctionOpInterface>(innerKernel(op));
   if (!function)
     return op->emitError() << "'" << name << "' is no function";
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {

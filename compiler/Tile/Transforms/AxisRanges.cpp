@@ -12,12 +12,12 @@ static RankedTensorType tileType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
-AxisRanges::AxisRanges(FuncOp func) {
+AxisRanges::AxisRanges(Operation *func) {
   // The sets only grow, so this ends; loops need a second turn.
   bool changed = true;
   while (changed) {
     changed = false;
-    func.walk<WalkOrder::PreOrder>(
+    func->walk<WalkOrder::PreOrder>(
         [&](Operation *op) { changed |= visit(op); });
   }
 }

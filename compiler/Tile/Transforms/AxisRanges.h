@@ -27,7 +27,8 @@ class AxisRanges {
 public:
   using Ranges = llvm::SmallVector<mlir::Value, 1>;
 
-  explicit AxisRanges(FuncOp func);
+  /// Of a tile.func, or a gir.kernel.
+  explicit AxisRanges(mlir::Operation *func);
 
   /// The ranges that bound `axis` of `tile`; empty if every position exists.
   llvm::ArrayRef<mlir::Value> get(mlir::Value tile, int64_t axis) const;

@@ -1,0 +1,352 @@
+//===- TileAccess.cpp - Views: loads, stores, atomics ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Interpreter/TileData.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interpreter;
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<View> View::make(ArrayRef<int64_t> shape, Element element,
+                                 Cell fill) {
+  return of(Array(shape, element, fill), {}, fill);
+}
+
+std::shared_ptr<View> View::of(const Array &array, ArrayRef<int64_t> strides,
+                               Cell padding) {
+  auto view = std::make_shared<View>();
+  view->element = array.element;
+  view->shape.assign(array.shape.begin(), array.shape.end());
+  view->strides =
+      strides.empty() ? array.strides() : SmallVector<int64_t>(strides);
+  view->memory = std::make_shared<Memory>();
+  if (strides.empty()) {
+    view->memory->cells = array.cells;
+    return view;
+  }
+  int64_t last = 0;
+  for (auto [extent, stride] : llvm::zip_equal(array.shape, strides))
+    last += std::max<int64_t>(extent - 1, 0) * stride;
+  view->memory->cells.assign(size_t(last) + 1, padding);
+  size_t next = 0;
+  forEachIndex(array.shape, [&](ArrayRef<int64_t> index) {
+    int64_t at = 0;
+    for (auto [i, stride] : llvm::zip_equal(index, strides))
+      at += i * stride;
+    view->memory->cells[size_t(at)] = array.cells[next++];
+  });
+  return view;
+}
+
+Array View::toArray() const {
+  Array result(shape, element);
+  size_t next = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    int64_t at = offset;
+    for (auto [i, stride] : llvm::zip_equal(index, strides))
+      at += i * stride;
+    result.cells[next++] = memory->cells[size_t(at)];
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+Access::Access(Operation *op, Value view, OperandRange indices,
+               std::optional<ArrayAttr> indexAxes, Interpreter &in)
+    : op(op), in(in), shown(std::static_pointer_cast<View>(in.get(view))) {
+  auto spans = tile::axesOfIndices(indices, indexAxes);
+  for (auto [index, span] : llvm::zip_equal(indices, spans)) {
+    Along one;
+    const DatumRef &datum = in.get(index);
+    if (auto *range = dyn_cast<TileRange>(datum.get())) {
+      one.range = range;
+    } else if (isa<RankedTensorType>(index.getType())) {
+      one.tile = cast<Array>(datum.get());
+    } else {
+      const Cell &cell = cast<Array>(*datum).cells[0];
+      one.scalar = cell.integer;
+      one.isProgram = bool(index.getDefiningOp<tile::ProgramOp>());
+      if (!cell.present())
+        one.tile = cast<Array>(datum.get());
+    }
+    one.axes.assign(span.begin(), span.end());
+    along.push_back(one);
+  }
+}
+
+Place Access::at(ArrayRef<int64_t> index) const {
+  Place place{Place::Kind::There, shown->offset, Cell()};
+  bool outside = false;
+  auto leaves = [&](size_t axis, int64_t position) {
+    std::string why = "position " + std::to_string(position) + " of axis " +
+                      std::to_string(axis) + " of " + shown->name +
+                      ", which has " + std::to_string(shown->shape[axis]);
+    return Place{Place::Kind::Poison, 0, in.poison(op, why)};
+  };
+  // Absence first: nothing else matters where there is no element.
+  for (auto [axis, one] : llvm::enumerate(along))
+    if (one.range && index[one.axes[0]] >= one.range->length())
+      return {Place::Kind::Absent, 0, Cell()};
+  for (auto [axis, one] : llvm::enumerate(along)) {
+    int64_t position = one.scalar;
+    if (one.range) {
+      position = one.range->start + index[one.axes[0]];
+      if (position < 0 || position >= shown->shape[axis])
+        return leaves(axis, position);
+    } else if (one.tile) {
+      SmallVector<int64_t> inner;
+      for (int64_t at : one.axes)
+        inner.push_back(index[at]);
+      const Cell &cell = one.tile->at(inner);
+      if (cell.state == State::Absent)
+        return {Place::Kind::Absent, 0, Cell()};
+      if (!cell.present())
+        return {Place::Kind::Poison, 0, cell};
+      position = cell.integer;
+    } else if (one.isProgram &&
+               (position < 0 || position >= shown->shape[axis])) {
+      return leaves(axis, position);
+    }
+    if (position < 0 || position >= shown->shape[axis])
+      outside = true;
+    else
+      place.offset += position * shown->strides[axis];
+  }
+  if (outside)
+    return {Place::Kind::OutOfBounds, 0, Cell()};
+  return place;
+}
+
+static uint64_t mark(const KernelState &state) {
+  return state.launch << 32 | uint64_t(uint32_t(state.program));
+}
+
+Cell Access::read(const Place &place) const {
+  KernelState &state = stateOf(in);
+  switch (place.kind) {
+  case Place::Kind::Poison:
+    return place.cell;
+  case Place::Kind::Absent:
+    if (!state.gpu)
+      return Cell::with(State::Absent);
+    [[fallthrough]];
+  case Place::Kind::OutOfBounds:
+    return in.domain.constant(shown->element, 0);
+  case Place::Kind::There:
+    break;
+  }
+  Memory &memory = *shown->memory;
+  if (size_t(place.offset) >= memory.cells.size())
+    return in.poison(op, "memory outside of " + shown->name);
+  if (!memory.writers.empty()) {
+    uint64_t writer = memory.writers[size_t(place.offset)];
+    if (writer >> 32 == state.launch && writer != mark(state))
+      return in.poison(op, "an element of " + shown->name +
+                               " that another program of the grid writes");
+  }
+  return memory.cells[size_t(place.offset)];
+}
+
+LogicalResult Access::write(const Place &place, const Cell &cell) const {
+  if (place.kind == Place::Kind::Poison)
+    return in.reject(op, place.cell, "the store");
+  if (place.kind != Place::Kind::There || cell.state == State::Absent)
+    return success();
+  if (!cell.present())
+    return in.reject(op, cell, "what is stored into " + shown->name);
+  KernelState &state = stateOf(in);
+  Memory &memory = *shown->memory;
+  if (size_t(place.offset) >= memory.cells.size())
+    return op->emitError() << "writes outside of " << shown->name;
+  Cell &target = memory.cells[size_t(place.offset)];
+  if (memory.writers.empty())
+    memory.writers.resize(memory.cells.size());
+  uint64_t &writer = memory.writers[size_t(place.offset)];
+  // Two programs may write the same; otherwise their order would show.
+  if (writer >> 32 == state.launch && writer != mark(state) &&
+      (!target.present() || in.domain.toBits(shown->element, target) !=
+                                in.domain.toBits(shown->element, cell)))
+    target = in.poison(op, "an element of " + shown->name +
+                               " that two programs of the grid write");
+  else
+    target = cell;
+  writer = mark(state);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> interpreter::identityAxes(const Array &array) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, int64_t(array.rank())));
+}
+
+Array interpreter::clipToNest(const Array &array, ArrayRef<int64_t> axes,
+                              Interpreter &in) {
+  tile::NestOp nest = stateOf(in).nest;
+  Array result = array;
+  if (!nest)
+    return result;
+  size_t next = 0;
+  forEachIndex(array.shape, [&](ArrayRef<int64_t> index) {
+    for (auto [i, axis] : llvm::zip_equal(index, axes))
+      if (i >= in.get<TileRange>(nest.getAxes()[axis]).length())
+        result.cells[next] = Cell::with(State::Absent);
+    ++next;
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Handlers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runDim(Operation *op, Interpreter &in) {
+  auto dim = cast<tile::DimOp>(op);
+  int64_t size = in.get<View>(dim.getView()).shape[dim.getAxis()];
+  in.set(op->getResult(0), Array({}, Element::I64, in.domain.integer(size)));
+  return success();
+}
+
+static LogicalResult runLoad(Operation *op, Interpreter &in) {
+  auto load = cast<tile::LoadOp>(op);
+  KernelState &state = stateOf(in);
+  Access access(op, load.getView(), load.getIndices(), load.getIndexAxes(), in);
+  ArrayRef<int64_t> shape;
+  if (auto type = dyn_cast<RankedTensorType>(load.getResult().getType()))
+    shape = type.getShape();
+  Element element = elementOf(load.getResult());
+  FailureOr<Array> result = in.allocate(op, shape, element);
+  if (failed(result))
+    return failure();
+  const Array *mask = load.getMask() ? &in.array(load.getMask()) : nullptr;
+  Cell pad = in.domain.constant(element, 0);
+  if (load.getPad()) {
+    FailureOr<Array> constant = readConstant(op, *load.getPad(), in);
+    if (failed(constant))
+      return failure();
+    pad = constant->cells[0];
+  }
+  size_t next = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    Cell &cell = result->cells[next++];
+    Place place = access.at(index);
+    if (mask && (place.kind != Place::Kind::Absent || state.gpu)) {
+      const Cell &wanted = mask->at(index);
+      if (!wanted.present()) {
+        cell = wanted;
+        return;
+      }
+      if (!wanted.integer) {
+        cell = pad;
+        return;
+      }
+    }
+    cell = access.read(place);
+    if (place.kind == Place::Kind::There &&
+        state.tornPlaces.lookup(op).contains(place.offset))
+      cell = in.poison(op, "an element of " + access.view().name +
+                               " that this loop nest writes for another one");
+  });
+  in.set(op->getResult(0), std::move(*result));
+  return success();
+}
+
+/// Calls `body(place, cell)` for each element that a store or atomic touches.
+template <typename Op, typename Body>
+static LogicalResult forEachStored(Op op, Interpreter &in, Body body) {
+  Access access(op, op.getView(), op.getIndices(), op.getIndexAxes(), in);
+  const Array &given = in.array(op.getValue());
+  Array value = clipToNest(given, identityAxes(given), in);
+  Array mask;
+  if (op.getMask())
+    mask = in.array(op.getMask());
+  if (failed(in.spend(op, uint64_t(value.size()))))
+    return failure();
+  LogicalResult result = success();
+  size_t next = 0;
+  forEachIndex(value.shape, [&](ArrayRef<int64_t> index) {
+    const Cell &cell = value.cells[next++];
+    if (failed(result) || cell.state == State::Absent)
+      return;
+    if (op.getMask()) {
+      const Cell &wanted = mask.at(index);
+      if (wanted.state == State::Poison)
+        result = in.reject(op, wanted, "the mask");
+      if (!wanted.present() || !wanted.integer)
+        return;
+    }
+    if (succeeded(result))
+      result = body(access, access.at(index), cell);
+  });
+  return result;
+}
+
+static LogicalResult runStore(Operation *op, Interpreter &in) {
+  return forEachStored(
+      cast<tile::StoreOp>(op), in,
+      [](const Access &access, const Place &place, const Cell &cell) {
+        return access.write(place, cell);
+      });
+}
+
+static std::optional<ScalarOp> combinerOf(tile::ReduceKind kind) {
+  switch (kind) {
+  case tile::ReduceKind::Sum:
+    return ScalarOp::Add;
+  case tile::ReduceKind::Prod:
+    return ScalarOp::Mul;
+  case tile::ReduceKind::Max:
+    return ScalarOp::Maximum;
+  case tile::ReduceKind::Min:
+    return ScalarOp::Minimum;
+  case tile::ReduceKind::And:
+    return ScalarOp::And;
+  case tile::ReduceKind::Or:
+    return ScalarOp::Or;
+  case tile::ReduceKind::Xor:
+    return ScalarOp::Xor;
+  default:
+    return std::nullopt;
+  }
+}
+
+static LogicalResult runAtomic(Operation *op, Interpreter &in) {
+  auto atomic = cast<tile::AtomicOp>(op);
+  std::optional<ScalarOp> combine = combinerOf(atomic.getKind());
+  if (!combine)
+    return op->emitError() << "no atomic is called "
+                           << tile::stringifyReduceKind(atomic.getKind());
+  return forEachStored(atomic, in,
+                       [&](const Access &access, const Place &place,
+                           const Cell &cell) -> LogicalResult {
+                         if (place.kind == Place::Kind::Poison)
+                           return in.reject(op, place.cell, "the atomic");
+                         if (place.kind != Place::Kind::There)
+                           return success();
+                         if (!cell.present())
+                           return in.reject(op, cell, "what is combined");
+                         Memory &memory = *access.view().memory;
+                         Element element = access.view().element;
+                         Cell &target = memory.cells[size_t(place.offset)];
+                         Cell pair[] = {target, cell};
+                         target = in.domain.apply(
+                             *combine, Types::of(element, element), pair);
+                         return success();
+                       });
+}
+
+void interpreter::registerTileAccess(Handlers &handlers) {
+  handlers.add("tile.dim", runDim);
+  handlers.add("tile.load", runLoad);
+  handlers.add("tile.store", runStore);
+  handlers.add("tile.atomic", runAtomic);
+}

@@ -1,0 +1,564 @@
+//===- TileBuffers.cpp - The mapped level: buffers, copies, nests ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Interpreter/TileData.h"
+#include "compiler/Support/Layout/Layout.h"
+#include "compiler/Tile/IR/CpuBuffer.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interpreter;
+
+//===----------------------------------------------------------------------===//
+// Allocation
+//===----------------------------------------------------------------------===//
+
+/// Fills `box` and `places`: which element of the arena each position is.
+static LogicalResult placeElements(Operation *op, Buffer &buffer,
+                                   KernelState &state) {
+  auto &[box, places] = state.places[buffer.type.getAsOpaquePointer()];
+  if (!places) {
+    StringRef text = buffer.type.getLayout().getValue();
+    size_t rank = buffer.shape.size();
+    std::vector<int64_t> all;
+    if (text.empty()) {
+      box = buffer.shape;
+      int64_t count = elementCount(box).value_or(0);
+      for (int64_t i = 0; i < count; ++i)
+        all.push_back(i);
+    } else {
+      std::string problem;
+      std::optional<layout::Layout> map =
+          layout::Layout::parse(text.str(), &problem);
+      if (!map)
+        return op->emitError()
+               << "the buffer's layout cannot be read: " << problem;
+      SmallVector<int> position;
+      for (size_t axis = 0; axis < rank; ++axis) {
+        std::string name = "dim" + std::to_string(axis);
+        std::optional<int> in = map->findIn(name);
+        position.push_back(in.value_or(-1));
+        box.push_back(in ? map->inSize(name) : 1);
+      }
+      bool holes = false;
+      forEachIndex(box, [&](ArrayRef<int64_t> index) {
+        layout::Index at(map->ins().size(), 0);
+        for (auto [i, where] : llvm::zip_equal(index, position))
+          if (where >= 0)
+            at[size_t(where)] = i;
+        std::optional<layout::Index> out = map->apply(at);
+        holes |= !out;
+        all.push_back(out ? (*out)[0] : 0);
+      });
+      if (holes)
+        return op->emitError() << "the buffer's layout has holes";
+    }
+    for (size_t axis = 0; axis < rank; ++axis)
+      if (box[axis] < buffer.shape[axis])
+        return op->emitError() << "the buffer's layout holds " << box[axis]
+                               << " positions along axis " << axis
+                               << ", the buffer has " << buffer.shape[axis];
+    std::vector<int64_t> sorted = all;
+    llvm::sort(sorted);
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      return op->emitError()
+             << "the buffer's layout puts two elements into one place";
+    places = std::make_shared<const std::vector<int64_t>>(std::move(all));
+  }
+  buffer.box = box;
+  buffer.places = places;
+  return success();
+}
+
+static LogicalResult runAlloc(Operation *op, Interpreter &in) {
+  KernelState &state = stateOf(in);
+  auto buffer = std::make_shared<Buffer>();
+  buffer->id = ++state.buffers;
+  buffer->type = cast<tile::AllocOp>(op).getBuffer().getType();
+  buffer->element = elementOf(op->getResult(0));
+  buffer->elementBytes = tile::scratchBytesOf(buffer->type.getElementType());
+  buffer->shared = buffer->type.getSpace().getValue() == "shared";
+  buffer->shape.assign(buffer->type.getShape().begin(),
+                       buffer->type.getShape().end());
+  if (failed(placeElements(op, *buffer, state)))
+    return failure();
+  int64_t bytes = 0;
+  for (int64_t place : *buffer->places)
+    bytes = std::max(bytes, (place + 1) * buffer->elementBytes);
+  StringRef memory = buffer->shared ? "tile.shared" : "tile.scratch";
+  auto limit = state.kernel->getAttrOfType<IntegerAttr>(memory);
+  auto offset = op->getAttrOfType<IntegerAttr>("offset");
+  if (offset) {
+    buffer->offset = offset.getInt();
+    if (buffer->offset < 0 ||
+        (limit && buffer->offset + bytes > limit.getInt()))
+      return op->emitError()
+             << "the buffer ends at byte " << buffer->offset + bytes
+             << ", but the kernel has " << memory << " = " << limit.getInt();
+  } else { // not placed yet
+    int64_t first = std::max(state.unplaced, limit ? limit.getInt() : 0);
+    buffer->offset = int64_t(llvm::alignTo(uint64_t(first), 128));
+    state.unplaced = buffer->offset + bytes;
+  }
+  if (failed(in.spend(op, uint64_t(bytes))))
+    return failure();
+  state.arena.cover(buffer->offset + bytes);
+  in.set(op->getResult(0), buffer);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Cell interpreter::readBuffer(Operation *op, const Buffer &buffer,
+                             ArrayRef<int64_t> index, Interpreter &in) {
+  Arena &arena = stateOf(in).arena;
+  int64_t first = buffer.byteOf(index);
+  bool written = true, copying = false, hidden = false;
+  for (int64_t at = first; at < first + buffer.elementBytes; ++at) {
+    Arena::Slot &slot = arena.bytes[size_t(at)];
+    written &= slot.buffer == buffer.id && slot.start == first;
+    copying |= slot.token != 0;
+    hidden |= slot.visible > arena.barriers;
+    if (buffer.shared) {
+      slot.reader = op;
+      slot.readAt = arena.barriers;
+    }
+  }
+  if (!written)
+    return in.poison(op, "an element of a buffer that was not written since "
+                         "it was allocated, or was overwritten by another "
+                         "buffer");
+  if (copying)
+    return in.poison(op, "an element of a buffer that a copy is still writing: "
+                         "there was no wait for it");
+  if (hidden)
+    return in.poison(op, "an element of a buffer that other threads have "
+                         "written: there was no barrier since");
+  return arena.bytes[size_t(first)].cell;
+}
+
+/// Nobody else may be at work on these bytes.
+static LogicalResult claim(Operation *op, const Buffer &buffer,
+                           ArrayRef<int64_t> index, Interpreter &in) {
+  Arena &arena = stateOf(in).arena;
+  int64_t first = buffer.byteOf(index);
+  for (int64_t at = first; at < first + buffer.elementBytes; ++at) {
+    const Arena::Slot &slot = arena.bytes[size_t(at)];
+    if (slot.token != 0)
+      return op->emitError()
+             << "writes shared memory into which a copy is still under way";
+    if (slot.visible > arena.barriers)
+      return op->emitError() << "writes shared memory that was written since "
+                                "the last barrier: the order is open";
+    if (slot.reader && slot.readAt == arena.barriers) {
+      auto error = op->emitError()
+                   << "writes shared memory that other threads may still be "
+                      "reading: there was no barrier since";
+      error.attachNote(slot.reader->getLoc()) << "read here";
+      return error;
+    }
+  }
+  return success();
+}
+
+static void writeBuffer(const Buffer &buffer, ArrayRef<int64_t> index,
+                        const Cell &cell, int64_t token, Interpreter &in) {
+  Arena &arena = stateOf(in).arena;
+  int64_t first = buffer.byteOf(index);
+  for (int64_t at = first; at < first + buffer.elementBytes; ++at) {
+    Arena::Slot &slot = arena.bytes[size_t(at)];
+    slot.buffer = buffer.id;
+    slot.start = first;
+    slot.token = token;
+    slot.visible = buffer.shared ? arena.barriers + 1 : 0;
+    slot.cell = cell;
+  }
+}
+
+/// The index of a buffer that has a leading slot axis.
+static FailureOr<SmallVector<int64_t>>
+slotOf(Operation *op, Value slot, const Buffer &buffer, Interpreter &in) {
+  SmallVector<int64_t> prefix;
+  if (!slot)
+    return prefix;
+  const Cell &cell = in.array(slot).cells[0];
+  if (!cell.present())
+    return in.reject(op, cell, "the slot");
+  if (cell.integer < 0 || cell.integer >= buffer.shape[0])
+    return op->emitError() << "slot " << cell.integer << " of a buffer with "
+                           << buffer.shape[0];
+  prefix.push_back(cell.integer);
+  return prefix;
+}
+
+static LogicalResult checkShape(Operation *op, const Buffer &buffer,
+                                ArrayRef<int64_t> prefix,
+                                ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> held =
+      ArrayRef<int64_t>(buffer.shape).drop_front(prefix.size());
+  bool fits = held.size() == shape.size();
+  for (auto [size, wanted] : llvm::zip(held, shape))
+    fits &= wanted <= size;
+  if (!fits)
+    return op->emitError() << "the tile is not of the buffer's shape";
+  return success();
+}
+
+static LogicalResult runLocalLoad(Operation *op, Interpreter &in) {
+  auto load = cast<tile::LocalLoadOp>(op);
+  KernelState &state = stateOf(in);
+  const Buffer &buffer = in.get<Buffer>(load.getBuffer());
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(load.getResult().getType()).getShape();
+  FailureOr<SmallVector<int64_t>> prefix =
+      slotOf(op, load.getSlot(), buffer, in);
+  if (failed(prefix) || failed(checkShape(op, buffer, *prefix, shape)))
+    return failure();
+  FailureOr<Array> result = in.allocate(op, shape, buffer.element);
+  if (failed(result))
+    return failure();
+  size_t next = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> place(*prefix);
+    llvm::append_range(place, index);
+    Cell cell = readBuffer(op, buffer, place, in);
+    if (state.torn.contains(op))
+      cell = in.poison(op, "an element of a buffer that the same loop nest "
+                           "writes for another element");
+    result->cells[next++] = cell;
+  });
+  in.set(op->getResult(0), std::move(*result));
+  return success();
+}
+
+/// Which axis of the nest each axis of a tile in it is; for what is stored.
+static SmallVector<int64_t> nestAxes(Value tile, int64_t rank) {
+  Operation *source = tile.getDefiningOp();
+  if (isa_and_present<tile::MmaOp>(source))
+    return {0, 1};
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+  if (auto reduce = dyn_cast_or_null<tile::ReduceOp>(source))
+    axes.erase(axes.begin() + int64_t(reduce.getAxis()));
+  else
+    axes.pop_back();
+  return axes;
+}
+
+/// What a nest of the CPU leaves in a buffer besides its elements. Vectors and
+/// register tiles run over the end of a range: garbage there, unless the store
+/// says `keep_rest`; zeros up to a whole step of AMX where it says so.
+static void spill(tile::LocalStoreOp store, const Buffer &buffer,
+                  ArrayRef<int64_t> axes, Interpreter &in) {
+  tile::NestOp nest = stateOf(in).nest;
+  SmallVector<int64_t> lengths;
+  for (int64_t axis : axes)
+    lengths.push_back(in.get<TileRange>(nest.getAxes()[axis]).length());
+  if (llvm::is_contained(lengths, 0))
+    return;
+  bool matrix = isa_and_present<tile::MmaOp>(store.getValue().getDefiningOp());
+  auto zeros = store->getAttrOfType<IntegerAttr>("zero_padding");
+  bool keep = store->hasAttr("keep_rest");
+  int64_t vector = nest.getVectorAxis();
+  Cell garbage = in.poison(store, "an element of a buffer past the end of its "
+                                  "range, where vectors leave garbage");
+  Cell zero = in.domain.constant(buffer.element, 0);
+  forEachIndex(buffer.box, [&](ArrayRef<int64_t> index) {
+    bool outside = false, alongVector = true, alongZeros = bool(zeros);
+    for (auto [d, i] : llvm::enumerate(index)) {
+      if (i < lengths[d])
+        continue;
+      outside = true;
+      alongVector &= axes[d] == vector;
+      alongZeros &= zeros && int64_t(d) == zeros.getInt() &&
+                    i < int64_t(llvm::alignTo(lengths[d], 32));
+    }
+    if (!outside)
+      return;
+    if (alongZeros)
+      writeBuffer(buffer, index, zero, 0, in);
+    else if (!keep && (matrix || (vector >= 0 && alongVector)))
+      writeBuffer(buffer, index, garbage, 0, in);
+  });
+}
+
+static LogicalResult runLocalStore(Operation *op, Interpreter &in) {
+  auto store = cast<tile::LocalStoreOp>(op);
+  KernelState &state = stateOf(in);
+  const Buffer &buffer = in.get<Buffer>(store.getBuffer());
+  const Array &given = in.array(store.getValue());
+  FailureOr<SmallVector<int64_t>> prefix =
+      slotOf(op, store.getSlot(), buffer, in);
+  if (failed(prefix) || failed(checkShape(op, buffer, *prefix, given.shape)) ||
+      failed(in.spend(op, uint64_t(given.size()))))
+    return failure();
+  Array value = given;
+  SmallVector<int64_t> axes;
+  if (state.nest) {
+    axes = nestAxes(store.getValue(), int64_t(given.rank()));
+    for (int64_t axis : axes)
+      if (axis >= int64_t(state.nest.getAxes().size()))
+        return op->emitError() << "the tile has more axes than its nest";
+    value = clipToNest(given, axes, in);
+    if (prefix->empty())
+      spill(store, buffer, axes, in);
+  }
+  LogicalResult result = success();
+  size_t next = 0;
+  forEachIndex(value.shape, [&](ArrayRef<int64_t> index) {
+    const Cell &cell = value.cells[next];
+    bool computed = given.cells[next++].state != State::Absent;
+    if (failed(result) || cell.state == State::Absent) {
+      // Computed by the nest, though its operands end before.
+      if (failed(result) || computed || !state.nest)
+        return;
+      bool inside = true;
+      for (auto [i, axis] : llvm::zip_equal(index, axes))
+        inside &= i < in.get<TileRange>(state.nest.getAxes()[axis]).length();
+      if (!inside)
+        return;
+    }
+    SmallVector<int64_t> place(*prefix);
+    llvm::append_range(place, index);
+    if (buffer.shared)
+      result = claim(op, buffer, place, in);
+    Cell kept = cell.state == State::Absent
+                    ? in.poison(op, "an element outside its dim")
+                    : cell;
+    if (succeeded(result))
+      writeBuffer(buffer, place, kept, 0, in);
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and barriers
+//===----------------------------------------------------------------------===//
+
+/// Reads what is copied from memory.
+static void take(Copy &copy, Interpreter &in) {
+  Access access(copy.op, copy.op.getView(), copy.op.getIndices(), std::nullopt,
+                in);
+  size_t next = 0;
+  forEachIndex(copy.cells.shape, [&](ArrayRef<int64_t> index) {
+    Place place = access.at(index);
+    copy.cells.cells[next++] = place.kind == Place::Kind::Absent
+                                   ? in.domain.constant(copy.cells.element, 0)
+                                   : access.read(place);
+  });
+  copy.taken = true;
+}
+
+/// A copy happens at some moment between its start and the wait for it. Here:
+/// its source is read at the start or at the wait, as the seed says, and its
+/// target is unreadable in between.
+static LogicalResult runCpAsync(Operation *op, Interpreter &in) {
+  auto started = cast<tile::CpAsyncOp>(op);
+  KernelState &state = stateOf(in);
+  auto buffer = std::static_pointer_cast<Buffer>(in.get(started.getBuffer()));
+  FailureOr<SmallVector<int64_t>> prefix =
+      slotOf(op, started.getSlot(), *buffer, in);
+  if (failed(prefix))
+    return failure();
+  ArrayRef<int64_t> shape =
+      ArrayRef<int64_t>(buffer->shape).drop_front(prefix->size());
+  FailureOr<Array> cells = in.allocate(op, shape, buffer->element);
+  if (failed(cells))
+    return failure();
+  Copy copy{started,           ++state.tokens, buffer,
+            std::move(*cells), *prefix,        /*taken=*/false};
+  Cell nothing = Cell::with(State::Poison);
+  LogicalResult result = success();
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> place(*prefix);
+    llvm::append_range(place, index);
+    if (buffer->shared && succeeded(result))
+      result = claim(op, *buffer, place, in);
+    if (succeeded(result))
+      writeBuffer(*buffer, place, nothing, copy.token, in);
+  });
+  if (failed(result))
+    return failure();
+  if (in.random() & 1)
+    take(copy, in);
+  in.set(op->getResult(0), std::make_shared<Token>(copy.token));
+  state.copies.push_back(std::move(copy));
+  return success();
+}
+
+/// All but the last `pending` copies have arrived.
+static LogicalResult runWait(Operation *op, Interpreter &in) {
+  KernelState &state = stateOf(in);
+  int64_t pending = cast<tile::WaitOp>(op).getPending();
+  int64_t done = int64_t(state.copies.size()) - pending;
+  for (int64_t i = 0; i < done; ++i) {
+    Copy &copy = state.copies[size_t(i)];
+    if (!copy.taken)
+      take(copy, in);
+    size_t next = 0;
+    forEachIndex(copy.cells.shape, [&](ArrayRef<int64_t> index) {
+      SmallVector<int64_t> place(copy.prefix);
+      llvm::append_range(place, index);
+      writeBuffer(*copy.buffer, place, copy.cells.cells[next++], 0, in);
+    });
+  }
+  if (done > 0)
+    state.copies.erase(state.copies.begin(), state.copies.begin() + done);
+  return success();
+}
+
+static LogicalResult runBarrier(Operation *, Interpreter &in) {
+  ++stateOf(in).arena.barriers;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Finds loads of a nest that may see what the nest itself writes at another
+/// element: the nest runs element by element, so their result would depend on
+/// its loops.
+class TornLoads {
+public:
+  TornLoads(tile::NestOp nest, Interpreter &in) : nest(nest), in(in) {}
+
+  void run() {
+    for (Operation &op : nest.getBody().front()) {
+      if (auto store = dyn_cast<tile::LocalStoreOp>(op)) {
+        auto type = cast<RankedTensorType>(store.getValue().getType());
+        stores.push_back({store, nestAxes(store.getValue(), type.getRank())});
+      } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+        viewStores.push_back(store);
+      }
+    }
+    if (stores.empty() && viewStores.empty())
+      return;
+    for (Operation &op : nest.getBody().front())
+      visitRoot(&op);
+  }
+
+private:
+  using Axes = SmallVector<int64_t>;
+  static Axes identity(Value tile) {
+    return llvm::to_vector(llvm::seq<int64_t>(
+        0, cast<RankedTensorType>(tile.getType()).getRank()));
+  }
+
+  void visitRoot(Operation *op) {
+    if (auto mma = dyn_cast<tile::MmaOp>(op)) {
+      visit(mma.getLhs(), {0, 2});
+      visit(mma.getRhs(), {2, 1});
+      visit(mma.getAcc(), {0, 1});
+    } else if (isa<tile::ReduceOp, tile::ScanOp, tile::StoreOp, tile::AtomicOp,
+                   tile::AssertOp, tile::PrintOp>(op)) {
+      for (Value operand : op->getOperands())
+        if (isa<RankedTensorType>(operand.getType()))
+          visit(operand, identity(operand));
+    } else if (auto store = dyn_cast<tile::LocalStoreOp>(op)) {
+      if (!isa_and_present<tile::MmaOp, tile::ReduceOp>(
+              store.getValue().getDefiningOp()))
+        visit(store.getValue(), identity(store.getValue()));
+    }
+  }
+
+  void visit(Value tile, const Axes &axes) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isa<RankedTensorType>(tile.getType()))
+      return;
+    if (auto load = dyn_cast<tile::LocalLoadOp>(op)) {
+      note(load, axes);
+    } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      note(load, axes);
+    } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+      Axes inner;
+      for (int64_t axis : broadcast.getAxes())
+        inner.push_back(axes[axis]);
+      visit(broadcast.getInput(), inner);
+    } else if (auto transpose = dyn_cast<tile::TransposeOp>(op)) {
+      Axes inner(axes.size());
+      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+        inner[axis] = axes[i];
+      visit(transpose.getInput(), inner);
+    } else if (isa<tile::CatOp, tile::ReshapeOp>(op)) {
+      for (Value operand : op->getOperands())
+        visit(operand,
+              Axes(cast<RankedTensorType>(operand.getType()).getRank(), -1));
+    } else if (!isa<tile::ReduceOp, tile::MmaOp>(op)) {
+      for (Value operand : op->getOperands())
+        if (isa<RankedTensorType>(operand.getType()))
+          visit(operand, axes);
+    }
+  }
+
+  void note(tile::LocalLoadOp load, const Axes &axes) {
+    for (auto &[store, written] : stores)
+      if (in.get(store.getBuffer()) == in.get(load.getBuffer()) &&
+          axes != written)
+        stateOf(in).torn.insert(load);
+  }
+
+  void note(tile::LoadOp load, const Axes &axes) {
+    for (tile::StoreOp store : viewStores) {
+      if (in.get<View>(store.getView()).memory !=
+          in.get<View>(load.getView()).memory)
+        continue;
+      if (llvm::equal(store.getIndices(), load.getIndices()) &&
+          axes == identity(load.getResult()))
+        continue;
+      // Gathers are not followed: their indices are computed in the nest.
+      if (llvm::any_of(store.getIndices(), [](Value index) {
+            return isa<RankedTensorType>(index.getType());
+          }))
+        continue;
+      Access access(store, store.getView(), store.getIndices(),
+                    store.getIndexAxes(), in);
+      auto &places = stateOf(in).tornPlaces[load];
+      if (auto type = dyn_cast<RankedTensorType>(store.getValue().getType()))
+        forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+          Place place = access.at(index);
+          if (place.kind == Place::Kind::There)
+            places.insert(place.offset);
+        });
+    }
+  }
+
+  tile::NestOp nest;
+  Interpreter &in;
+  SmallVector<std::pair<tile::LocalStoreOp, Axes>> stores;
+  SmallVector<tile::StoreOp> viewStores;
+};
+} // namespace
+
+static LogicalResult runNest(Operation *op, Interpreter &in) {
+  KernelState &state = stateOf(in);
+  auto nest = cast<tile::NestOp>(op);
+  tile::NestOp outer = std::exchange(state.nest, nest);
+  state.torn.clear();
+  state.tornPlaces.clear();
+  TornLoads(nest, in).run();
+  Data yielded;
+  LogicalResult result = in.run(nest.getBody(), {}, yielded);
+  state.nest = outer;
+  state.torn.clear();
+  state.tornPlaces.clear();
+  if (failed(result))
+    return failure();
+  for (auto [value, datum] : llvm::zip_equal(op->getResults(), yielded))
+    in.set(value, datum);
+  return success();
+}
+
+void interpreter::registerTileBuffers(Handlers &handlers) {
+  handlers.add("tile.alloc", runAlloc);
+  handlers.add("tile.local_load", runLocalLoad);
+  handlers.add("tile.local_store", runLocalStore);
+  handlers.add("tile.cp_async", runCpAsync);
+  handlers.add("tile.wait", runWait);
+  handlers.add("tile.barrier", runBarrier);
+  handlers.add("tile.nest", runNest);
+}

@@ -1,0 +1,479 @@
+//===- TileValues.cpp - Ranges and tiles ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Interpreter/TileData.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interpreter;
+
+//===----------------------------------------------------------------------===//
+// Ranges and loops
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runRangeAt(Operation *op, Interpreter &in) {
+  auto at = cast<tile::RangeAtOp>(op);
+  for (Value operand : op->getOperands())
+    if (const Cell &cell = in.array(operand).cells[0]; !cell.present())
+      return in.reject(op, cell, "the range");
+  int64_t start = in.scalar(at.getStart()), extent = in.scalar(at.getExtent());
+  int64_t size = at.getRange().getType().getSize();
+  in.set(op->getResult(0),
+         std::make_shared<TileRange>(start, std::min(start + size, extent)));
+  return success();
+}
+
+static void setIndex(Value result, int64_t value, Interpreter &in) {
+  in.set(result, Array({}, Element::I64, in.domain.integer(value)));
+}
+
+static LogicalResult runRangeStart(Operation *op, Interpreter &in) {
+  setIndex(op->getResult(0), in.get<TileRange>(op->getOperand(0)).start, in);
+  return success();
+}
+
+static LogicalResult runRangeStop(Operation *op, Interpreter &in) {
+  setIndex(op->getResult(0), in.get<TileRange>(op->getOperand(0)).stop, in);
+  return success();
+}
+
+static LogicalResult runIndex(Operation *op, Interpreter &in) {
+  const TileRange &range = in.get<TileRange>(op->getOperand(0));
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  FailureOr<Array> result = in.allocate(op, shape, Element::I64);
+  if (failed(result))
+    return failure();
+  for (int64_t i = 0; i < shape[0]; ++i)
+    result->cells[i] = i < range.length() || stateOf(in).gpu
+                           ? in.domain.integer(range.start + i)
+                           : Cell::with(State::Absent);
+  in.set(op->getResult(0), std::move(*result));
+  return success();
+}
+
+static LogicalResult runFor(Operation *op, Interpreter &in) {
+  auto loop = cast<tile::ForOp>(op);
+  for (Value bound : {loop.getStart(), loop.getStop()})
+    if (const Cell &cell = in.array(bound).cells[0]; !cell.present())
+      return in.reject(op, cell, "the loop");
+  int64_t stop = in.scalar(loop.getStop()), size = loop.getSize();
+  Data carried;
+  for (Value init : loop.getInits())
+    carried.push_back(in.get(init));
+  for (int64_t at = in.scalar(loop.getStart()); at < stop; at += size) {
+    if (failed(in.spend(op, 1)))
+      return failure();
+    Data arguments = {
+        std::make_shared<TileRange>(at, std::min(at + size, stop))};
+    llvm::append_range(arguments, carried);
+    if (failed(in.run(loop.getBody(), arguments, carried)))
+      return failure();
+  }
+  for (auto [result, datum] : llvm::zip_equal(op->getResults(), carried))
+    in.set(result, datum);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Moving elements
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> interpreter::lengthsOf(Value tile, Interpreter &in) {
+  KernelState &state = stateOf(in);
+  SmallVector<int64_t> lengths;
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  for (int64_t axis = 0; type && axis < type.getRank(); ++axis) {
+    int64_t length = type.getDimSize(axis);
+    // Nests and GPUs say themselves what they compute.
+    if (!state.gpu && !state.nest)
+      for (Value range : state.ranges.get(tile, axis))
+        length = std::min(length, in.get<TileRange>(range).length());
+    lengths.push_back(length);
+  }
+  return lengths;
+}
+
+static bool isInside(ArrayRef<int64_t> index, ArrayRef<int64_t> lengths) {
+  for (auto [i, length] : llvm::zip_equal(index, lengths))
+    if (i >= length)
+      return false;
+  return true;
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    return type.getShape();
+  return {};
+}
+
+/// Sets the result of `op` to cells made from their index.
+template <typename Body>
+static LogicalResult build(Operation *op, Interpreter &in, Body body) {
+  Value value = op->getResult(0);
+  FailureOr<Array> result = in.allocate(op, shapeOf(value), elementOf(value));
+  if (failed(result))
+    return failure();
+  size_t next = 0;
+  forEachIndex(shapeOf(value), [&](ArrayRef<int64_t> index) {
+    result->cells[next++] = body(index);
+  });
+  in.set(value, std::move(*result));
+  return success();
+}
+
+/// Whether position `i` of a range exists; on a GPU all are computed.
+static bool exists(Value range, int64_t i, Interpreter &in) {
+  return stateOf(in).gpu || i < in.get<TileRange>(range).length();
+}
+
+static LogicalResult runFill(Operation *op, Interpreter &in) {
+  auto fill = cast<tile::FillOp>(op);
+  const Cell value = in.array(fill.getValue()).cells[0];
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    for (auto [i, range] : llvm::zip_equal(index, fill.getRanges()))
+      if (!exists(range, i, in))
+        return Cell::with(State::Absent);
+    return value;
+  });
+}
+
+static LogicalResult runBroadcast(Operation *op, Interpreter &in) {
+  auto broadcast = cast<tile::BroadcastOp>(op);
+  const Array &input = in.array(broadcast.getInput());
+  ArrayRef<int64_t> axes = broadcast.getAxes();
+  SmallVector<int64_t> inner(axes.size());
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    size_t next = 0, from = 0;
+    for (auto [axis, i] : llvm::enumerate(index)) {
+      if (from < axes.size() && axes[from] == int64_t(axis))
+        inner[from++] = i;
+      else if (!exists(broadcast.getRanges()[next++], i, in))
+        return Cell::with(State::Absent);
+    }
+    return input.at(inner);
+  });
+}
+
+static LogicalResult runTranspose(Operation *op, Interpreter &in) {
+  auto transpose = cast<tile::TransposeOp>(op);
+  const Array &input = in.array(transpose.getInput());
+  SmallVector<int64_t> inner(input.rank());
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+      inner[axis] = index[i];
+    return input.at(inner);
+  });
+}
+
+static LogicalResult needWhole(Operation *op, const Array &input,
+                               Interpreter &in) {
+  for (const Cell &cell : input.cells)
+    if (cell.state == State::Absent)
+      return in.reject(op, cell, op->getName().stripDialect());
+  return success();
+}
+
+static LogicalResult runReshape(Operation *op, Interpreter &in) {
+  const Array &input = in.array(op->getOperand(0));
+  if (failed(needWhole(op, input, in)))
+    return failure();
+  size_t next = 0;
+  return build(op, in, [&](ArrayRef<int64_t>) { return input.cells[next++]; });
+}
+
+static LogicalResult runCat(Operation *op, Interpreter &in) {
+  auto cat = cast<tile::CatOp>(op);
+  int64_t axis = cat.getAxis();
+  for (Value input : cat.getInputs())
+    if (failed(needWhole(op, in.array(input), in)))
+      return failure();
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> inner(index);
+    for (Value value : cat.getInputs()) {
+      const Array &input = in.array(value);
+      if (inner[axis] < input.shape[axis])
+        return input.at(inner);
+      inner[axis] -= input.shape[axis];
+    }
+    llvm_unreachable("the verifier checked the sizes");
+  });
+}
+
+static LogicalResult runFilled(Operation *op, Interpreter &in) {
+  auto filled = cast<tile::FilledOp>(op);
+  const Array &input = in.array(filled.getInput());
+  const Cell value = in.array(filled.getValue()).cells[0];
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    const Cell &cell = input.at(index);
+    return cell.state == State::Absent ? value : cell;
+  });
+}
+
+static LogicalResult runConvertLayout(Operation *op, Interpreter &in) {
+  in.set(op->getResult(0), in.get(op->getOperand(0)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and products
+//===----------------------------------------------------------------------===//
+
+static Reduction reductionOf(tile::ReduceKind kind) {
+  switch (kind) {
+  case tile::ReduceKind::Sum:
+    return Reduction::Sum;
+  case tile::ReduceKind::Prod:
+    return Reduction::Prod;
+  case tile::ReduceKind::Max:
+    return Reduction::Max;
+  case tile::ReduceKind::Min:
+    return Reduction::Min;
+  case tile::ReduceKind::And:
+    return Reduction::All;
+  case tile::ReduceKind::Or:
+    return Reduction::Any;
+  case tile::ReduceKind::Xor:
+    return Reduction::Xor;
+  case tile::ReduceKind::Argmax:
+    return Reduction::Argmax;
+  case tile::ReduceKind::Argmin:
+    return Reduction::Argmin;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+/// Where the positions of an axis begin within its dim.
+static int64_t startOf(Value tile, int64_t axis, Interpreter &in) {
+  KernelState &state = stateOf(in);
+  if (state.nest)
+    return in.get<TileRange>(state.nest.getAxes()[axis]).start;
+  ArrayRef<Value> ranges = state.ranges.get(tile, axis);
+  return ranges.size() == 1 ? in.get<TileRange>(ranges[0]).start : 0;
+}
+
+static LogicalResult runReduce(Operation *op, Interpreter &in) {
+  auto reduce = cast<tile::ReduceOp>(op);
+  const Array &given = in.array(reduce.getInput());
+  Array input = clipToNest(given, identityAxes(given), in);
+  int64_t axis = reduce.getAxis();
+  Reduction kind = reductionOf(reduce.getKind());
+  bool find = kind == Reduction::Argmax || kind == Reduction::Argmin;
+  int64_t start = find ? startOf(reduce.getInput(), axis, in) : 0;
+  Element element = input.element;
+  // Warps join through shared memory: what was there is gone.
+  KernelState &state = stateOf(in);
+  if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
+    for (size_t at = size_t(scratch.getInt()); at < state.arena.bytes.size();
+         ++at)
+      state.arena.bytes[at] = {};
+  SmallVector<int64_t> lengths = lengthsOf(reduce.getResult(), in);
+  if (failed(in.spend(op, uint64_t(input.size()))))
+    return failure();
+  SmallVector<Cell> row(size_t(input.shape[axis]));
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    if (!isInside(index, lengths))
+      return Cell::with(State::Absent);
+    SmallVector<int64_t> inner(index);
+    inner.insert(inner.begin() + axis, 0);
+    for (int64_t i = 0; i < input.shape[axis]; ++i) {
+      inner[axis] = i;
+      row[size_t(i)] = input.at(inner);
+    }
+    Cell cell = in.domain.reduce(kind, {element, element, element}, row);
+    if (find && cell.present() && cell.integer >= 0)
+      cell.integer += start;
+    return cell;
+  });
+}
+
+static LogicalResult runScan(Operation *op, Interpreter &in) {
+  auto scan = cast<tile::ScanOp>(op);
+  const Array &given = in.array(scan.getInput());
+  Array input = clipToNest(given, identityAxes(given), in);
+  int64_t axis = scan.getAxis(), extent = input.shape[axis];
+  FailureOr<Array> result = in.allocate(op, input.shape, input.element);
+  if (failed(result))
+    return failure();
+  Element element = input.element;
+  SmallVector<int64_t> outer(input.shape.begin(), input.shape.end());
+  outer[axis] = 1;
+  SmallVector<Cell> row(static_cast<size_t>(extent)),
+      sums(static_cast<size_t>(extent));
+  forEachIndex(outer, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> inner(index);
+    for (int64_t i = 0; i < extent; ++i) {
+      inner[axis] = i;
+      row[size_t(i)] = input.at(inner);
+    }
+    in.domain.scan(reductionOf(scan.getKind()), {element, element, element},
+                   row, sums);
+    for (int64_t i = 0; i < extent; ++i) {
+      inner[axis] = i;
+      result->at(inner) = sums[size_t(i)];
+    }
+  });
+  in.set(op->getResult(0), std::move(*result));
+  return success();
+}
+
+/// Positions of k past the range that an AMX step multiplies all the same: the
+/// packed operands hold zeros there, or else the sum is garbage.
+static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
+  auto unit = stateOf(in).nest
+                  ? stateOf(in).nest->getAttrOfType<StringAttr>("unit")
+                  : StringAttr();
+  if (!unit || unit.getValue() != "amx" || length == 0)
+    return 0;
+  return llvm::alignTo(length, 32) - length;
+}
+
+static LogicalResult runMma(Operation *op, Interpreter &in) {
+  auto mma = cast<tile::MmaOp>(op);
+  Array lhs = in.array(mma.getLhs()), rhs = in.array(mma.getRhs());
+  Array acc = in.array(mma.getAcc());
+  KernelState &state = stateOf(in);
+  int64_t padding = 0, length = lhs.shape.back();
+  if (state.nest) { // axes M, N, K
+    lhs = clipToNest(lhs, {0, 2}, in);
+    rhs = clipToNest(rhs, {2, 1}, in);
+    acc = clipToNest(acc, {0, 1}, in);
+    length = in.get<TileRange>(state.nest.getAxes()[2]).length();
+    padding = paddingOfStep(mma, length, in);
+  }
+  Element from = lhs.element, to = acc.element;
+  int64_t depth = lhs.shape.back();
+  bool rows = lhs.rank() == 2, columns = rhs.rank() == 2;
+  SmallVector<int64_t> lengths = lengthsOf(mma.getResult(), in);
+  if (failed(in.spend(op, uint64_t(acc.size()) * uint64_t(depth + 1))))
+    return failure();
+  auto left = mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
+  auto right = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
+  SmallVector<Cell> a, b;
+  return build(op, in, [&](ArrayRef<int64_t> index) {
+    const Cell &start = acc.at(index);
+    if (start.state == State::Absent || !isInside(index, lengths))
+      return Cell::with(State::Absent);
+    int64_t m = rows ? index[0] : 0, n = columns ? index.back() : 0;
+    a.clear();
+    b.clear();
+    for (int64_t k = 0; k < depth; ++k) {
+      a.push_back(rows ? lhs.at({m, k}) : lhs.at({k}));
+      b.push_back(columns ? rhs.at({k, n}) : rhs.at({k}));
+    }
+    for (int64_t k = length; k < length + padding; ++k) {
+      a.push_back(readBuffer(op, in.get<Buffer>(left.getBuffer()), {m, k}, in));
+      b.push_back(
+          readBuffer(op, in.get<Buffer>(right.getBuffer()), {k, n}, in));
+    }
+    return in.domain.dot({from, to, to}, a, b, &start);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Random numbers, checks, prints
+//===----------------------------------------------------------------------===//
+
+/// Philox 4x32-10 of counter (index, 0) and key seed; its first word.
+static uint32_t philox(uint64_t seed, uint64_t index) {
+  uint32_t key[] = {uint32_t(seed), uint32_t(seed >> 32)};
+  uint32_t x[] = {uint32_t(index), uint32_t(index >> 32), 0, 0};
+  for (int round = 0; round < 10; ++round) {
+    uint64_t first = uint64_t(x[0]) * 0xD2511F53u;
+    uint64_t second = uint64_t(x[2]) * 0xCD9E8D57u;
+    uint32_t next[] = {uint32_t(second >> 32) ^ x[1] ^ key[0], uint32_t(second),
+                       uint32_t(first >> 32) ^ x[3] ^ key[1], uint32_t(first)};
+    std::copy(std::begin(next), std::end(next), std::begin(x));
+    key[0] += 0x9E3779B9u;
+    key[1] += 0xBB67AE85u;
+  }
+  return x[0];
+}
+
+static LogicalResult runRand(Operation *op, Interpreter &in) {
+  auto rand = cast<tile::RandOp>(op);
+  const Cell &seed = in.array(rand.getSeed()).cells[0];
+  const Array &indices = in.array(rand.getIndex());
+  size_t next = 0;
+  return build(op, in, [&](ArrayRef<int64_t>) {
+    const Cell &index = indices.cells[next++];
+    if (!index.present() || !seed.present())
+      return index.present() ? seed : index;
+    uint32_t bits =
+        philox(uint64_t(seed.integer), uint64_t(index.integer)) >> 8;
+    return in.domain.constant(elementOf(op->getResult(0)),
+                              std::ldexp((long double)bits, -24));
+  });
+}
+
+static LogicalResult runAssert(Operation *op, Interpreter &in) {
+  auto check = cast<tile::AssertOp>(op);
+  const Array &given = in.array(check.getCondition());
+  Array condition =
+      given.rank() == 0 ? given : clipToNest(given, identityAxes(given), in);
+  for (const Cell &cell : condition.cells) {
+    if (cell.state == State::Poison)
+      return in.reject(op, cell, "the assertion");
+    if (cell.present() && !in.domain.isTrue(cell))
+      return op->emitError() << check.getMessage();
+  }
+  return success();
+}
+
+static DatumRef printable(Value value, Interpreter &in) {
+  if (auto *view = dyn_cast<View>(in.get(value).get()))
+    return share(view->toArray());
+  return in.get(value);
+}
+
+/// A whole line or, on the CPU's mapped level, its pieces.
+static LogicalResult runPrint(Operation *op, Interpreter &in) {
+  auto print = cast<tile::PrintOp>(op);
+  KernelState &state = stateOf(in);
+  auto finish = [&](StringRef text, ArrayRef<DatumRef> values) {
+    state.lines[state.program].push_back(formatPrint(text, values, in.domain));
+  };
+  auto part = op->getAttrOfType<StringAttr>("part");
+  StringRef piece = part ? part.getValue() : "";
+  if (piece.empty()) {
+    Data values;
+    for (Value value : print.getValues())
+      values.push_back(printable(value, in));
+    finish(print.getText(), values);
+  } else if (piece == "begin") {
+    state.text = print.getText().str();
+    state.pieces.clear();
+  } else if (piece == "end") {
+    finish(state.text, state.pieces);
+  } else if (piece == "value") {
+    for (Value value : print.getValues())
+      state.pieces.push_back(printable(value, in));
+  } else if (piece == "element") {
+    const Array &given = in.array(print.getValues()[0]);
+    state.pieces.push_back(share(clipToNest(given, identityAxes(given), in)));
+  } else if (piece != "axes") { // the element says all
+    return op->emitError() << "no part of a line is called '" << piece << "'";
+  }
+  return success();
+}
+
+void interpreter::registerTileValues(Handlers &handlers) {
+  handlers.add("tile.range_at", runRangeAt);
+  handlers.add("tile.range_start", runRangeStart);
+  handlers.add("tile.range_stop", runRangeStop);
+  handlers.add("tile.index", runIndex);
+  handlers.add("tile.for", runFor);
+  handlers.add("tile.fill", runFill);
+  handlers.add("tile.broadcast", runBroadcast);
+  handlers.add("tile.transpose", runTranspose);
+  handlers.add("tile.reshape", runReshape);
+  handlers.add("tile.cat", runCat);
+  handlers.add("tile.filled", runFilled);
+  handlers.add("tile.convert_layout", runConvertLayout);
+  handlers.add("tile.reduce", runReduce);
+  handlers.add("tile.scan", runScan);
+  handlers.add("tile.mma", runMma);
+  handlers.add("tile.rand", runRand);
+  handlers.add("tile.assert", runAssert);
+  handlers.add("tile.print", runPrint);
+}
