@@ -54,8 +54,6 @@ class Function(_runtime.Callable):
             self.__module__ = fn.__module__
             self.__wrapped__ = fn
 
-    NewKey = NewKey
-
     def changed(self) -> None:
         """A decorator came after the first use: the options are checked and compiled again."""
         self._parameters, self._compiled, self._called = None, None, None

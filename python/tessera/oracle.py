@@ -111,7 +111,7 @@ def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> t
         try:
             compilation = fn._start(spec)
             break
-        except fn.NewKey:
+        except arguments.NewKey:
             continue
     compilation.lower(stage)
     return Stage(compilation), values

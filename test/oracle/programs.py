@@ -60,7 +60,8 @@ def assert_same_bits(got, want, what="") -> None:
     if got.dtype.kind in "ib":
         bad = got != want
     else:
-        bad = (bits(got) != bits(want)) & ~(np.isnan(got.astype(np.float64)) & np.isnan(want.astype(np.float64)))
+        with np.errstate(all="ignore"):
+            bad = (bits(got) != bits(want)) & ~(np.isnan(got.astype(np.float64)) & np.isnan(want.astype(np.float64)))
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
         raise AssertionError(f"{what}: {bad.sum()} of {bad.size} differ, first at {at}: got {got[at]!r}, want {want[at]!r}")

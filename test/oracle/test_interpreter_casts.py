@@ -40,7 +40,8 @@ def test_ties_and_their_neighbours(source, target, random):
         pytest.skip("no conversion")
     size = np.dtype(NUMPY[target]).itemsize
     grid = every(target) if size < 4 else random.integers(0, 2**32, 20000, dtype=np.uint32).view(np.float32)
-    wide = grid.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        wide = grid.astype(np.float64)
     wide = np.sort(wide[np.isfinite(wide)])
     with np.errstate(over="ignore"):
         halves = ((wide[1:] + wide[:-1]) / 2).astype(NUMPY[source])
