@@ -194,13 +194,19 @@ static LogicalResult runCheckEqual(Operation *op, Interpreter &in) {
   int64_t lhs = in.scalar(check.getLhs()), rhs = in.scalar(check.getRhs());
   if (lhs == rhs)
     return success();
-  std::string text = check.getMessage().str();
-  auto replace = [&](StringRef what, int64_t value) {
-    for (size_t at; (at = text.find(what)) != std::string::npos;)
-      text.replace(at, what.size(), std::to_string(value));
-  };
-  replace("{lhs}", lhs);
-  replace("{rhs}", rhs);
+  std::string text;
+  for (StringRef rest = check.getMessage(); !rest.empty();) {
+    if (rest.consume_front("{lhs}"))
+      text += std::to_string(lhs);
+    else if (rest.consume_front("{rhs}"))
+      text += std::to_string(rhs);
+    else {
+      if (rest.starts_with("{{") || rest.starts_with("}}"))
+        rest = rest.drop_front(); // a brace that is meant
+      text += rest.front();
+      rest = rest.drop_front();
+    }
+  }
   return op->emitError() << text;
 }
 

@@ -146,8 +146,8 @@ class Function(_runtime.Callable):
                 self._reminded.add((key, spec.target))
                 remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
 
-    def _start(self, spec: Spec, symbol_prefix: str = ""):
-        """The program at the front end's exit."""
+    def _start(self, spec: Spec, symbol_prefix: str = "", debug: bool | None = None):
+        """The program at the front end's exit; with `debug`, its asserts are in it."""
         opts = self._options_for(spec)
         self._remind_ignored(spec)
         made = compiler.compile_program(
@@ -158,7 +158,7 @@ class Function(_runtime.Callable):
             opts.schedule_for(spec.target),
             opts.policy or "deterministic",
             opts.accum,
-            {**self._options(spec.target), "symbol_prefix": symbol_prefix},
+            {**self._options(spec.target), "symbol_prefix": symbol_prefix, **({} if debug is None else {"debug": debug})},
             colour(),
         )
         if isinstance(made, list):  # a kernel it calls needs these sizes as constants

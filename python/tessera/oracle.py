@@ -109,7 +109,7 @@ def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> t
         values = {name: array.owner for name, array in given.items()} | scalars | hidden
         arguments.check_shapes(fn, {**given, **{name: arrays.describe(value) for name, value in hidden.items()}})
         try:
-            compilation = fn._start(spec)
+            compilation = fn._start(spec, debug=True)  # asserts are checked
             break
         except arguments.NewKey:
             continue
