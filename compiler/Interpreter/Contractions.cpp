@@ -47,20 +47,19 @@ static LogicalResult runGemm(Operation *op, Interpreter &in) {
   if (failed(result) ||
       failed(in.spend(op, uint64_t(result->size()) * uint64_t(k))))
     return failure();
-  std::vector<Cell> row(k), columns(k * n);
+  std::vector<Cell> rows(m * k), columns(k * n);
   for (int64_t b = 0; b < batches; ++b) {
     const Cell *left = lhs.cells.data() + b * m * k;
     const Cell *right = rhs.cells.data() + b * k * n;
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < k; ++i)
         columns[j * k + i] = right[tr ? j * k + i : i * n + j];
-    for (int64_t i = 0; i < m; ++i) {
+    for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < k; ++j)
-        row[j] = left[tl ? j * m + i : i * k + j];
-      for (int64_t j = 0; j < n; ++j)
-        result->cells[(b * m + i) * n + j] =
-            in.domain.dot(types, row, ArrayRef<Cell>(columns).slice(j * k, k));
-    }
+        rows[i * k + j] = left[tl ? j * m + i : i * k + j];
+    in.domain.multiply(
+        types, m, n, k, rows, columns,
+        MutableArrayRef<Cell>(result->cells).slice(b * m * n, m * n));
   }
   in.set(op->getResult(0), std::move(*result));
   return success();

@@ -330,3 +330,23 @@ Cell Domain::dot(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,
       cast(integer(wrapTo(types.in, int64_t(total))), types.in, types.to);
   return certainAs(certainAs(result, a), b);
 }
+
+void Domain::multiply(Types types, size_t m, size_t n, size_t k,
+                      ArrayRef<Cell> a, ArrayRef<Cell> b,
+                      llvm::MutableArrayRef<Cell> out) {
+  if (isFloat(types.from) && worst(a) == State::Present &&
+      worst(b) == State::Present)
+    return multiplyFloats(types, m, n, k, a, b, out);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j)
+      out[i * n + j] = dot(types, a.slice(i * k, k), b.slice(j * k, k));
+}
+
+void Domain::multiplyFloats(Types types, size_t m, size_t n, size_t k,
+                            ArrayRef<Cell> a, ArrayRef<Cell> b,
+                            llvm::MutableArrayRef<Cell> out) {
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j)
+      out[i * n + j] =
+          dotFloats(types, a.slice(i * k, k), b.slice(j * k, k), nullptr);
+}

@@ -91,6 +91,10 @@ public:
   /// skipped.
   Cell dot(Types types, llvm::ArrayRef<Cell> a, llvm::ArrayRef<Cell> b,
            const Cell *start = nullptr);
+  /// out[i, j] = dot of row i of `a` (m x k) and row j of `b` (n x k).
+  void multiply(Types types, size_t m, size_t n, size_t k,
+                llvm::ArrayRef<Cell> a, llvm::ArrayRef<Cell> b,
+                llvm::MutableArrayRef<Cell> out);
   /// The neutral element of a reduction.
   Cell neutral(Reduction kind, Element type);
 
@@ -126,6 +130,11 @@ protected:
                           llvm::MutableArrayRef<Cell> out) = 0;
   virtual Cell dotFloats(Types types, llvm::ArrayRef<Cell> a,
                          llvm::ArrayRef<Cell> b, const Cell *start) = 0;
+  /// `multiply` on floats that are all present; a chance to prepare each
+  /// element once.
+  virtual void multiplyFloats(Types types, size_t m, size_t n, size_t k,
+                              llvm::ArrayRef<Cell> a, llvm::ArrayRef<Cell> b,
+                              llvm::MutableArrayRef<Cell> out);
 
 private:
   Cell compose(ScalarOp op, Types types, const Cell &x);

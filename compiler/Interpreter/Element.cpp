@@ -190,13 +190,22 @@ uint64_t interpreter::encode(Element e, long double value) {
     return std::bit_cast<uint64_t>(double(value));
   case Element::F32:
     return std::bit_cast<uint32_t>(float(value));
+  case Element::F16:
+    if (float(value) == value)
+      return std::bit_cast<uint16_t>(_Float16(float(value)));
+    break;
+  case Element::BF16:
+    if (float(value) == value)
+      return std::bit_cast<uint32_t>(float(roundTo(e, value))) >> 16;
+    break;
   case Element::TF32: // kept in 32 bits
     return std::bit_cast<uint32_t>(float(roundTo(e, value)));
   default:
-    return convert(e, value, APFloat::rmNearestTiesToEven)
-        .bitcastToAPInt()
-        .getZExtValue();
+    break;
   }
+  return convert(e, value, APFloat::rmNearestTiesToEven)
+      .bitcastToAPInt()
+      .getZExtValue();
 }
 
 long double interpreter::decode(Element e, uint64_t bits) {

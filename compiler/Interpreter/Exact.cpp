@@ -111,6 +111,36 @@ long double dotIn(bool exactProducts, ArrayRef<Cell> a, ArrayRef<Cell> b,
   return total;
 }
 
+/// Sums of fused products, left to right, a row of results at a time; `b` is
+/// k x n. With the instruction where there is one.
+#define MULTIPLY_ROW(T)                                                        \
+  [[gnu::target_clones("arch=haswell", "default")]] void multiplyRow(          \
+      size_t n, size_t k, const T *a, const T *b, T *sums) {                   \
+    for (size_t i = 0; i < k; ++i)                                             \
+      for (size_t j = 0; j < n; ++j)                                           \
+        sums[j] = std::fma(a[i], b[i * n + j], sums[j]);                       \
+  }
+MULTIPLY_ROW(float)
+MULTIPLY_ROW(double)
+#undef MULTIPLY_ROW
+
+template <typename T, typename Finish>
+void multiplyIn(size_t m, size_t n, size_t k, ArrayRef<Cell> a,
+                ArrayRef<Cell> b, Finish finish) {
+  std::vector<T> row(k), other(k * n), sums(n);
+  for (size_t j = 0; j < n; ++j)
+    for (size_t i = 0; i < k; ++i)
+      other[i * n + j] = T(b[j * k + i].real);
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < k; ++j)
+      row[j] = T(a[i * k + j].real);
+    std::fill(sums.begin(), sums.end(), T(0));
+    multiplyRow(n, k, row.data(), other.data(), sums.data());
+    for (size_t j = 0; j < n; ++j)
+      finish(i * n + j, sums[j]);
+  }
+}
+
 class Exact : public Domain {
 public:
   llvm::StringRef name() const override { return "exact"; }
@@ -192,6 +222,20 @@ protected:
         total = finish(step, combine(kind, float(total), float(next))).real;
       out[i] = finish(types, total);
     }
+  }
+
+  void multiplyFloats(Types types, size_t m, size_t n, size_t k,
+                      ArrayRef<Cell> a, ArrayRef<Cell> b,
+                      llvm::MutableArrayRef<Cell> out) override {
+    if (isNarrow(types.in))
+      return Domain::multiplyFloats(types, m, n, k, a, b, out);
+    auto put = [&](size_t i, long double value) {
+      out[i] = finish(types, value);
+    };
+    if (inDouble(types.in))
+      multiplyIn<double>(m, n, k, a, b, put);
+    else
+      multiplyIn<float>(m, n, k, a, b, put);
   }
 
   Cell dotFloats(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,

@@ -217,6 +217,30 @@ protected:
       out[i] = of(change(of(total), types.in, types.to));
     }
   }
+  void multiplyFloats(Types types, size_t m, size_t n, size_t k,
+                      ArrayRef<Cell> a, ArrayRef<Cell> b,
+                      llvm::MutableArrayRef<Cell> out) override {
+    ring::Ring r(typeOf(types.in));
+    bool lowest = false;
+    auto prepare = [&](ArrayRef<Cell> cells) {
+      std::vector<uint64_t> elements;
+      for (const Cell &cell : cells) {
+        elements.push_back(change(cell, types.from, types.in));
+        lowest |= r.isLowest(elements.back());
+      }
+      return elements;
+    };
+    std::vector<uint64_t> left = prepare(a), right = prepare(b);
+    if (lowest) // it swallows what it meets
+      return Domain::multiplyFloats(types, m, n, k, a, b, out);
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = 0; j < n; ++j) {
+        uint64_t total = 0;
+        for (size_t x = 0; x < k; ++x)
+          total += left[i * k + x] * right[j * k + x];
+        out[i * n + j] = of(change(of(total & r.mask), types.in, types.to));
+      }
+  }
   Cell dotFloats(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,
                  const Cell *start) override {
     ring::Ring r(typeOf(types.in));
