@@ -117,19 +117,39 @@ int64_t PlanRun::unitAxis(size_t index) const {
   std::string check = "check stride(%" + plan.tensors[index].name + ", ";
   if (size_t at = text.text.find(check); at != std::string::npos)
     return std::strtoll(text.text.c_str() + at + check.size(), nullptr, 10);
-  for (const runtime::Launch &launch : plan.launches)
-    for (int32_t i = 0; i < launch.numOperands; ++i) {
-      if (plan.operands[size_t(launch.firstOperand + i)] != int32_t(index))
+  for (const runtime::Launch &launch : plan.launches) {
+    auto kernel =
+        dyn_cast_or_null<FunctionOpInterface>(kernelAt(launch.kernel));
+    int32_t next = 0;
+    for (unsigned a = 0; kernel && a < kernel.getNumArguments(); ++a) {
+      Type type = kernel.getArgumentTypes()[a];
+      if (!isa<MemRefType>(type) || next == launch.numOperands)
         continue;
-      auto kernel =
-          dyn_cast_or_null<FunctionOpInterface>(kernelAt(launch.kernel));
-      int32_t next = 0;
-      for (unsigned a = 0; kernel && a < kernel.getNumArguments(); ++a)
-        if (isa<MemRefType>(kernel.getArgumentTypes()[a]) && next++ == i)
-          if (int64_t axis = unitAxisOf(kernel.getArgumentTypes()[a]);
-              axis >= 0)
-            return axis;
+      int32_t tensor = plan.operands[size_t(launch.firstOperand + next++)];
+      int64_t axis = unitAxisOf(type);
+      // Through views that only show the axes in another order.
+      for (size_t turn = 0; turn < plan.steps.size(); ++turn) {
+        if (axis < 0 || tensor == int32_t(index))
+          break;
+        auto view = llvm::find_if(plan.steps, [&](const runtime::Step &step) {
+          return step.kind == runtime::Step::Kind::View && step.a == tensor;
+        });
+        if (view == plan.steps.end())
+          break;
+        const runtime::Expression &stride = plan.expressions[size_t(
+            view->c + 1 + plan.tensors[size_t(tensor)].rank + axis)];
+        const runtime::Tensor &source = plan.tensors[size_t(view->b)];
+        axis = stride.kind == runtime::Expression::Kind::Slot
+                   ? stride.begin - source.strides()
+                   : -1;
+        if (axis >= source.rank)
+          axis = -1;
+        tensor = view->b;
+      }
+      if (axis >= 0 && tensor == int32_t(index))
+        return axis;
     }
+  }
   return plan.tensors[index].rank - 1;
 }
 
