@@ -28,19 +28,33 @@ mlir::Value TileOps::emitFloorDiv(DType dtype, mlir::Value left,
                                   mlir::Value right, Location at) {
   OpBuilder &b = builder();
   if (isFloat(dtype)) {
-    // (a - a % b) / b is near an integer: that one, as in Python.
-    mlir::Value remainder = emitMod(dtype, left, right, at);
-    mlir::Value whole = arith::SubFOp::create(b, at, left, remainder);
+    // (a - rest) / b is near an integer: that one, or the one below it where
+    // the rest has the other sign. As NumPy: a // inf is 0 or -1, and a
+    // quotient by 0 is a / b.
+    using P = arith::CmpFPredicate;
+    auto compare = [&](P how, mlir::Value x, mlir::Value y) -> mlir::Value {
+      return arith::CmpFOp::create(b, at, how, x, y);
+    };
+    auto number = [&](double value) {
+      return makeConstant(ConstantData(value), dtype, left.getType(), at);
+    };
+    mlir::Value zero = number(0);
+    mlir::Value rest = arith::RemFOp::create(b, at, left, right);
+    mlir::Value whole = arith::SubFOp::create(b, at, left, rest);
     mlir::Value quotient = arith::DivFOp::create(b, at, whole, right);
+    mlir::Value differ = arith::XOrIOp::create(
+        b, at, compare(P::OLT, rest, zero), compare(P::OLT, right, zero));
+    differ = arith::AndIOp::create(b, at, differ, compare(P::UNE, rest, zero));
+    mlir::Value below = arith::SubFOp::create(b, at, quotient, number(1));
+    quotient = arith::SelectOp::create(b, at, differ, below, quotient);
     quotient = math::RoundEvenOp::create(b, at, quotient);
-    mlir::Value zero =
-        makeConstant(ConstantData(0.0), dtype, left.getType(), at);
-    mlir::Value isZero =
-        arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, quotient, zero);
     // A quotient of 0 has the sign of a / b.
-    mlir::Value signedZero = math::CopySignOp::create(
-        b, at, zero, arith::DivFOp::create(b, at, left, right));
-    return arith::SelectOp::create(b, at, isZero, signedZero, quotient);
+    mlir::Value plain = arith::DivFOp::create(b, at, left, right);
+    mlir::Value signedZero = math::CopySignOp::create(b, at, zero, plain);
+    quotient = arith::SelectOp::create(b, at, compare(P::OEQ, quotient, zero),
+                                       signedZero, quotient);
+    return arith::SelectOp::create(b, at, compare(P::OEQ, right, zero), plain,
+                                   quotient);
   }
   if (isSafeDivisor(right))
     return arith::FloorDivSIOp::create(b, at, left, right);

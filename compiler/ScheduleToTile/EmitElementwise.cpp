@@ -189,7 +189,8 @@ static Value divideDown(OpBuilder &b, Location loc, Value lhs, Value rhs,
   return arith::SelectOp::create(b, loc, fix, fixed, rest);
 }
 
-/// The same for floats: the remainder is exact, the quotient whole.
+/// The same for floats: the remainder is exact, the quotient whole; by 0 it is
+/// lhs / rhs.
 static Value divideDownFloat(OpBuilder &b, Location loc, Value lhs, Value rhs,
                              bool remainder) {
   using P = arith::CmpFPredicate;
@@ -200,21 +201,26 @@ static Value divideDownFloat(OpBuilder &b, Location loc, Value lhs, Value rhs,
   Value rhsNegative = arith::CmpFOp::create(b, loc, P::OLT, rhs, zero);
   Value differ = arith::XOrIOp::create(b, loc, restNegative, rhsNegative);
   Value fix = arith::AndIOp::create(b, loc, some, differ);
-  Value moved = arith::AddFOp::create(b, loc, rest, rhs);
-  Value modulo = arith::SelectOp::create(b, loc, fix, moved, rest);
   if (remainder) {
+    Value moved = arith::AddFOp::create(b, loc, rest, rhs);
+    Value modulo = arith::SelectOp::create(b, loc, fix, moved, rest);
     // A remainder of 0 has the divisor's sign.
     Value signedZero = math::CopySignOp::create(b, loc, zero, rhs);
     return arith::SelectOp::create(b, loc, some, modulo, signedZero);
   }
+  // Not through the remainder: what is left by an infinite divisor is finite.
   Value whole = arith::DivFOp::create(
-      b, loc, arith::SubFOp::create(b, loc, lhs, modulo), rhs);
+      b, loc, arith::SubFOp::create(b, loc, lhs, rest), rhs);
+  Value below = arith::SubFOp::create(b, loc, whole, constant(b, loc, lhs, 1));
+  whole = arith::SelectOp::create(b, loc, fix, below, whole);
   whole = math::RoundEvenOp::create(b, loc, whole);
   // A quotient of 0 has the sign of lhs / rhs.
   Value isZero = arith::CmpFOp::create(b, loc, P::OEQ, whole, zero);
-  Value signedZero = math::CopySignOp::create(
-      b, loc, zero, arith::DivFOp::create(b, loc, lhs, rhs));
-  return arith::SelectOp::create(b, loc, isZero, signedZero, whole);
+  Value plain = arith::DivFOp::create(b, loc, lhs, rhs);
+  Value signedZero = math::CopySignOp::create(b, loc, zero, plain);
+  whole = arith::SelectOp::create(b, loc, isZero, signedZero, whole);
+  Value byZero = arith::CmpFOp::create(b, loc, P::OEQ, rhs, zero);
+  return arith::SelectOp::create(b, loc, byZero, plain, whole);
 }
 
 /// A count of the width or more shifts everything out; as unsigned, negative

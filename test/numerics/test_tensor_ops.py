@@ -108,6 +108,10 @@ def test_floor_division_of_floats(dtype, carrier):
     rest = [float(a) % float(b) for a, b in zip(x, y)]
     same(made(carrier, "x // y", result=dtype)(x, y), np.array(quotient).astype(x.dtype), "//")
     same(made(carrier, "x % y", result=dtype)(x, y), np.array(rest).astype(x.dtype), "%")
+    # As NumPy where Python refuses (by 0), and by infinity as both: 0 or -1, never NaN.
+    x, y = pairs((-np.inf, -2.5, -0.0, 0.0, 2.5, np.inf, np.nan), dtype)
+    with np.errstate(all="ignore"):
+        same(made(carrier, "x // y", result=dtype)(x, y), np.floor_divide(x.astype(np.float64), y.astype(np.float64)).astype(x.dtype), "//")
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
