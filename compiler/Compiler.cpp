@@ -230,10 +230,22 @@ bool Compilation::lower(const std::string &stage) {
   });
 }
 
+/// A module that has just left the front end is printed as stage graph, so
+/// that the text can be read again.
+static std::string printBetween(ModuleOp module) {
+  if (!getStage(module).empty())
+    return printStage(module);
+  NamedAttrList before = module->getAttrs();
+  setStage(module, "graph");
+  std::string text = printStage(module);
+  module->setAttrs(before.getDictionary(module.getContext()));
+  return text;
+}
+
 bool Compilation::lowerByPass(const std::string &stage,
                               std::vector<PassStep> &steps,
                               const Plant *plant) {
-  std::string last = print();
+  std::string last = printBetween(*impl->module);
   int64_t number = 0;
   return impl->guarded([&] {
     return lowerTo(*impl->module, stage, impl->options, &impl->times,
@@ -241,7 +253,7 @@ bool Compilation::lowerByPass(const std::string &stage,
                      std::string planted;
                      if (plant && plant->pass == number)
                        planted = testing::mutate(module, plant->seed);
-                     std::string text = printStage(module);
+                     std::string text = printBetween(module);
                      if (text != last)
                        steps.push_back(
                            {number, toward.str(), pass.str(), text, planted});

@@ -20,6 +20,7 @@ import warnings
 import numpy as np
 
 from . import arguments, arrays, comparison, inputs, oracle
+from .check import result_names, to_numpy
 from .errors import RunError, TesseraError
 from .version import make_version
 
@@ -93,7 +94,7 @@ class _Bisection:
         start = self.fn._start(self.spec)
         first = oracle.Stage(start)
         bounds = first.run(self.values, "bound").results
-        self.names = [r.name for r in bounds]
+        self.names = result_names(self.fn, bounds)
         self.exact = [r.of("bound") for r in bounds]
         self.bounds = [np.zeros(r.raw.shape) if r.errors is None else r.errors for r in bounds]
         self.ring = self._in_ring(first)
@@ -155,20 +156,14 @@ class _Bisection:
         version = make_version(self.fn, self.target, compilation, self.spec)
         given = {name: arrays.describe(value) for name, value in self.values.items() if arrays.is_array(value)}
         written = [name for name, _, _, mode, _ in version.tensors if mode not in ("in", "result") and name in given]
-        copies = {name: np.array(oracle_numpy(self.values[name]), copy=True) for name in written}
+        copies = {name: np.array(to_numpy(self.values[name]), copy=True) for name in written}
         given |= {name: arrays.describe(copy) for name, copy in copies.items()}
         scalars = {name: value for name, value in self.values.items() if name not in given}
         result = version.run(given, scalars, ())
         returned = iter(() if result is None else result if isinstance(result, tuple) else (result,))
-        got = [np.asarray(oracle_numpy(copies[name])) if name in copies else np.asarray(oracle_numpy(next(returned))) for name in self.names]
+        got = [np.asarray(to_numpy(copies[name])) if name in copies else np.asarray(to_numpy(next(returned))) for name in self.names]
         self._judge(last, got)
         last.verdict = f"as machine code {last.verdict}"
-
-
-def oracle_numpy(value):
-    from .check import _to_numpy
-
-    return _to_numpy(value)
 
 
 def _spec(fn, args: tuple, kwargs: dict, target: str):
@@ -221,7 +216,7 @@ def _reproduce(report: Report, fn, args: tuple, kwargs: dict, target: str, plant
         lines += ["smallest made inputs: " + given + f", seed {dims['seed']}", str(best.culprit.verdict)]
     else:
         lines.append("made inputs do not show it; the inputs are in inputs.npz")
-        np.savez(folder / "inputs.npz", **{name: oracle_numpy(v) for name, v in _spec(fn, args, kwargs, target)[1].items() if arrays.is_array(v)})
+        np.savez(folder / "inputs.npz", **{name: to_numpy(v) for name, v in _spec(fn, args, kwargs, target)[1].items() if arrays.is_array(v)})
     lines += ["", f"tessera-opt --{best.culprit.name} before.mlir    # the pass alone", "tessera-run before.mlir; tessera-run after.mlir"]
     (folder / "README.txt").write_text("\n".join(lines) + "\n")
     return str(folder)

@@ -71,16 +71,22 @@ class Report:
 
 
 def _as_list(results) -> list:
-    return [] if results is None else [np.asarray(_to_numpy(r)) for r in (results if isinstance(results, (tuple, list)) else (results,))]
+    return [] if results is None else [np.asarray(to_numpy(r)) for r in (results if isinstance(results, (tuple, list)) else (results,))]
 
 
-def _to_numpy(value):
+def to_numpy(value):
     if type(value).__module__.partition(".")[0] == "torch":
         import torch
 
         value = value.detach().cpu()
         return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
     return value
+
+
+def result_names(fn, results: list) -> list[str]:
+    """What the user calls the results: their own names, else the parameters a kernel writes."""
+    written = [p.name for p in fn.parameters if p.kind in ("out", "inout", "region") or p.mode not in (None, "", "in")]
+    return [result.name or (written[i] if i < len(written) else "result") for i, result in enumerate(results)]
 
 
 class Checker:
@@ -90,7 +96,7 @@ class Checker:
         self.fn, self.args, self.kwargs, self.target = fn, args, kwargs, target
         program, self.given = oracle.prepare(fn, args, kwargs, "graph", target)
         bounds = program.run(self.given, "bound").results
-        self.names = [result.name for result in bounds]
+        self.names = result_names(fn, bounds)
         self.exact = [result.of("bound") for result in bounds]
         self.bounds = [np.zeros(result.raw.shape) if result.errors is None else result.errors for result in bounds]
         self.ring: list | None = None
@@ -206,7 +212,7 @@ def _call_reference(reference, inputs: dict) -> list:
         return [result.of("reference") for result in program.run(given, "reference").results]
     wide = {}
     for name, value in inputs.items():
-        value = _to_numpy(value)
+        value = to_numpy(value)
         floats = isinstance(value, np.ndarray) and value.dtype.kind not in "biu"
         wide[name] = value.astype(np.float64) if floats else value
     return _as_list(reference(*wide.values()))

@@ -24,7 +24,8 @@ class Difference:
 
     def __str__(self) -> str:
         place = f"{self.result}[{', '.join(map(str, self.index))}]" if self.index else self.result
-        off = "" if self.bound is None else f", off by {abs(float(self.got) - float(self.expected)):.3g}, bound {self.bound:.3g}"
+        known = self.bound is not None and np.isfinite(self.got) and np.isfinite(self.expected)
+        off = "" if not known else f", off by {abs(float(self.got) - float(self.expected)):.3g}, bound {self.bound:.3g}"
         return f"{place} is {_number(self.got)}, expected {_number(self.expected)}{off}; {self.count} of {self.size} elements"
 
 

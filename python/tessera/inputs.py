@@ -18,7 +18,8 @@ from .dtypes import as_dtype, by_name, to_numpy
 from .errors import ArgumentError, FileError
 from .function import Function
 
-_ODD = (33, 65, 17, 40, 7, 5, 3)  # extents of dims nobody gave, in the order they appear
+# Extents of dims nobody gave, in the order they appear: batch-like ones (not of the last two axes), and the others.
+_BATCH, _ODD = (2, 3, 1), (33, 40, 17, 65, 7, 5)
 
 
 def dims_of(fn, args: tuple, kwargs: dict) -> dict:
@@ -34,12 +35,13 @@ def dims_of(fn, args: tuple, kwargs: dict) -> dict:
     return found
 
 
-def _extent(fn, dim: str, dims: dict) -> int:
+def _extent(dim: str, dims: dict, batch: bool) -> int:
     if dim.isdigit():
         return int(dim)
+    choices = _BATCH if batch else _ODD
     for name in re.findall(r"[A-Za-z_]\w*", dim):
         if name not in dims:
-            dims[name] = _ODD[len(dims) % len(_ODD)]
+            dims[name] = choices[len(dims) % len(choices)]
     return eval(dim, {"__builtins__": {}}, dims)  # names, integers and arithmetic: the front end has parsed it
 
 
@@ -62,7 +64,7 @@ def make(fn, dims: dict, seed: int = 0, dtype: str = "fp32", like: dict | None =
         if p.dims is None:
             raise ArgumentError(source.at_user(f"{p.name} of {fn.__name__} has no annotation, so no input can be made for it", f'{p.name}: Tensor["M", "N"]'))
         element = arrays.describe(known).dtype if known is not None else by_name(p.dtype or dtype)
-        shape = [_extent(fn, dim, dims) for dim in p.dims]
+        shape = [_extent(dim, dims, axis < len(p.dims) - 2) for axis, dim in enumerate(p.dims)]
         if element.storage in ("i32", "i64"):
             made[p.name] = random.integers(0, 3, shape).astype(to_numpy(element.storage))
         elif element.storage == "bool":
