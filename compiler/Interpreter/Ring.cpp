@@ -11,6 +11,8 @@
 #include "compiler/Interpreter/Domain.h"
 
 #include "sim/exec/RingArithmetic.h"
+#include <cmath>
+#include <map>
 #include <numbers>
 
 using namespace tessera;
@@ -42,7 +44,11 @@ public:
   Cell constant(Element type, long double value) override {
     if (!isFloat(type))
       return Cell::ofInteger(wrapTo(type, int64_t(value)));
-    return of(ring::constant(typeOf(type), double(value)));
+    uint64_t element = ring::constant(typeOf(type), double(value));
+    // Large whole numbers share their elements with small ones.
+    if (std::trunc(value) != value || std::fabs(value) < 16384)
+      literals.try_emplace({type, element}, value);
+    return of(element);
   }
   Cell fromBits(Element type, uint64_t bits) override {
     if (!isFloat(type))
@@ -88,6 +94,9 @@ protected:
       v[i] = change(x[i], types.from, types.in);
     if (isPredicate(op))
       return Cell::ofInteger(test(op, types, r, v));
+    if (std::optional<long double> folded = foldNumbers(op, types.in, v))
+      return of(change(constant(types.in, roundTo(types.in, *folded)), types.in,
+                       types.to));
     Cell result = of(evaluate(op, types, r, v));
     return of(change(result, types.in, types.to));
   }
@@ -96,8 +105,34 @@ protected:
     return ring::constant(typeOf(types.in), double(roundTo(types.in, value)));
   }
 
-  static uint64_t evaluate(ScalarOp op, Types types, const ring::Ring &r,
-                           const uint64_t *x) {
+  /// Products and quotients of numbers of the program, which a pass may have
+  /// computed.
+  std::optional<long double> foldNumbers(ScalarOp op, Element type,
+                                         const uint64_t *x) const {
+    if (op != ScalarOp::Mul && op != ScalarOp::Div)
+      return std::nullopt;
+    auto a = literals.find({type, x[0]}), b = literals.find({type, x[1]});
+    if (a == literals.end() || b == literals.end() || b->second == 0 ||
+        !std::isfinite(a->second) || !std::isfinite(b->second))
+      return std::nullopt;
+    // Of whole numbers the ring's own product is that of the numbers.
+    if (op == ScalarOp::Mul && std::trunc(a->second) == a->second &&
+        std::trunc(b->second) == b->second)
+      return std::nullopt;
+    return op == ScalarOp::Mul ? a->second * b->second : a->second / b->second;
+  }
+
+  /// Of a number of the program it is that of 1 / number: a pass may turn a
+  /// division by it into a product.
+  uint64_t reciprocal(Types types, const ring::Ring &r, uint64_t x) const {
+    auto known = literals.find({types.in, x});
+    if (known == literals.end() || known->second == 0)
+      return r.opaque(ring::rcpTag, x);
+    return number(types, 1 / known->second);
+  }
+
+  uint64_t evaluate(ScalarOp op, Types types, const ring::Ring &r,
+                    const uint64_t *x) const {
     auto more = [&](unsigned operands) {
       uint64_t tag = ring::firstFreeTag + unsigned(op), y = r.opaque(tag, x[0]);
       return operands == 1 ? y : r.opaque(tag, (y << 1) + x[1]);
@@ -135,7 +170,7 @@ protected:
     case ScalarOp::Mul:
       return r.mul(x[0], x[1]);
     case ScalarOp::Div:
-      return r.mul(x[0], r.opaque(ring::rcpTag, x[1]));
+      return r.mul(x[0], reciprocal(types, r, x[1]));
     case ScalarOp::Maximum:
     case ScalarOp::MaxNum:
       return r.less(x[0], x[1]) ? x[1] : x[0];
@@ -250,6 +285,10 @@ protected:
                                  change(b[i], types.from, types.in)));
     return of(change(of(total), types.in, types.to));
   }
+
+private:
+  /// The numbers of the program, by type and element.
+  std::map<std::pair<Element, uint64_t>, long double> literals;
 };
 
 } // namespace

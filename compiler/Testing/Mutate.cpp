@@ -63,7 +63,8 @@ static bool isPayload(Operation *op) {
 void Collector::visit(Operation *op) {
   if (auto plan = dyn_cast<tile::PlanOp>(op))
     return changePlan(plan);
-  if (!isPayload(op) || op->hasTrait<OpTrait::IsTerminator>())
+  if (!isPayload(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+      (op->getNumResults() && op->use_empty()))
     return;
   swapOperands(op);
   drop(op);
@@ -79,6 +80,9 @@ static bool isSymmetric(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return compare.getPredicate() == arith::CmpIPredicate::eq ||
            compare.getPredicate() == arith::CmpIPredicate::ne;
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return compare.getPredicate() == arith::CmpFPredicate::OEQ ||
+           compare.getPredicate() == arith::CmpFPredicate::UNE;
   return isa<graph::CheckEqualOp>(op);
 }
 
@@ -88,7 +92,8 @@ void Collector::swapOperands(Operation *op) {
     return;
   for (unsigned i = 0; i + 1 < op->getNumOperands(); ++i) {
     Value a = op->getOperand(i), b = op->getOperand(i + 1);
-    if (a == b || a.getType() != b.getType())
+    bool factors = i == 0 && isa<math::FmaOp, graph::FmaOp>(op);
+    if (a == b || a.getType() != b.getType() || factors)
       continue;
     auto swap = [=] {
       Value first = op->getOperand(i);
@@ -241,7 +246,7 @@ void Collector::changePlan(tile::PlanOp plan) {
         continue;
       StringRef digits = line.substr(at).take_while(llvm::isDigit);
       int64_t number;
-      if (digits.getAsInteger(10, number))
+      if (digits.getAsInteger(10, number) || number == 0)
         continue;
       std::vector<std::string> texts(lines.begin(), lines.end());
       texts[row] = (line.take_front(at) + std::to_string(2 * number) +

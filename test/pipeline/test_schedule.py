@@ -154,14 +154,18 @@ def test_too_wide_vectors_are_remarks():
 # ---- explain --------------------------------------------------------------------------------
 
 
+def number(text: str) -> int:
+    return 0 if text in ("all", "auto") else int(text)
+
+
 def decisions(fn, **words):
     """[(kernel, what, value, by, [alternatives])] as `explain()` prints them."""
     rows = []
     for line in fn.explain(**words).splitlines():
-        found = re.fullmatch(r"(\w+) +(\w[\w ()]*?) +(\d+) +(user|default|model|tuner) +([\d, -]+)", line)
+        found = re.fullmatch(r"(\w+) +(\w[\w ()]*?) +(\d+|all|auto) +(user|default|model|tuner) +([\d, alutor-]+)", line)
         if found:
-            others = [] if found[5] == "-" else [int(x) for x in found[5].split(", ")]
-            rows.append((found[1], found[2], int(found[3]), found[4], others))
+            others = [] if found[5] == "-" else [number(x) for x in found[5].split(", ")]
+            rows.append((found[1], found[2], number(found[3]), found[4], others))
     return rows
 
 

@@ -45,6 +45,21 @@ SmallVector<BufferLifetime> tessera::tile::lifetimesOf(FuncOp func) {
   return lives;
 }
 
+/// A nest that took in the readers of a tile no longer needs it in memory.
+static void dropUnread(FuncOp func) {
+  SmallVector<AllocOp> unread;
+  func.walk([&](AllocOp alloc) {
+    if (llvm::all_of(alloc->getUsers(),
+                     [](Operation *user) { return isa<LocalStoreOp>(user); }))
+      unread.push_back(alloc);
+  });
+  for (AllocOp alloc : unread) {
+    for (Operation *store : llvm::make_early_inc_range(alloc->getUsers()))
+      store->erase();
+    alloc.erase();
+  }
+}
+
 /// The largest buffers first; each takes the lowest gap between those that are
 /// alive with it.
 static int64_t place(FuncOp func) {
@@ -91,6 +106,7 @@ struct PlaceBuffersPass
     ModuleOp module = getOperation();
     Builder builder(&getContext());
     for (FuncOp func : module.getOps<FuncOp>()) {
+      dropUnread(func);
       int64_t bytes = place(func);
       func->setAttr("tile.scratch", builder.getI64IntegerAttr(bytes));
       std::string launch = ("launch @" + func.getName() + "(").str();

@@ -144,7 +144,8 @@ tile.func @refused(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, str
   %e = math.exp %a : tensor<16x16xf32>
   // expected-error @below {{not yet: @ of a computed tile of fp32 on a GPU; use fp16 or bf16 operands}}
   %c = tile.mma %e, %a, %z : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
-  // expected-error @below {{not yet: tile.scan on a GPU}}
+  // expected-error @below {{not yet: a scan (cumsum, cumprod, cummax) on a GPU}}
+  // expected-note @below {{fix: target="cpu", which has it}}
   %s = tile.scan sum %c axis = 0 : tensor<16x16xf32>
   tile.store %s, %C[%m, %n] : tensor<16x16xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16>
   tile.return

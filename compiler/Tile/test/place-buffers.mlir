@@ -6,7 +6,7 @@
 // CHECK:         tile.alloc {offset = [[A:[0-9]+]] : i64}
 // CHECK:         tile.alloc {offset = [[B:[0-9]+]] : i64}
 // CHECK:         tile.alloc {offset = [[A]] : i64}
-tile.func @share(%N: index) {
+tile.func @share(%N: index, %y: memref<?xf32, strided<[1]>>) {
   %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc : !tile.buffer<64xf32, "", "scratch">
@@ -23,6 +23,10 @@ tile.func @share(%N: index) {
   tile.nest [%n] : (!tile.range<64>) -> () {
     %x = tile.local_load %b : !tile.buffer<64xf32, "", "scratch"> -> tensor<64xf32>
     tile.local_store %x, %c : tensor<64xf32>, !tile.buffer<64xf32, "", "scratch">
+  }
+  tile.nest [%n] : (!tile.range<64>) -> () {
+    %x = tile.local_load %c : !tile.buffer<64xf32, "", "scratch"> -> tensor<64xf32>
+    tile.store %x, %y[%n] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
   }
   tile.return
 }
@@ -47,7 +51,24 @@ tile.func @loop(%N: index) {
     tile.nest [%n] : (!tile.range<64>) -> () {
       %zero = arith.constant dense<0.0> : tensor<64xf32>
       tile.local_store %zero, %b : tensor<64xf32>, !tile.buffer<64xf32, "", "scratch">
+      %again = tile.local_load %b : !tile.buffer<64xf32, "", "scratch"> -> tensor<64xf32>
     }
+  }
+  tile.return
+}
+
+// A buffer that nobody reads is not there.
+// CHECK-LABEL: tile.func @unread
+// CHECK-SAME:    tile.scratch = 0
+// CHECK-NOT:     tile.alloc
+// CHECK-NOT:     tile.local_store
+// CHECK:         tile.return
+tile.func @unread(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  %a = tile.alloc : !tile.buffer<64xf32, "", "scratch">
+  tile.nest [%n] : (!tile.range<64>) -> () {
+    %zero = arith.constant dense<0.0> : tensor<64xf32>
+    tile.local_store %zero, %a : tensor<64xf32>, !tile.buffer<64xf32, "", "scratch">
   }
   tile.return
 }
