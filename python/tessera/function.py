@@ -339,6 +339,16 @@ class Function(_runtime.Callable):
         raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}",
                                           f"{self.__name__}(...), {self.__name__}.inspect_ir(\"tile\") or {self.__name__}.explain()", verb.partition("(")[0]))
 
+    def _short(self, make):
+        """What `make` gives; an error without our own frames."""
+        try:
+            return make()
+        except TesseraError as error:
+            if knobs.debug:
+                raise
+            short = error.with_traceback(None)
+        raise short from None
+
     def run(self, *args, stage: str = "graph", domain: str = "exact", seed: int = 0, target: str = "cpu", **kwargs):
         """Executes a stage on these arguments by the interpreter: graph, sched, tile-value, tile; target is the machine code.
 
@@ -347,7 +357,7 @@ class Function(_runtime.Callable):
         """
         from . import oracle
 
-        return oracle.run(self, args, kwargs, stage, domain, seed, target)
+        return self._short(lambda: oracle.run(self, args, kwargs, stage, domain, seed, target))
 
     def certificate(self, *args, **kwargs):
         self._not_yet("certificate()", "the oracle")
@@ -356,7 +366,7 @@ class Function(_runtime.Callable):
         """Every value that a stage computes on these arguments, with your names and lines (tessera/trace.py)."""
         from . import trace
 
-        return trace.trace(self, args, kwargs, stage, domain, check_target(target))
+        return self._short(lambda: trace.trace(self, args, kwargs, stage, domain, check_target(target)))
 
     def check(self, *args, target: str = "cpu", reference=None, show: bool = True, **kwargs):
         """Every stage, the machine code and, for a GPU, the PTX on the simulator, on these arguments: one table.
@@ -366,13 +376,13 @@ class Function(_runtime.Callable):
         """
         from . import check
 
-        return check.check(self, args, kwargs, target, reference, show)
+        return self._short(lambda: check.check(self, args, kwargs, target, reference, show))
 
     def bisect(self, *args, target: str = "cpu", folder: str | None = None, **kwargs):
         """Which pass is the first whose result differs on these arguments (tessera/bisect.py)."""
         from . import bisect
 
-        return bisect.bisect(self, args, kwargs, check_target(target), folder)
+        return self._short(lambda: bisect.bisect(self, args, kwargs, check_target(target), folder))
 
     def tune(self, *args, **kwargs):
         self._not_yet("tune()", "the tuner; @tsr.kernel.autotune is here")
