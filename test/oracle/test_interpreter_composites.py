@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import numpy as np
 import pytest
+import tessera as tsr
 import torch
 from programs import MLIR, NUMPY, assert_same_bits, decomposed, graph, run
 from tessera.oracle import Stage
@@ -159,26 +160,35 @@ def test_a_wrong_decomposition_is_noticed(random):
 
 
 def test_narrow_attention_is_excluded_from_the_ring():
-    import tessera as tsr
-
     with pytest.raises(tsr.RunError, match="attention of f16 is excluded from ring mode"):
         run(attention("f16"), {n: np.zeros((1, 1, 2, 2), np.float16) for n in "qkv"}, "ring")
 
 
-# ---- special rows, at graph and at sched ------------------------------------------------------
+# ---- special rows, at every stage and compiled ------------------------------------------------
 
 
-def at_sched(text):
-    stage = Stage.of_text(text, "test.mlir")
-    stage.compilation.lower("sched")
-    return Stage(stage.compilation)
+@tsr.function
+def host(x):
+    """Any function can take up the text of a stage."""
+    return x
 
 
-def both(text, given):
-    """The exact results at graph and at sched."""
-    first, second = run(text, given)[0], at_sched(text).run(given).results[0].array
-    with np.errstate(all="ignore"):
-        np.testing.assert_allclose(first.astype(np.float64), second.astype(np.float64), rtol=1e-5)
+def at_stage(text, stage, given):
+    program = Stage.of_text(text, "test.mlir")
+    program.compilation.lower(stage)
+    if stage != "target":
+        return Stage(program.compilation).run(given).results[0].array
+    return host.resume(program.compilation.print())(**given)
+
+
+def everywhere(text, given):
+    """The exact results at graph, which each other stage and the compiled code must share, special values included."""
+    first = run(text, given)[0]
+    unit = 2.0**-7 if first.dtype.itemsize == 2 else 1e-5
+    for stage in ("sched", "tile-value", "tile", "target"):
+        other = at_stage(text, stage, given)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(first.astype(np.float64), other.astype(np.float64), rtol=unit, atol=1e-30, err_msg=stage)
     return first
 
 
@@ -188,35 +198,35 @@ ROWS = np.array([[-inf, -inf, -inf], [-inf, 0, 0], [inf, 0, 0], [np.nan, 0, 0], 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
 def test_special_rows_of_softmax(dtype):
     x = ROWS.astype(NUMPY[dtype])
-    got = both(softmax(dtype), {"x": x}).astype(np.float64)
+    got = everywhere(softmax(dtype), {"x": x}).astype(np.float64)
     assert got[0].tolist() == [0, 0, 0]  # a row of only minus infinity gives 0
     assert got[1].tolist() == [0, 0.5, 0.5]
     assert np.isnan(got[2:4]).all()
-    assert both(softmax(dtype), {"x": x[:, :0]}).shape == (5, 0)
-    assert both(softmax(dtype), {"x": x[:0]}).shape == (0, 3)
+    assert everywhere(softmax(dtype), {"x": x[:, :0]}).shape == (5, 0)
+    assert everywhere(softmax(dtype), {"x": x[:0]}).shape == (0, 3)
 
 
 def test_special_rows_of_logsumexp():
-    got = both(reduce("logsumexp"), {"x": ROWS})
+    got = everywhere(reduce("logsumexp"), {"x": ROWS})
     assert got[0] == -inf and got[2] == inf and np.isnan(got[3])
-    assert both(reduce("logsumexp"), {"x": ROWS[:, :0]}).tolist() == [-inf] * 5
+    assert everywhere(reduce("logsumexp"), {"x": ROWS[:, :0]}).tolist() == [-inf] * 5
 
 
 def test_special_rows_of_cross_entropy():
-    got = both(cross_entropy(), {"x": ROWS, "t": np.array([0, 1, 0, 1, 2])})
+    got = everywhere(cross_entropy(), {"x": ROWS, "t": np.array([0, 1, 0, 1, 2])})
     np.testing.assert_allclose(got[[1, 4]], [np.log(2), np.log(3)], rtol=1e-6)
     assert np.isnan(got[[0, 2, 3]]).all()  # inf - inf, or a NaN in the row
 
 
 def test_special_rows_of_layer_norm():
     x = np.array([[1, 1, 1], [np.nan, 0, 0], [inf, 0, 0]], np.float32)
-    got = both(layer_norm(parameters=0), {"x": x})
+    got = everywhere(layer_norm(parameters=0), {"x": x})
     assert got[0].tolist() == [0, 0, 0] and np.isnan(got[1:]).all()
 
 
 @pytest.mark.parametrize("op", ["sigmoid", "silu", "gelu", "gelu {tanh}"])
 def test_ends_of_functions(op):
-    got = both(unary(op), {"x": np.array([[-inf, inf, np.nan, -0.0, 0.0, -200, 200]], np.float32)})[0]
+    got = everywhere(unary(op), {"x": np.array([[-inf, inf, np.nan, -0.0, 0.0, -200, 200]], np.float32)})[0]
     zero = 0.5 if op == "sigmoid" else 0.0
     assert got[0] == 0 and got[1] == (1 if op == "sigmoid" else inf) and np.isnan(got[2]) and got[3] == zero and got[4] == zero
     assert abs(got[5]) < 1e-30 and got[6] == (1 if op == "sigmoid" else 200)
@@ -225,10 +235,10 @@ def test_ends_of_functions(op):
 def test_special_rows_of_attention():
     q = np.zeros((1, 1, 4, 2), np.float32)
     k, v = np.zeros((1, 1, 2, 2), np.float32), np.array([1, 2, 3, 4], np.float32).reshape(1, 1, 2, 2)
-    got = both(attention(causal=True), {"q": q, "k": k, "v": v})[0, 0]
+    got = everywhere(attention(causal=True), {"q": q, "k": k, "v": v})[0, 0]
     assert got[:2].tolist() == [[0, 0], [0, 0]]  # queries before the first key see none
     assert got[2].tolist() == [1, 2] and got[3].tolist() == [2, 3]
     none = {"q": q, "k": k[:, :, :0], "v": v[:, :, :0]}
-    assert not both(attention(), none).any()
+    assert not everywhere(attention(), none).any()
     k[0, 0, 1] = np.nan
-    assert np.isnan(both(attention(), {"q": q, "k": k, "v": v})).all()
+    assert np.isnan(everywhere(attention(), {"q": q, "k": k, "v": v})).all()
