@@ -215,6 +215,8 @@ def test_the_ring_list():
     tool = pathlib.Path(os.environ["TESSERA_BIN"]) / "tessera-run"
     shown = subprocess.run([tool, "--list", "ring"], capture_output=True, text=True).stdout
     kinds = dict(line.split(": ") for line in shown.splitlines())
+    readme = (pathlib.Path(__file__).parents[2] / "compiler/Interpreter/README.md").read_text()
+    assert shown.strip() in readme, "compiler/Interpreter/README.md: run tessera-run --list ring again"
     assert {"add", "mul", "exp", "maximum"} <= set(kinds["exact"].split()) and "tanh" in kinds["opaque"].split() and "and" in kinds["excluded"].split()
 
 
