@@ -46,7 +46,7 @@ def with_outputs(text: str) -> str:
     """`text` with every block under an `output of` comment printed again."""
 
     def printed(match):
-        environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
+        environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1", "PYTHON": sys.executable}
         result = subprocess.run(["bash", "-euo", "pipefail", "-c", match[2]], cwd=ROOT / "examples", env=environment,
                                 capture_output=True, text=True)
         # `head` closes the pipe early: 141 is no failure.

@@ -71,9 +71,10 @@ class Report:
         if self.culprit is None or self.before is None:
             return ""
         old, new = self.before.text.splitlines(), self.culprit.text.splitlines()
-        if self.culprit.stage != self.before.stage or len(new) > 2 * len(old) + 40:
-            return f"(another level: {len(old)} lines became {len(new)}; `before.text` and `culprit.text` have them)"
-        return "\n".join(difflib.unified_diff(old, new, "before", "after", n=1, lineterm=""))
+        changes = list(difflib.unified_diff(old, new, "before", "after", n=1, lineterm=""))
+        if len(changes) > 60:
+            return f"({len(old)} lines became {len(new)}; `before.text` and `culprit.text` have them)"
+        return "\n".join(changes)
 
     def __bool__(self) -> bool:
         return self.culprit is None

@@ -46,6 +46,19 @@ class Trace:
         """All values of a name: one per op, and per turn of a loop."""
         return [value for value in self.values if value.name == name]
 
+    def assigned(self, name: str) -> list[Value]:
+        """What a name was each time a line gave it a value: of the ops of one statement, the last."""
+        found, line = [], ""
+        for value in self.values:
+            if value.place.rpartition(":")[0] != line:
+                line, fresh = value.place.rpartition(":")[0], True
+            if value.name == name and not value.op.endswith((".for", ".while", ".if")):
+                if not fresh:
+                    found.pop()
+                found.append(value)
+                fresh = False
+        return found
+
     def __getitem__(self, name: str) -> Value:
         found = self.named(name)
         if not found:
