@@ -356,9 +356,13 @@ LogicalResult MmaOp::verify() {
 // (C3)
 static LogicalResult verifyMatrixStep(NestOp nest) {
   auto registers = nest->getAttrOfType<DenseI64ArrayAttr>("register_tile");
-  if (nest.getAxes().size() != 3 || !nest->getAttrOfType<StringAttr>("unit") ||
-      !registers || registers.size() != 3 ||
-      llvm::any_of(registers.asArrayRef(), [](int64_t n) { return n < 1; }))
+  auto unit = nest->getAttrOfType<StringAttr>("unit");
+  // AMX has tiles of one size.
+  bool tiled =
+      registers && registers.size() == 3 &&
+      llvm::all_of(registers.asArrayRef(), [](int64_t n) { return n >= 1; });
+  if (nest.getAxes().size() != 3 || !unit ||
+      (!tiled && unit.getValue() != "amx"))
     return nest.emitOpError()
            << "with a unit has three axes and a register_tile of three";
   auto steps = nest.getBody().getOps<MmaOp>();
