@@ -3,6 +3,7 @@
 
 #include "compiler/Compiler.h"
 
+#include "compiler/CrashSafety.h"
 #include "compiler/Dialects.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/StageText.h"
@@ -13,10 +14,12 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -41,8 +44,10 @@ struct Compilation::Impl {
   // One thread: a context per compilation would otherwise own a pool each.
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> original; // as the front end left it
   std::vector<PassTime> times;
   std::string error;
+  bool internal = false, crashed = false;
   std::vector<std::string> remarks;
   const frontend::SourceManager *sources = nullptr;
   frontend::FileId file;
@@ -67,11 +72,36 @@ struct Compilation::Impl {
         remarks.push_back(render(diagnostic));
       return success();
     });
-    bool good = succeeded(body());
-    if (!good && error.empty())
-      error = "error: the compiler failed without saying why\n";
-    return good;
+    bool good = false;
+    std::string crash = runSafely([&] { good = succeeded(body()); });
+    if (!crash.empty()) {
+      crashed = true;
+      noteMistake(crash);
+    } else if (!good && error.empty()) {
+      noteMistake("it failed without saying why");
+    } else if (!good && StringRef(error).contains("error: LLVM: ")) {
+      noteMistake(
+          StringRef(error).split("error: ").second.split('\n').first.str());
+    } else if (!good && brokeTheIR()) {
+      noteMistake("it made wrong IR: " +
+                  StringRef(error).split('\n').first.str());
+    }
+    return good && crash.empty();
   }
+
+  /// Whether the error is the verifier's, after a pass.
+  bool brokeTheIR() {
+    if (!options.verifyEach || !module)
+      return false;
+    bool broken = false;
+    ScopedDiagnosticHandler quiet(&context,
+                                  [](Diagnostic &) { return success(); });
+    std::string crash = runSafely([&] { broken = failed(verify(*module)); });
+    return broken || !crash.empty();
+  }
+  /// Replaces `error` by one line, and the file that repeats it.
+  void noteMistake(const std::string &what);
+  std::string writeReproducer(StringRef title);
 };
 
 static frontend::SourceRange toRange(frontend::FileId file,
@@ -143,7 +173,7 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
     std::string note = "stage " + textStage;
     if (text) {
       std::string whole = stage->getLine(text.getLine());
-      StringRef line(whole);
+      StringRef line = StringRef(whole).take_front(1 << 16);
       line = line.take_front(line.rfind("  // ")).trim();
       note += (": " + line.take_front(100) + (line.size() > 100 ? "..." : ""))
                   .str();
@@ -162,12 +192,79 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
   return head + frontend::renderDiagnostic(*manager, ours, colour);
 }
 
+void Compilation::Impl::noteMistake(const std::string &what) {
+  internal = true;
+  std::string title =
+      "internal error" +
+      (runningPass().empty() ? "" : " in pass " + runningPass()) + ": " + what;
+  std::string path = writeReproducer(title);
+  error = title + "\n reproducer: " + path + "\n fix:  tessera report " + path +
+          ", and send us what it writes\n";
+}
+
+/// A text that tesserac reads: what was compiled, how, and with what.
+std::string Compilation::Impl::writeReproducer(StringRef title) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "// tessera reproducer 1\n// " << title
+         << "\n// tesserac THIS_FILE -o out.o --target " << options.target
+         << " --opt-level " << options.optLevel
+         << (options.verifyEach ? " --verify-each" : "") << "\n// LLVM "
+         << LLVM_VERSION_STRING << "\n";
+  if (const frontend::SourceFile *source =
+          sources ? sources->get(file) : nullptr) {
+    SmallVector<StringRef> lines;
+    StringRef(source->getText()).split(lines, '\n');
+    stream << "// source " << source->getName() << "\n";
+    for (StringRef line : lines)
+      stream << "//   " << line << "\n";
+  }
+  ScopedDiagnosticHandler quiet(&context,
+                                [](Diagnostic &) { return success(); });
+  std::string ir;
+  std::string crash = runSafely([&] {
+    if (!original)
+      return;
+    CompileOptions plain = options;
+    plain.mistake.clear();
+    plain.dumpDirectory.clear();
+    OwningOpRef<ModuleOp> copy = original->clone();
+    ir = succeeded(lowerTo(*copy, "graph", plain))
+             ? printStage(*copy)
+             : "// before stage graph, for tessera-opt\n" +
+                   printStage(*original);
+  });
+  if (!crash.empty())
+    ir = "// stage graph cannot be made: " + crash + "\n";
+  if (const frontend::SourceFile *given = found.get(textFile))
+    ir = given->getText();
+  stream << ir;
+  SmallString<128> path;
+  int descriptor;
+  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
+  llvm::sys::path::append(path, "tessera-%%%%%%.mlir");
+  SmallString<128> model = path;
+  if (llvm::sys::fs::createUniqueFile(
+          model, descriptor, path, llvm::sys::fs::OF_None,
+          llvm::sys::fs::owner_read | llvm::sys::fs::owner_write))
+    return "none, the folder for temporary files cannot be written";
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  out << stream.str();
+  return path.str().str();
+}
+
 Compilation::Compilation(CompileOptions options)
     : impl(std::make_unique<Impl>(std::move(options))) {}
-Compilation::~Compilation() = default;
+Compilation::~Compilation() {
+  if (impl && impl->crashed)
+    (void)impl.release(); // Half-made IR is not safe to take apart.
+}
 
 const std::string &Compilation::error() const {
   return impl ? impl->error : shrunkError;
+}
+bool Compilation::failedInternally() const {
+  return impl ? impl->internal : shrunkInternal;
 }
 const std::vector<std::string> &Compilation::remarks() const {
   return impl->remarks;
@@ -180,15 +277,24 @@ bool Compilation::fromSource(const frontend::SemaRequest &request,
   impl->sources = &sources;
   impl->file = request.definition->range.file;
   impl->colour = colour;
-  auto module = frontend::analyze(impl->context, request, diags);
-  if (failed(module)) {
+  bool wantsMore = false;
+  bool good = impl->guarded([&]() -> LogicalResult {
+    auto module = frontend::analyze(impl->context, request, diags);
+    if (succeeded(module)) {
+      impl->module = std::move(*module);
+      impl->original = impl->module->clone();
+      return success();
+    }
     impl->error = diags.render(colour);
-    if (impl->error.empty())
-      impl->error = "error: the front end failed without saying why\n";
-    return false;
-  }
-  impl->module = std::move(*module);
-  return true;
+    wantsMore = request.wanted && !request.wanted->empty();
+    if (impl->error.empty() && wantsMore)
+      impl->error = "sizes are missing"; // The caller asks again with them.
+    return failure();
+  });
+  if (!good && !impl->internal &&
+      StringRef(impl->error).contains("(a mistake in tessera)"))
+    impl->noteMistake(StringRef(impl->error).split('\n').first.str());
+  return good;
 }
 
 /// What a text says about its stage, before it is parsed.
@@ -410,6 +516,7 @@ bool Compilation::emitObject(const std::string &name,
     });
     good = good && whole.emitObject(name, object);
     shrunkError = whole.impl->error;
+    shrunkInternal = whole.impl->internal;
     return good;
   }
   return impl->guarded([&]() -> LogicalResult {

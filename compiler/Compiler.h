@@ -101,6 +101,9 @@ public:
   bool emitLLVM(std::string &text);
 
   const std::string &error() const;
+  /// Whether the error is a mistake of ours and not of the program; the text
+  /// then names a file that repeats it.
+  bool failedInternally() const;
   /// What the user should know though it compiled, rendered like errors.
   const std::vector<std::string> &remarks() const;
 
@@ -108,6 +111,7 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl; // null once shrunk
   std::string shrunk, shrunkError;
+  bool shrunkInternal = false;
   CompileOptions shrunkOptions;
 };
 

@@ -8,6 +8,7 @@
 
 #include "compiler/Pipeline.h"
 
+#include "compiler/CrashSafety.h"
 #include "compiler/Graph/Transforms/Passes.h"
 #include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/ScheduleToTile/Passes.h"
@@ -113,14 +114,20 @@ std::string tessera::stageNames() {
       ", ");
 }
 
+static thread_local std::string running;
+
+const std::string &tessera::runningPass() { return running; }
+
 namespace {
 
-/// Notes how long each pass takes.
+/// Notes which pass runs, and how long each takes.
 struct TimePasses : PassInstrumentation {
   explicit TimePasses(std::vector<PassTime> &times) : times(times) {}
 
-  void runBeforePass(Pass *, Operation *) override {
+  void runBeforePass(Pass *pass, Operation *) override {
     starts.push_back(std::chrono::steady_clock::now());
+    if (!pass->getArgument().empty())
+      running = pass->getArgument().str();
   }
   void runAfterPass(Pass *pass, Operation *) override {
     std::chrono::duration<double, std::milli> taken =
@@ -226,8 +233,13 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
       pm.addInstrumentation(
           std::make_unique<ObservePasses>(observer, now->name));
     now->build(pm, options);
+    if (auto [kind, stage] = StringRef(options.mistake).split('@');
+        stage == now->name)
+      pm.addPass(createMistakePass(kind));
+    running.clear();
     if (failed(pm.run(module)))
       return failure();
+    running.clear();
     setStage(module, now->name);
     if (!options.dumpDirectory.empty() &&
         failed(dump(module, options.dumpDirectory, now - stages().begin(),

@@ -30,6 +30,9 @@ struct CompileOptions {
   std::string dumpDirectory;
   /// Stands before the names of kernels in the object file, not in the plan.
   std::string symbolPrefix;
+  /// For tests, "segv@tile": a mistake (see CrashSafety.h) on the way to a
+  /// stage.
+  std::string mistake;
 };
 
 struct Stage {
@@ -65,6 +68,9 @@ struct PassTime {
 /// Called after each pass with the stage it leads to, its name, the module.
 using PassObserver =
     std::function<void(llvm::StringRef, llvm::StringRef, mlir::ModuleOp)>;
+
+/// The pass that runs on this thread, or that failed last; empty if none.
+const std::string &runningPass();
 
 /// Whether `module` keeps the contract of the stage it says it is at: for text,
 /// which anybody may have edited.

@@ -62,6 +62,9 @@ static cl::opt<std::string>
 static cl::opt<bool> verifyEach("verify-each", cl::cat(category),
                                 cl::desc("verify after every pass"));
 
+static cl::opt<std::string> mistake("mistake", cl::Hidden, cl::cat(category),
+                                    cl::desc("for tests: segv@tile"));
+
 static int fail(const Twine &message) {
   errs() << message;
   return 1;
@@ -308,6 +311,7 @@ int main(int argc, char **argv) {
   options.target = targetName;
   options.optLevel = optLevel;
   options.verifyEach = verifyEach;
+  options.mistake = mistake;
   options.dumpDirectory = dumpDirectory;
   Compilation compilation(options);
   if (StringRef(input).ends_with(".mlir") || !compileFrom.empty()) {

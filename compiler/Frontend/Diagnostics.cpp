@@ -113,8 +113,12 @@ static DisplayedLine displayLine(std::string_view line) {
 static std::string displayText(std::string_view text) {
   std::string result;
   while (true) {
+    constexpr size_t maxLength = 2000; // of what a message quotes
     size_t end = text.find('\n');
-    result += displayLine(text.substr(0, end)).text;
+    std::string_view line = text.substr(0, end);
+    result += displayLine(line.substr(0, maxLength)).text;
+    if (line.size() > maxLength)
+      result += "...";
     if (end == std::string_view::npos)
       return result;
     result += '\n';
@@ -147,10 +151,37 @@ static std::string formatLocation(const SourceManager &sources,
   return result + ": ";
 }
 
+/// Of a line that no program has, only what is around the place is shown.
+static std::string clipLine(std::string line, SourceRange &where) {
+  constexpr size_t maxLength = 1000;
+  constexpr uint32_t before = 100, after = 200;
+  if (line.size() <= maxLength || !where.begin.column)
+    return line.substr(0, maxLength);
+  uint32_t first =
+      where.begin.column > before ? where.begin.column - before : 1;
+  uint32_t column = 1;
+  size_t begin = 0, end = 0;
+  for (; end < line.size() && column < where.begin.column + after; ++column) {
+    if (column == first)
+      begin = end;
+    uint32_t codePoint;
+    end += decodeUtf8(line, end, codePoint);
+  }
+  std::string head = first > 1 ? "..." : "";
+  auto moved = [&](uint32_t old) {
+    return uint32_t(std::min(old, column) - first + 1 + head.size());
+  };
+  where.begin.column = moved(where.begin.column);
+  if (where.end.column && where.end.line == where.begin.line)
+    where.end.column = moved(where.end.column);
+  return head + line.substr(begin, end - begin) +
+         (end < line.size() ? "..." : "");
+}
+
 /// The source line behind its number, and the carets under it.
-static std::string renderSource(const SourceFile &file,
-                                const SourceRange &where, bool colour) {
-  std::string source = file.getLine(where.begin.line);
+static std::string renderSource(const SourceFile &file, SourceRange where,
+                                bool colour) {
+  std::string source = clipLine(file.getLine(where.begin.line), where);
   DisplayedLine line = displayLine(source);
   std::string number = std::to_string(where.begin.line);
   size_t width = std::max<size_t>(5, number.size());

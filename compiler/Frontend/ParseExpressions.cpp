@@ -56,6 +56,8 @@ Expr *Parser::parseExpressionList() {
     if (!element)
       return nullptr;
     elements.push_back(element);
+    if (!checkCount(elements.size()))
+      return nullptr;
   }
   Tuple *tuple = create<Tuple>(begin);
   tuple->elts = std::move(elements);
@@ -185,6 +187,8 @@ Expr *Parser::parseBoolOp(BoolOperator op) {
     if (!value)
       return nullptr;
     values.push_back(value);
+    if (!checkCount(values.size()))
+      return nullptr;
   }
   BoolOp *result = create<BoolOp>(begin);
   result->op = op;
@@ -254,6 +258,10 @@ Expr *Parser::parseComparison() {
       return nullptr;
     ops.push_back(*op);
     comparators.push_back(right);
+    if (ops.size() > options.maxComparisons)
+      return error(right->range, "more than " +
+                                     std::to_string(options.maxComparisons) +
+                                     " comparisons in one chain");
   }
   if (ops.empty())
     return left;
@@ -443,6 +451,8 @@ bool Parser::parseArgument(Call *call, bool &unpacked) {
     }
     keyword.range = rangeFrom(begin);
     call->keywords.push_back(std::move(keyword));
+    if (!checkCount(call->keywords.size()))
+      return false;
     return true;
   }
   if (consumeIf(TokenKind::DoubleStar)) {
@@ -451,6 +461,8 @@ bool Parser::parseArgument(Call *call, bool &unpacked) {
     keyword.value = parseExpression();
     keyword.range = rangeFrom(begin);
     call->keywords.push_back(keyword);
+    if (!checkCount(call->keywords.size()))
+      return false;
     return keyword.value;
   }
   if (at(TokenKind::Star)) {
@@ -465,6 +477,8 @@ bool Parser::parseArgument(Call *call, bool &unpacked) {
     Starred *starred = create<Starred>(begin);
     starred->value = value;
     call->args.push_back(starred);
+    if (!checkCount(call->args.size()))
+      return false;
     return nest(starred, {value});
   }
   Expr *value = parseElement();
@@ -487,6 +501,8 @@ bool Parser::parseArgument(Call *call, bool &unpacked) {
     return false;
   }
   call->args.push_back(value);
+  if (!checkCount(call->args.size()))
+    return false;
   return true;
 }
 
@@ -507,6 +523,8 @@ Expr *Parser::parseSubscript(Expr *value, SourcePosition begin) {
       if (!element)
         return nullptr;
       elements.push_back(element);
+      if (!checkCount(elements.size()))
+        return nullptr;
     }
     Tuple *tuple = create<Tuple>(sliceBegin);
     tuple->elts = std::move(elements);
@@ -663,6 +681,8 @@ Expr *Parser::parseParenthesised() {
       return refuseComprehension({id, begin, element->range.end},
                                  "generator expression");
     elements.push_back(element);
+    if (!checkCount(elements.size()))
+      return nullptr;
     if (!consumeIf(TokenKind::Comma))
       break;
     isTuple = true;
@@ -689,6 +709,8 @@ Expr *Parser::parseListDisplay() {
       return refuseComprehension({id, begin, element->range.end},
                                  "list comprehension");
     elements.push_back(element);
+    if (!checkCount(elements.size()))
+      return nullptr;
     if (!consumeIf(TokenKind::Comma))
       break;
   }
@@ -724,6 +746,8 @@ Expr *Parser::parseBraces() {
       return refuse({id, begin, value->range.end}, "dict comprehension");
     keys.push_back(key);
     values.push_back(value);
+    if (!checkCount(values.size()))
+      return nullptr;
     if (!consumeIf(TokenKind::Comma))
       break;
   }

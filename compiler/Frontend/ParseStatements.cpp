@@ -36,8 +36,19 @@ static std::string_view getRefusedStatement(TokenKind kind) {
   }
 }
 
+bool Parser::checkStatements() {
+  if (statements <= options.maxStatements)
+    return true;
+  return error(peek().range,
+               "this function has more than " +
+                   std::to_string(options.maxStatements) + " statements",
+               "make functions of its parts, or a loop: for i in range(n)");
+}
+
 bool Parser::parseStatement(Body &body) {
   Token token = peek();
+  if (!checkStatements())
+    return false;
   std::string_view refused = getRefusedStatement(token.kind);
   if (!refused.empty())
     return refuse(token.range, refused);
@@ -67,16 +78,18 @@ bool Parser::parseStatement(Body &body) {
   if (!stmt)
     return false;
   body.push_back(stmt);
+  ++statements;
   return true;
 }
 
 /// a; b; c and the end of the line
 bool Parser::parseSimpleStatements(Body &body) {
   while (true) {
-    Stmt *stmt = parseSimpleStatement();
+    Stmt *stmt = checkStatements() ? parseSimpleStatement() : nullptr;
     if (!stmt)
       return false;
     body.push_back(stmt);
+    ++statements;
     bool more = consumeIf(TokenKind::Semicolon);
     if (consumeIf(TokenKind::Newline))
       return true;
@@ -616,6 +629,8 @@ FunctionDef *Parser::parseFunctionDef() {
     if (!function->returns)
       return nullptr;
   }
+  if (!inFunction)
+    statements = 0;
   inFunction = true;
   bool parsed = parseBlock(function->body, keyword);
   inFunction = false;
@@ -680,6 +695,11 @@ bool Parser::parseParameters(FunctionDef *function) {
 bool Parser::parseParameter(FunctionDef *function, ParameterKind kind) {
   if (!at(TokenKind::Name))
     return unexpected("the name of a parameter");
+  if (function->parameters.size() >= options.maxParameters)
+    return error(peek().range,
+                 "this function has more than " +
+                     std::to_string(options.maxParameters) + " parameters",
+                 "put arrays of one shape into one, with an axis more");
   Token name = consume();
   Parameter parameter;
   parameter.name = name.text;

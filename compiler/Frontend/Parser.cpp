@@ -189,15 +189,31 @@ bool Parser::checkDepth(uint32_t depth) {
   return false;
 }
 
+bool Parser::checkCount(size_t count) {
+  if (count <= options.maxElements)
+    return true;
+  error(peek().range, "more than " + std::to_string(options.maxElements) +
+                          " elements or arguments");
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Entry points
 //===----------------------------------------------------------------------===//
 
 Module *Parser::parseModule() {
   Module *module = create<Module>(lastEnd);
-  while (!at(TokenKind::EndOfFile))
+  uint32_t functions = 0;
+  while (!at(TokenKind::EndOfFile)) {
+    functions += at(TokenKind::At) || at(TokenKind::KwDef);
+    if (functions > options.maxFunctions)
+      return error(peek().range,
+                   "this file has more than " +
+                       std::to_string(options.maxFunctions) + " functions",
+                   "divide it into files");
     if (!parseStatement(module->body))
       return nullptr;
+  }
   module->range.end = lastEnd;
   return module;
 }
@@ -226,12 +242,27 @@ Expr *Parser::parseOnlyExpression() {
   return expr;
 }
 
+/// Says so if the text is longer than a program can be.
+static bool checkLength(const SourceFile &source, FileId file,
+                        DiagnosticEngine &diags, const ParserOptions &options) {
+  if (source.getText().size() <= options.maxText)
+    return true;
+  SourcePosition begin{source.getFirstLine(), 1};
+  diags.error({file, begin, {begin.line, 2}},
+              "this text has " + std::to_string(source.getText().size() >> 20) +
+                  " megabytes; a program has at most " +
+                  std::to_string(options.maxText >> 20));
+  return false;
+}
+
 Module *tessera::frontend::parseModule(ASTContext &context,
                                        const SourceManager &sources,
                                        FileId file, DiagnosticEngine &diags,
                                        const ParserOptions &options) {
   const SourceFile *source = sources.get(file);
   assert(source && "no such file");
+  if (!checkLength(*source, file, diags, options))
+    return nullptr;
   return Parser(context, *source, file, diags, options, TextKind::Module)
       .parseModule();
 }
@@ -243,6 +274,8 @@ FunctionDef *tessera::frontend::parseFunction(ASTContext &context,
                                               const ParserOptions &options) {
   const SourceFile *source = sources.get(file);
   assert(source && "no such file");
+  if (!checkLength(*source, file, diags, options))
+    return nullptr;
   return Parser(context, *source, file, diags, options, TextKind::Function)
       .parseOnlyFunction();
 }
@@ -253,6 +286,8 @@ Expr *tessera::frontend::parseExpression(ASTContext &context,
                                          const ParserOptions &options) {
   const SourceFile *source = sources.get(file);
   assert(source && "no such file");
+  if (!checkLength(*source, file, diags, options))
+    return nullptr;
   return Parser(context, *source, file, diags, options, TextKind::Expression)
       .parseOnlyExpression();
 }

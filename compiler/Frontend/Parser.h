@@ -25,6 +25,14 @@ struct ParserOptions {
   /// Bounds on open brackets and on indentation levels; those of Python.
   uint32_t maxBrackets = 200;
   uint32_t maxIndents = 100;
+  /// Bounds on what one function may have: it is compiled as one.
+  uint32_t maxStatements = 20000;
+  uint32_t maxParameters = 1000;
+  uint32_t maxComparisons = 100; // in one chain: a < b < c
+  uint32_t maxElements = 4096;   // of a list, a call, a subscript
+  uint32_t maxFunctions = 1000;  // of a file
+  /// Bound on the text, in bytes.
+  uint32_t maxText = 16 << 20;
 };
 
 /// Parses a whole file (a `.tessera` file). Returns null after an error, which

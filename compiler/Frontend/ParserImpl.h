@@ -84,6 +84,9 @@ private:
   Failure refuseLambda();
   Failure refuseComprehension(SourceRange where, std::string_view construct);
   bool checkDepth(uint32_t depth);
+  bool checkStatements();
+  /// Of elements of a display, or arguments of a call.
+  bool checkCount(size_t count);
 
   //===--- Nodes ----------------------------------------------------------===//
 
@@ -173,6 +176,7 @@ private:
   uint32_t level = 0;
   uint32_t blockDepth = 0;
   bool inFunction = false;
+  uint32_t statements = 0; // of this function so far
 };
 
 } // namespace tessera::frontend

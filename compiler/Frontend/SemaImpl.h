@@ -299,6 +299,7 @@ private:
   // Kernels.
   const For *grid = nullptr;
   bool insideGrid = false;
+  unsigned executed = 0; // statements, those of inlined calls counted each time
   unsigned controlDepth = 0;
   unsigned loopDepth = 0; // run-time loops only
   /// What to write instead of the loop at hand to have it unrolled, if it can

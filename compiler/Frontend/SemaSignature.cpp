@@ -7,6 +7,7 @@
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -248,12 +249,24 @@ LogicalResult Reader::readDim(const Expr *expr, ParameterDescription &result,
         diags.error(expr->range, "an empty dim name").setFix("\"M\"");
         return failure();
       }
+      int64_t number;
+      if (llvm::all_of(text, llvm::isDigit) &&
+          llvm::StringRef(text).getAsInteger(10, number)) {
+        diags.error(expr->range,
+                    "the size " + quote(expr) + " does not fit 64 bits");
+        return failure();
+      }
       if (failed(checkDimText(expr, constant->text)))
         return failure();
       result.dims.push_back(text);
       return success();
     }
-    if (constant->type == ConstantKind::Int && constant->intValue) {
+    if (constant->type == ConstantKind::Int && !constant->intValue) {
+      diags.error(expr->range,
+                  "the size " + quote(expr) + " does not fit 64 bits");
+      return failure();
+    }
+    if (constant->type == ConstantKind::Int) {
       result.dims.push_back(constant->text);
       return success();
     }
@@ -302,6 +315,15 @@ LogicalResult Reader::readTensor(const Expr *slice,
                                  ParameterDescription &result) {
   result.hasDims = true;
   std::vector<const Expr *> elements = getElements(slice);
+  constexpr size_t maxRank = 16; // docs/abi.md, section 1; a dtype may follow
+  if (elements.size() > maxRank + 1) {
+    diags
+        .error(elements[maxRank]->range, "an array has at most " +
+                                             std::to_string(maxRank) +
+                                             " axes, this has more")
+        .setFix("drop dims, or join some: \"M * N\"");
+    return failure();
+  }
   siblings = elements;
   for (auto [i, element] : llvm::enumerate(elements))
     if (failed(readDim(element, result, i + 1 == elements.size())))

@@ -37,8 +37,18 @@ Flow Analyzer::execute(const Body &body, size_t first) {
   return Flow::Normal;
 }
 
+/// More than this is a mistake, or takes minutes to compile.
+static constexpr unsigned maxExecuted = 20000;
+
 Flow Analyzer::execute(const Stmt *stmt) {
   nameHint.clear();
+  if (++executed > maxExecuted) {
+    error(stmt->range, "this program has more than " +
+                           std::to_string(maxExecuted) +
+                           " statements, calls and unrolled loops counted")
+        .setFix("a loop at run time: for i in range(n), or fewer calls");
+    return Flow::Failed;
+  }
   // A kernel is its grid: before it only scalars are computed, after it
   // nothing.
   if (grid && !insideGrid && scopes.size() == 1 && !is<Pass>(stmt)) {

@@ -55,13 +55,17 @@ static CompileOptions toOptions(nb::dict values) {
   options.dumpDirectory = nb::cast<std::string>(values["dump"]);
   if (values.contains("symbol_prefix"))
     options.symbolPrefix = nb::cast<std::string>(values["symbol_prefix"]);
+  if (values.contains("mistake"))
+    options.mistake = nb::cast<std::string>(values["mistake"]);
   return options;
 }
 
 /// Raises what the compilation has to say.
 static void check(const Compilation &compilation, bool good) {
   if (!good)
-    python::raise("CompileError", compilation.error());
+    python::raise(compilation.failedInternally() ? "InternalError"
+                                                 : "CompileError",
+                  compilation.error());
 }
 
 namespace {
@@ -111,6 +115,7 @@ uintptr_t Kernels::lookup(const std::string &name) {
     auto start = std::chrono::steady_clock::now();
     if (!place && !compilation.emitObject(name, object)) {
       error = compilation.error();
+      isOurs = !compilation.failedInternally();
     } else {
       isOurs = false;
       if (!place) {

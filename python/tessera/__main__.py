@@ -1,6 +1,8 @@
 """The command `tessera`.
 
     tessera doctor              what works on this machine, and what to install for the rest
+    tessera report [file]       what to send us after an internal error: source, IR, options, versions; no data
+    tessera cache [--clear]     what the disk cache has, or removes all of it
     tessera examples [name]     as `python -m tessera.examples`
     tessera check file.py       executes every stage of its functions and kernels, and compares
     tessera bisect file.py:fn   names the first pass whose result differs
@@ -20,6 +22,14 @@ def main(arguments: list[str] | None = None) -> int:
         from . import doctor
 
         return doctor.main(rest)
+    if command == "report":
+        from . import report
+
+        return report.main(rest)
+    if command == "cache":
+        from . import disk
+
+        return disk.main(rest)
     if command == "examples":
         from .examples import __main__ as examples
 
@@ -37,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     import difflib
 
-    near = difflib.get_close_matches(command, ("doctor", "examples", "check", "bisect"), 1)
+    near = difflib.get_close_matches(command, ("doctor", "report", "cache", "examples", "check", "bisect"), 1)
     print(f"\nerror: no command is called {command!r}" + (f"; did you mean {near[0]}?" if near else ""), file=sys.stderr)
     return 2
 

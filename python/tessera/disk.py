@@ -401,3 +401,20 @@ def _warn(text: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
         depth, frame = depth + 1, frame.f_back
     warnings.warn(text + '\n fix:  TESSERA_CACHE="a folder of yours", or TESSERA_CACHE=off', CacheWarning, stacklevel=depth)
+
+
+def main(arguments: list[str]) -> int:
+    """`tessera cache`."""
+    if arguments not in ([], ["--clear"]):
+        print("usage: tessera cache [--clear]", file=sys.stderr)
+        return 2
+    found = store()
+    if found is None:
+        print("the disk cache is off" if not folder() else f"{folder()} is not used")
+        return 0 if not folder() else 1
+    if arguments:
+        print(f"{found.clear()} entries of {found.folder} removed")
+        return 0
+    entries = found.entries()
+    print(f"{found.folder}: {len(entries)} entries, {sum(entry[1] for entry in entries) / 1e6:.1f} of {found.limit / 1e6:.0f} MB")
+    return 0

@@ -3,6 +3,7 @@
 
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/CPU/Passes.h"
+#include "compiler/Target/ListenToLLVM.h"
 #include "compiler/Target/Math/ExpandMath.h"
 
 #include "llvm/IR/LLVMContext.h"
@@ -262,6 +263,7 @@ static FailureOr<SmallVector<char>> emit(ModuleOp module,
     return failure();
   }
   llvm::LLVMContext context;
+  ListenToLLVM problems(context, module);
   auto lowered = toLLVM(module, options, context, *machine, kernel);
   if (!lowered)
     return failure();
@@ -274,6 +276,8 @@ static FailureOr<SmallVector<char>> emit(ModuleOp module,
     return failure();
   }
   passes.run(*lowered);
+  if (problems.any())
+    return failure();
   return bytes;
 }
 
@@ -300,6 +304,7 @@ FailureOr<std::string> tessera::target::emitLLVMIR(ModuleOp module,
     return failure();
   }
   llvm::LLVMContext context;
+  ListenToLLVM problems(context, module);
   auto lowered = toLLVM(module, options, context, *machine);
   if (!lowered)
     return failure();

@@ -1,6 +1,7 @@
 //===- EmitPtx.cpp - Target IR to LLVM IR and PTX -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Target/ListenToLLVM.h"
 #include "compiler/Target/Math/ExpandMath.h"
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Target/NVIDIA/Passes.h"
@@ -232,11 +233,13 @@ static FailureOr<std::string> withLLVM(ModuleOp module,
     return failure();
   }
   llvm::LLVMContext context;
+  ListenToLLVM problems(context, module);
   std::unique_ptr<llvm::Module> lowered = toLLVM(module, context, *machine);
   if (!lowered)
     return failure();
   optimise(*lowered, *machine);
-  return use(*lowered, *machine);
+  FailureOr<std::string> made = use(*lowered, *machine);
+  return problems.any() ? FailureOr<std::string>(failure()) : made;
 }
 
 FailureOr<std::string> tessera::target::emitPtx(ModuleOp module,
