@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Compiler.h"
+#include "compiler/Interpreter/Certificate.h"
 #include "compiler/Interpreter/Run.h"
 
 #include "python/bindings/bindings.h"
@@ -107,6 +108,25 @@ void python::bindInterpret(nb::module_ &module) {
              "Runs the module; a dict of results, printed and trace.");
   module.def("interpret_parameters", parameters, nb::arg("compilation"),
              nb::arg("function") = "");
+  module.def(
+      "certificate",
+      [](Compilation &compilation) {
+        Certificate found;
+        bool good = compilation.with([&](mlir::ModuleOp module) {
+          auto certificate = certify(module);
+          if (failed(certificate))
+            return llvm::failure();
+          found = std::move(*certificate);
+          return llvm::success();
+        });
+        if (!good)
+          python::raise("RunError", compilation.error());
+        nb::list steps;
+        for (const auto &[name, formula] : found.steps)
+          steps.append(nb::make_tuple(name, formula));
+        return nb::make_tuple(steps, found.results, found.missing);
+      },
+      "(steps, errors of the results, why one has none) as formulas.");
   module.def("interpreted_ops", [] { return allHandlers().names(); });
   module.def(
       "scalar_ops",
