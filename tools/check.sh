@@ -12,3 +12,4 @@ fi
 python3 tools/check-layout.py
 python3 tools/check-names.py
 python3 tools/check-knobs.py
+python3 tools/check-tolerances.py

@@ -9,7 +9,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <cmath>
@@ -35,7 +34,9 @@ Formula atom(const Twine &text) { return {text.str(), false}; }
 Formula number(double value) {
   if (value == std::floor(value) && std::fabs(value) < 1e6)
     return atom(Twine(int64_t(value)));
-  return atom(llvm::formatv("{0:g}", value).str());
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", value);
+  return atom(text);
 }
 
 Formula plus(ArrayRef<Formula> terms) {
@@ -152,11 +153,6 @@ private:
 
   /// Gives long formulas a name.
   void keep(Value value, Known known) {
-    if (auto type = dyn_cast<RankedTensorType>(value.getType());
-        type && !isa<FloatType>(type.getElementType()) &&
-        known.error.isZero() && known.size.text.size() > 40) {
-      // An integer: exact, and rarely of interest.
-    }
     if (known.hasFormula &&
         (known.size.text.size() > 48 || known.error.text.size() > 96)) {
       std::string name = nameOf(value);

@@ -82,6 +82,9 @@ struct RunOptions {
   /// Chooses among legal orders where the language leaves them open
   /// (programs of a grid, the moments at which copies complete).
   uint64_t seed = 0;
+  /// Of the entry's arguments in memory, by name, in elements; positive. Those
+  /// not here are chosen by what their kernels need.
+  llvm::StringMap<llvm::SmallVector<int64_t>> strides;
   /// Called after each op with its results.
   std::function<void(mlir::Operation *, Interpreter &)> observer;
   /// Called with each printed line, without its end; default: discarded.

@@ -180,6 +180,10 @@ LogicalResult interpreter::runModule(ModuleOp module, const RunRequest &request,
   options.print = [&](StringRef line) {
     outcome.printed.push_back(line.str());
   };
+  for (const HostArray &argument : request.arguments)
+    if (!argument.strides.empty())
+      options.strides[argument.name].assign(argument.strides.begin(),
+                                            argument.strides.end());
   if (request.trace)
     options.observer = [&](Operation *op, Interpreter &in) {
       TraceEntry entry{

@@ -20,7 +20,8 @@ struct HostArray {
   std::string name;  // of the parameter, or of the traced value
   std::string dtype; // "f32", "bool" ...
   std::vector<int64_t> shape;
-  std::string bytes;
+  std::string bytes;            // row-major
+  std::vector<int64_t> strides; // of the caller's memory; empty: any
   /// Results only. Floats, not rounded (exact, reference, bound) ...
   std::vector<double> values;
   /// ... and domain bound: how far a computed one may be away.

@@ -189,8 +189,15 @@ LogicalResult PlanRun::bindTensor(size_t index, const DatumRef &given) {
   if (elementNamed(wanted) != array->element)
     return op->emitError() << tensor.name << " is " << nameOf(array->element)
                            << ", expected " << wanted;
+  // Which axis has stride 1 belongs to a version's key, not to the plan.
+  auto known = in.options.strides.find(tensor.name);
+  SmallVector<int64_t> strides =
+      known != in.options.strides.end() &&
+              known->second.size() == array->rank() && in.options.seed == 0
+          ? known->second
+          : chooseStrides(array->shape, unitAxis(index), in);
   views[index] =
-      View::of(*array, chooseStrides(array->shape, unitAxis(index), in),
+      View::of(*array, strides,
                in.poison(op, "memory between the rows of " + tensor.name));
   views[index]->name = tensor.name;
   uintptr_t shift =

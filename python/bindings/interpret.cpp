@@ -22,6 +22,8 @@ static HostArray toHost(nb::handle item) {
   array.shape = nb::cast<std::vector<int64_t>>(parts[2]);
   auto bytes = nb::cast<nb::bytes>(parts[3]);
   array.bytes.assign(bytes.c_str(), bytes.size());
+  if (parts.size() > 4)
+    array.strides = nb::cast<std::vector<int64_t>>(parts[4]);
   return array;
 }
 

@@ -71,6 +71,20 @@ def as_bytes(value) -> tuple[str, tuple, bytes]:
     return array.dtype.storage, tuple(array.sizes), numpy.ascontiguousarray(numpy.asarray(array.owner)).tobytes()
 
 
+def memory_strides(value) -> tuple:
+    """Strides of dense memory whose axes lie as the array's do; an innermost stride of 1 stays one, others do not become one."""
+    array = arrays.describe(value)
+    sizes, strides = tuple(array.sizes), tuple(array.strides)
+    order = sorted(range(len(sizes)), key=lambda axis: (abs(strides[axis]), -axis) if sizes[axis] != 1 else (0, -axis))
+    result, step = [1] * len(sizes), 1
+    for axis in order:
+        if sizes[axis] != 1 and step == 1 and strides[axis] != 1:
+            step = 2
+        result[axis] = step
+        step *= max(sizes[axis], 1)
+    return tuple(result)
+
+
 class Stage:
     """A program at one point of the pipeline, ready to be run."""
 
@@ -93,7 +107,7 @@ class Stage:
         """`given`: arrays or numbers by parameter name. In domain ring a float's bits are the element."""
         packed = []
         for name, value in given.items():
-            packed.append((name, *as_bytes(value)) if arrays.is_array(value) else self._scalar(name, value))
+            packed.append((name, *as_bytes(value), memory_strides(value)) if arrays.is_array(value) else self._scalar(name, value))
         done = compiler.interpret(self.compilation, self.function, domain, packed, seed, max_work, trace)
         return Outcome([_result(r) for r in done["results"]], done["printed"],
                        [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]])
@@ -159,3 +173,22 @@ def _compiled(fn, args: tuple, kwargs: dict, target: str):
     if not all_:
         return None
     return all_[0] if len(all_) == 1 else tuple(all_)
+
+
+def bounds(fn, *args, **kwargs) -> list:
+    """(exact value, bound) of each result: how far a right program may be from the exact value on these inputs, whatever the order
+    of its sums. Integers and booleans have the bound 0, or infinity where a rounding may tip a decision."""
+    program, given = prepare(fn, args, kwargs, "graph")
+    found = []
+    for result in program.run(given, "bound").results:
+        value = result.array if result.values is None else result.values
+        found.append((value, numpy.zeros(value.shape) if result.errors is None else result.errors))
+    return found
+
+
+def assert_within(got, bound: tuple) -> None:
+    """Fails with the first element that is further from the exact value than its bound."""
+    from . import comparison
+
+    wrong = comparison.within("result", numpy.asarray(got), *bound)
+    assert wrong is None, str(wrong)

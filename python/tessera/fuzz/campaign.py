@@ -152,6 +152,11 @@ def histogram(outcomes: list) -> str:
         ratios = sorted(o["ratio"] / max(o.get("length") or 1, 1) ** 0.5 for o in real if o.get("ratio"))
         if ratios:
             rows.append(f"  median of bound / measured / sqrt(reduction length): {ratios[len(ratios) // 2]:.2f}")
+    reached = {op for o in outcomes for op in o.get("reached", ())}
+    for dialect in ("gir", "sched", "tile", "arith", "math", "scf"):
+        names = sorted(op.partition(".")[2] for op in reached if op.startswith(dialect + "."))
+        if names:
+            rows.append(f"  {dialect}: {len(names)} ops reached: {' '.join(names)}")
     columns = collections.Counter(c for o in outcomes for c, text in o.get("columns", {}).items() if text == "ok")
     rows.append("  columns: " + ", ".join(f"{name} {n}" for name, n in columns.most_common()))
     for prefix in ("dtype:", "view:", "style:", "@", "op:"):

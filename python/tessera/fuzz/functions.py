@@ -217,6 +217,7 @@ class FunctionGenerator(Elementwise, Movement):
             self.need(v.size < 80)
             low, high, exact = v.low, v.high + 12, False
         keep = self.random.chance(25)
+        self.reduces(count)
         if whole and op not in ("argmax", "argmin") and self.random.chance(50):
             text, dims = f"tsr.{op}({v.name})", ()
             self.need(op != "var")
@@ -242,12 +243,14 @@ class FunctionGenerator(Elementwise, Movement):
             self.need(v.size <= 1 or count * (v.size - 1) <= 3 and v.size**count <= 1000)
             low, high = -max(1, v.size**count), max(1, v.size**count)
             exact = exact and (self.exact or v.dtype not in FLOATS)
+        self.reduces(count)
         self.emit(f"tsr.{op}({v.name}, dim={axis})", v.dtype, v.dims, low, high, exact, [v], [op])
 
     def rule_softmax(self):
         self.need(not self.exact)
         v = self.float_value(lambda v: v.dims and v.size < 500)
         axis = self.random.below(len(v.dims))
+        self.reduces(v.dims[axis].extent)
         if self.random.chance(70):
             self.emit(f"tsr.softmax({v.name}, dim={axis})", v.dtype, v.dims, 0, 1, False, [v], ["softmax"])
         else:
@@ -260,6 +263,7 @@ class FunctionGenerator(Elementwise, Movement):
         n, rms = self.size(v.dims[-1]) if self.random.chance(50) else f"{v.name}.shape[-1]", self.random.chance(40)
         uses, parameters = [v], ""
         high = v.dims[-1].extent ** 0.5
+        self.reduces(v.dims[-1].extent)
         if self.random.chance(60):
             w = self.want(v.dtype, v.dims[-1:], lambda u: u.size < 20)
             uses.append(w)
@@ -284,6 +288,7 @@ class FunctionGenerator(Elementwise, Movement):
     # ---- products ----------------------------------------------------------------------------
 
     def fits_product(self, a: Value, b: Value, k: int):
+        self.reduces(k)
         bound = k * a.size * b.size
         self.need(not self.exact or bound <= SUMS[a.dtype])
         return bound
@@ -337,6 +342,7 @@ class FunctionGenerator(Elementwise, Movement):
             q, k = (Dim("3", 3, "3"),) + q, (Dim("3", 3, "3"),) + k
         a, b, c = self.want(dtype, q + (s, d)), self.want(dtype, k + (t, d)), self.want(dtype, k + (t, d))
         self.need(a.size * b.size <= 64 and c.size < 1000)
+        self.reduces(max(t.extent, d.extent))
         causal = ", causal=True" if self.random.chance(40) else ""
         scale = ", scale=0.25" if self.random.chance(20) else ""
         self.emit(f"tsr.attention({a.name}, {b.name}, {c.name}{causal}{scale})", dtype, q + (s, d), -c.size, c.size, False, [a, b, c], ["attention"])

@@ -66,6 +66,9 @@ class Generator:
         self.known(value)
         return value
 
+    def reduces(self, count: int) -> None:
+        self.program.length = max(self.program.length, count)
+
     def known(self, value: Value) -> None:
         self.program.types[value.name] = (value.dtype, tuple(d.key for d in value.dims), value.shape)
 

@@ -27,7 +27,7 @@ class KernelGenerator(Elementwise):
         for index, name in enumerate("MNK"):
             self.extent[name] = 0 if index == empty and pick.chance(50) else extents(pick)
         # N is loaded whole in some kernels: tiles fit a core's registers and caches.
-        self.extent["N"] = min(self.extent["N"], 65)
+        self.extent["N"] = max(1, min(self.extent["N"], 65))
         self.program.dims = dict(self.extent)
         self.scalars: dict = {}
         self.form = pick.weighted({"tiles": 5, "rows": 5, "batched": 2})
@@ -352,6 +352,7 @@ class KernelGenerator(Elementwise):
         elif op == "logsumexp":
             self.need(v.size < 80)
             low, high, exact = v.low, v.high + 12, False
+        self.reduces(count)
         return self.emit(self.reduced(v, axis, op), dtype, v.dims[:axis] + v.dims[axis + 1 :], low, high, exact, [v], [op])
 
     def rule_scan(self):
@@ -379,6 +380,7 @@ class KernelGenerator(Elementwise):
         result = "fp64" if dtype == "fp64" else "fp32"
         k = self.range_axis("k")
         total = self.extent["K"]
+        self.reduces(total)
         self.need(self.extent["M"] * self.extent["N"] * total * self.extent.get("B", 1) <= 400_000)
         if self.random.chance(25):
             k = self.whole_axis("K")
@@ -416,6 +418,7 @@ class KernelGenerator(Elementwise):
         k = self.range_axis(name)
         dim = self.dim_of[name]
         dtype = self.dtype()
+        self.reduces(self.extent[dim])
         outer, self.lines = self.lines, []
         visible = len(self.values)
         self.axes.append(k)

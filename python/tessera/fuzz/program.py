@@ -135,6 +135,7 @@ class Program:
     prelude: list = dataclasses.field(default_factory=list)  # other functions and kernels, as text
     dims: dict = dataclasses.field(default_factory=dict)
     tags: list = dataclasses.field(default_factory=list)
+    length: int = 1  # of the longest reduction
     types: dict = dataclasses.field(default_factory=dict)  # name -> (dtype, keys of its dims, shape)
 
     # ---- text -------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ class Program:
         return path
 
     def summary(self) -> dict:
-        return {"seed": self.seed, "kind": self.kind, "exact": self.exact, "ops": len(self.ops), "tags": self.tags}
+        return {"seed": self.seed, "kind": self.kind, "exact": self.exact, "ops": len(self.ops), "length": self.length, "tags": self.tags}
 
 
 def load_file(path: str):

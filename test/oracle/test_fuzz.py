@@ -1,0 +1,112 @@
+"""Random programs through every stage and the machine code; and that the machinery notices what is wrong.
+
+    pytest test/oracle/test_fuzz.py -s              # 200 programs from a fresh seed, which is printed
+    python -m tessera.fuzz run --seeds 0:20000      # many
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import io
+import os
+import statistics
+import time
+
+import numpy as np
+import pytest
+
+from tessera import oracle
+from tessera.fuzz import campaign, generate, runner, shrink
+from tessera.fuzz.program import Input, Line, Program
+from tessera.fuzz.randomness import Random
+
+PROGRAMS = 200
+
+
+def test_programs_from_a_fresh_seed(capsys):
+    first = int(time.time() * 1000) % 10**9 * 1000
+    seeds = f"--seeds {first}:{first + PROGRAMS}"
+    outcomes = campaign.fuzz(range(first, first + PROGRAMS), os.cpu_count() or 1, 80, io.StringIO(), show=False)
+    bad = [o for o in outcomes if o["status"] != "ok"]
+    with capsys.disabled():
+        print(f"\npython -m tessera.fuzz run {seeds}\n{campaign.histogram(outcomes)}")
+    assert not bad, f"again: python -m tessera.fuzz run {seeds}\n" + "\n".join(f"seed {o['seed']}: {o['status']} at {o['where']}: {o['detail'][:500]}" for o in bad)
+    assert len(outcomes) >= PROGRAMS / 4, "too slow to mean much"
+
+
+def test_what_programs_are_made_of():
+    programs = [generate(seed) for seed in range(400)]
+    share = lambda wanted: sum(wanted <= set(p.tags) for p in programs) / len(programs)
+    assert statistics.median(len(p.ops) for p in programs) >= 8
+    assert share({"contraction", "reduction"}) >= 0.3
+    assert share({"loop"}) >= 0.2
+    assert 0.25 < sum(p.kind == "kernel" for p in programs) / len(programs) < 0.6
+    assert 0.3 < sum(p.exact for p in programs) / len(programs) < 0.7
+    extents = {n for p in programs for i in p.inputs for n in i.shape}
+    assert {0, 1, 7, 63, 65, 127} <= extents
+    views = {i.view for p in programs for i in p.inputs}
+    assert views == {"contiguous", "transposed", "sliced", "negative", "broadcast"}
+
+
+def test_a_seed_is_a_program():
+    for seed in (0, 1, 17, 123456789012):
+        a, b = generate(seed), generate(seed)
+        assert a.text() == b.text()
+        for (name, x), (_, y) in zip(a.arguments().items(), b.arguments().items()):
+            np.testing.assert_array_equal(x, y, err_msg=name)
+    # The numbers of SplitMix64 are the same everywhere.
+    assert [Random(1).bits() % 1000, Random(2).bits() % 1000] == [Random(1).bits() % 1000, Random(2).bits() % 1000]
+
+
+@pytest.mark.parametrize("exact", (True, False))
+def test_a_wrong_element_is_noticed(exact, tmp_path, monkeypatch):
+    """One element of the machine code's result off by a thousandth (or by one)."""
+    right = oracle._compiled
+
+    def wrong(*args):
+        results = [np.array(r) for r in runner.as_list(right(*args))]
+        for r in results:
+            flat = r.reshape(-1)
+            if flat.size and r.dtype.kind not in "bV" and r.dtype != np.bool_ and np.isfinite(flat[-1].astype(np.float64)):
+                flat[-1] = flat[-1] + (1 if exact else max(abs(float(flat[-1])), 0.1) * 0.1)
+        return tuple(results)
+
+    seen = total = 0
+    for seed in range(60):
+        program = generate(seed)
+        if program.exact != exact:
+            continue
+        monkeypatch.setattr(oracle, "_compiled", wrong)
+        outcome = runner.check_program(program, str(tmp_path), ("graph",))
+        total += 1
+        seen += outcome.status == "mismatch"
+    assert seen >= 0.8 * total, f"{seen} of {total}"
+
+
+def test_shrinking(monkeypatch):
+    """A program that is bad because of one op becomes little more than that op."""
+    monkeypatch.setattr(shrink, "outcome_of", lambda p, stages=(): {"status": "mismatch" if "cumsum" in p.text() and "return" in p.text() else "ok", "where": "cpu", "detail": ""})
+    found = 0
+    for seed in range(200):
+        program = generate(seed)
+        if program.kind == "function" and "cumsum" in program.ops:
+            small, outcome = shrink.shrink(program, show=False)
+            assert outcome["status"] == "mismatch" and "cumsum" in small.text()
+            assert sum(1 for _ in small.walk()) <= 3, small.text()
+            found += 1
+    assert found > 3
+
+
+def test_a_reproducer_runs(tmp_path):
+    program = Program(0, "function", True, [Input("x", "fp32", (3, 4), seed=1)], [Line("y = x + 1.0", ("y",), ("x",), ("add",))], ["y"])
+    path = program.reproducer(str(tmp_path), "again.py", "nothing is wrong here")
+    import subprocess
+    import sys
+
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0 and "all columns agree: cpu" in ran.stdout, ran.stderr
+
+
+def test_the_log_resumes(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"seed": 1, "status": "ok"}\n{"seed": 2, "sta')
+    assert [o["seed"] for o in campaign.read_log(str(path))] == [1]
