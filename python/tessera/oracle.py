@@ -72,14 +72,13 @@ def as_bytes(value) -> tuple[str, tuple, bytes]:
 
 
 def memory_strides(value) -> tuple:
-    """Strides of dense memory whose axes lie as the array's do; an innermost stride of 1 stays one, others do not become one."""
+    """Strides of dense memory whose axes lie as the array's do: the axis of stride 1, which belongs to the key, is the same."""
     array = arrays.describe(value)
-    sizes, strides = tuple(array.sizes), tuple(array.strides)
-    order = sorted(range(len(sizes)), key=lambda axis: (abs(strides[axis]), -axis) if sizes[axis] != 1 else (0, -axis))
-    result, step = [1] * len(sizes), 1
+    unit, sizes = array.unit_axis, tuple(array.sizes)
+    order = sorted((axis for axis in range(len(sizes)) if axis != unit), key=lambda axis: (array.strides[axis] == 0, abs(array.strides[axis]), -axis))
+    order = [unit, *order] if unit >= 0 else order
+    result, step = [1] * len(sizes), 1 if unit >= 0 else 2
     for axis in order:
-        if sizes[axis] != 1 and step == 1 and strides[axis] != 1:
-            step = 2
         result[axis] = step
         step *= max(sizes[axis], 1)
     return tuple(result)
