@@ -89,8 +89,10 @@ LogicalResult PlanWriter::writeArm(graph::IfOp op, Region &region) {
   Operation *yield = region.front().getTerminator();
   for (auto [result, value] : llvm::zip(op.getResults(), yield->getOperands()))
     if (!isPlanInteger(result.getType())) {
-      tensors[value] = tensors[result];
-      tensors[value].temporary = false;
+      // A copy first: what operator[] gives does not outlive an insertion.
+      Tensor place = tensors.lookup(result);
+      place.temporary = false;
+      tensors[value] = place;
       placed.insert(value);
     }
   if (failed(writeBlock(region.front())))
@@ -110,8 +112,10 @@ void PlanWriter::startLoop(Operation *loop, ValueRange inits) {
   for (auto [result, init] : llvm::zip(loop->getResults(), inits)) {
     if (isPlanInteger(result.getType()))
       body.push_back("let " + integers[result] + " = " + integer(init));
-    else
-      tensors[result] = tensors[init];
+    else {
+      Tensor place = tensors.lookup(init);
+      tensors[result] = place;
+    }
   }
 }
 
@@ -119,10 +123,13 @@ void PlanWriter::bindCarried(Operation *loop, ValueRange inits,
                              ValueRange arguments) {
   for (auto [result, init, argument] :
        llvm::zip(loop->getResults(), inits, arguments)) {
-    if (isPlanInteger(result.getType()))
-      integers[argument] = integers[result];
-    else
-      tensors[argument] = tensors[init];
+    if (isPlanInteger(result.getType())) {
+      std::string name = integers.lookup(result);
+      integers[argument] = name;
+    } else {
+      Tensor place = tensors.lookup(init);
+      tensors[argument] = place;
+    }
   }
 }
 

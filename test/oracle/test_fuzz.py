@@ -60,7 +60,7 @@ def test_a_seed_is_a_program():
 @pytest.mark.parametrize("exact", (True, False))
 def test_a_wrong_element_is_noticed(exact, tmp_path, monkeypatch):
     """One element of the machine code's result off by a thousandth (or by one)."""
-    right = oracle._compiled
+    right, changed = oracle._compiled, []
 
     def wrong(*args):
         results = [np.array(r) for r in runner.as_list(right(*args))]
@@ -68,6 +68,7 @@ def test_a_wrong_element_is_noticed(exact, tmp_path, monkeypatch):
             flat = r.reshape(-1)
             if flat.size and r.dtype.kind not in "bV" and r.dtype != np.bool_ and np.isfinite(flat[-1].astype(np.float64)):
                 flat[-1] = flat[-1] + (1 if exact else max(abs(float(flat[-1])), 0.1) * 0.1)
+                changed.append(True)
         return tuple(results)
 
     seen = total = 0
@@ -76,10 +77,12 @@ def test_a_wrong_element_is_noticed(exact, tmp_path, monkeypatch):
         if program.exact != exact:
             continue
         monkeypatch.setattr(oracle, "_compiled", wrong)
+        changed.clear()
         outcome = runner.check_program(program, str(tmp_path), ("graph",))
-        total += 1
+        total += bool(changed)
         seen += outcome.status == "mismatch"
-    assert seen >= 0.8 * total, f"{seen} of {total}"
+    # A rounding of bf16, or a value that has lost its digits, may hide a tenth.
+    assert total > 15 and seen >= 0.9 * total, f"{seen} of {total}"
 
 
 def test_shrinking(monkeypatch):
@@ -110,3 +113,15 @@ def test_the_log_resumes(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"seed": 1, "status": "ok"}\n{"seed": 2, "sta')
     assert [o["seed"] for o in campaign.read_log(str(path))] == [1]
+
+
+def test_compiling_is_deterministic(tmp_path):
+    """The text of a stage does not depend on what was compiled before, nor on where memory lies. (A reference into a hash table outlived
+    an insertion: now and then a loop began with another tensor's memory.)"""
+    programs = [p for p in map(generate, range(400)) if p.kind == "function" and sum(op in ("for", "while", "if") for op in p.ops) >= 2][:12]
+    loaded = [(p.load(str(tmp_path)), p.arguments()) for p in programs]
+    seen = [set() for _ in programs]
+    for _ in range(6):
+        for texts, (fn, arguments) in zip(seen, loaded):
+            texts.add(oracle.prepare(fn, (), arguments, "tile-value")[0].compilation.print())
+    assert [p.seed for p, texts in zip(programs, seen) if len(texts) != 1] == []

@@ -265,8 +265,7 @@ static void markZeroPadding(Value buffer, int64_t axis) {
 /// again in every turn of a loop that only reads it.
 Value CpuMapper::packOnce(Value operand, MmaOp op, BufferType type,
                           Type widen) {
-  Value &known = packedOperands[{operand, type}];
-  if (known)
+  if (Value known = packedOperands.lookup({operand, type}))
     return known;
   // Both functions have the same nest of regions.
   OpBuilder::InsertionGuard guard(builder);
@@ -286,7 +285,8 @@ Value CpuMapper::packOnce(Value operand, MmaOp op, BufferType type,
   if (outer)
     closeNest();
   // A value of this block is computed anew in every turn, but used in it only.
-  return known = buffer;
+  packedOperands[{operand, type}] = buffer;
+  return buffer;
 }
 
 void CpuMapper::emitMma(MmaOp op) {
@@ -509,8 +509,10 @@ void CpuMapper::emitWhile(scf::WhileOp loop) {
   scf::ConditionOp::create(builder, loop.getLoc(), flag, forwarded);
   for (auto [argument, result, buffer] :
        llvm::zip(after.getArguments(), loop.getResults(), results))
-    if (buffer)
-      buffers[argument] = buffers[result] = buffer;
+    if (buffer) {
+      buffers[result] = buffer;
+      buffers[argument] = buffer;
+    }
   yieldTargets[&after] = targets;
   enter(after, mapped.getAfter());
   emitBlock(after);
