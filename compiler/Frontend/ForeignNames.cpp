@@ -64,6 +64,10 @@ std::string fillForeign(std::string_view ours,
       add(object, i + 1);
     } else if (which == 'v') {
       result += value;
+    } else if (which == '+' && i + 1 < ours.size()) {
+      // An accumulator, if it is given: "acc + ".
+      if (size_t number = size_t(ours[++i] - '0'); number < arguments.size())
+        result += arguments[number] + " + ";
     } else if (which == '*') {
       std::string all;
       for (const std::string &argument : arguments)

@@ -346,6 +346,23 @@ ValueResult TileOps::loadTile(const SemaValue &view,
 
 /// An axis that cat, reshape or arange made can be stored along `:` if the size
 /// is the same: it has no other name that could disagree.
+/// How a value with the axis `extra` could be stored where there is none: the
+/// reduction that made it took another axis, or one is missing.
+static std::string fixExtraAxis(SemaContext &context, const Expr *value,
+                                const Axis &extra, ArrayRef<Axis *> axes,
+                                ArrayRef<Axis *> stored) {
+  if (!value)
+    return "";
+  const auto *call = dyn_cast<Call>(value);
+  if (call && call->args.size() == 2 && call->keywords.empty())
+    for (Axis *axis : stored)
+      if (!llvm::is_contained(axes, axis) &&
+          context.quote(call->args[1]->range) == axis->name)
+        return context.quote(call->func->range) + "(" +
+               context.quote(call->args[0]->range) + ", " + extra.name + ")";
+  return "tsr.sum(" + context.quote(value->range) + ", " + extra.name + ")";
+}
+
 static SemaValue adoptWholeAxes(const SemaValue &value,
                                 llvm::ArrayRef<Axis *> stored) {
   SemaValue result = value;
@@ -394,9 +411,10 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
             " has no axis " + axis->name + "; it is " +
             describeAxes(access->alignment.axes));
     diagnostic.addNote(axis->where, "the axis " + axis->name);
-    if (valueExpr)
-      diagnostic.setFix("tsr.sum(" + context.quote(valueExpr->range) + ", " +
-                        axis->name + ")");
+    std::string fix = fixExtraAxis(context, valueExpr, *axis, value.axes,
+                                   access->alignment.axes);
+    if (!fix.empty())
+      diagnostic.setFix(fix);
     return failure();
   }
   // The one implicit conversion: rounding to the dtype in memory. A float does

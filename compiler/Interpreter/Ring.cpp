@@ -81,10 +81,15 @@ public:
 protected:
   static Cell of(uint64_t element) { return Cell::ofInteger(int64_t(element)); }
 
-  static uint64_t change(const Cell &x, Element from, Element to) {
-    return from == to
-               ? uint64_t(x.integer)
-               : ring::convert(typeOf(to), typeOf(from), uint64_t(x.integer));
+  /// Of a number of the program it is that number in the other type: a pass may
+  /// have converted it.
+  uint64_t change(const Cell &x, Element from, Element to) {
+    if (from == to)
+      return uint64_t(x.integer);
+    auto known = literals.find({from, uint64_t(x.integer)});
+    if (known != literals.end())
+      return uint64_t(constant(to, roundTo(to, known->second)).integer);
+    return ring::convert(typeOf(to), typeOf(from), uint64_t(x.integer));
   }
 
   Cell compute(ScalarOp op, Types types, ArrayRef<Cell> x) override {

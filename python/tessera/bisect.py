@@ -96,7 +96,7 @@ class Report:
 class _Bisection:
     def __init__(self, fn, args: tuple, kwargs: dict, target: str, plant: tuple[int, int] | None):
         self.fn, self.args, self.kwargs, self.target, self.plant = fn, args, kwargs, target, plant
-        self.spec, self.values = _spec(fn, args, kwargs, target)
+        self.spec, _, self.values = oracle.specialise(fn, args, kwargs, target)
 
     def run(self) -> list[Step]:
         start = self.fn._start(self.spec)
@@ -209,19 +209,6 @@ def _in_child(make, seconds: float = 60) -> list:
             return [found[name] for name in found.files]
 
 
-def _spec(fn, args: tuple, kwargs: dict, target: str):
-    bound = arguments.bind(fn, args, kwargs)
-    while True:
-        specs, given, scalars = arguments.argument_specs(fn, bound, target)
-        captured, hidden = fn.capture()
-        spec = arguments.Spec(specs, captured, target, fn.options.tuned)
-        try:
-            fn._start(spec)
-        except fn.NewKey:
-            continue
-        return spec, {name: array.owner for name, array in given.items()} | scalars | hidden
-
-
 def bisect(fn, args: tuple, kwargs: dict, target: str, folder: str | None = None, plant: tuple[int, int] | None = None) -> Report:
     """`plant`: a miscompile on purpose after the pass of that number, by that seed (compiler/Testing/Mutate.h)."""
     with warnings.catch_warnings():
@@ -254,13 +241,15 @@ def _reproduce(report: Report, fn, args: tuple, kwargs: dict, target: str, plant
     before.write_text(best.before.text)
     after.write_text(best.culprit.text)
     lines = [f"{fn.kind} {fn.__name__}: {report.culprit.name} changes the result", report.culprit.verdict, ""]
+    words = "--input x=x.npy"
     if dims:
         given = ",".join(f"{name}={size}" for name, size in dims.items() if name != "seed")
+        words = f"--dims {given} --seed {dims['seed']}"
         lines += ["smallest made inputs: " + given + f", seed {dims['seed']}", str(best.culprit.verdict)]
     else:
         lines.append("made inputs do not show it; the inputs are in inputs.npz")
-        np.savez(folder / "inputs.npz", **{name: to_numpy(v) for name, v in _spec(fn, args, kwargs, target)[1].items() if arrays.is_array(v)})
-    lines += ["", f"tessera-opt --{best.culprit.name} before.mlir    # the pass alone", "tessera-run before.mlir; tessera-run after.mlir"]
+        np.savez(folder / "inputs.npz", **{name: to_numpy(v) for name, v in oracle.specialise(fn, args, kwargs, target)[2].items() if arrays.is_array(v)})
+    lines += ["", f"tessera-opt --{best.culprit.name} before.mlir    # the pass alone", f"tessera-run before.mlir {words}; tessera-run after.mlir {words}   # also with --domain=ring"]
     (folder / "README.txt").write_text("\n".join(lines) + "\n")
     return str(folder)
 
@@ -276,10 +265,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--folder", default="bisect", help="for the reproducer")
     given = parser.parse_args(words)
     bad = 0
-    for fn in inputs.load(given.function):
-        report = bisect(fn, (), inputs.make(fn, given.dims, given.seed, given.dtype), given.target, given.folder)
-        print(report)
-        bad += not report
+    try:
+        for fn in inputs.load(given.function):
+            report = bisect(fn, (), inputs.make(fn, given.dims, given.seed, given.dtype), given.target, given.folder)
+            print(report)
+            bad += not report
+    except (TesseraError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
     return 1 if bad else 0
 
 

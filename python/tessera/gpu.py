@@ -177,6 +177,7 @@ class SimVersion(GpuVersion):
 
         self.check, self.count = True, False
         self.last_reports: list = []
+        self.launched: list = []  # the kernels of the last run
         self.device = sim.Device()
         self.module = self.device.load(self.ptx)
         self.arguments, self.steps = [], []
@@ -221,9 +222,8 @@ class SimVersion(GpuVersion):
         for name, storage, axes in made:
             shape = tuple(self._value(axis, tensors, values) for axis in _split(axes))
             tensors[name] = self._allocate(library, storage, shape)
-        self.last_reports = []
-        for step in self.steps:
-            self._step(step, tensors, values)
+        self.last_reports, self.launched = [], []
+        self._run_steps(0, len(self.steps), tensors, values)
         results = [tensors[r].owner if isinstance(r, str) else r for r in returned]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 
@@ -243,6 +243,30 @@ class SimVersion(GpuVersion):
             "select": lambda c, a, b: a if c else b, "__builtins__": {},
         }
         return eval(_python(text), names)  # our own plan, written by the compiler
+
+    def _arms(self, start: int) -> tuple[int, int]:
+        """Of the `if` at `start`: where its `else` (or the end) and its `end` stand."""
+        depth, middle = 0, -1
+        for at in range(start, len(self.steps)):
+            word = self.steps[at].partition(" ")[0]
+            depth += (word in ("if", "loop")) - (word == "end")
+            if depth == 1 and word == "else":
+                middle = at
+            if depth == 0:
+                return (middle if middle >= 0 else at), at
+        raise InternalError(f"{self.name}: an 'if' of the plan has no end")
+
+    def _run_steps(self, at: int, stop: int, tensors: dict, values: dict) -> None:
+        while at < stop:
+            line = self.steps[at]
+            if line.startswith("if "):
+                middle, end = self._arms(at)
+                holds = self._value(line.removeprefix("if "), tensors, values)
+                self._run_steps(*((at + 1, middle) if holds else (middle + 1, end)), tensors, values)
+                at = end
+            else:
+                self._step(line, tensors, values)
+            at += 1
 
     def _step(self, line: str, tensors: dict, values: dict) -> None:
         word = line.partition(" ")[0]
@@ -267,7 +291,7 @@ class SimVersion(GpuVersion):
         elif word == "launch":
             self._launch(line, tensors, values)
         elif word != "free":
-            raise ArgumentError(f"{self.name}: not yet: a plan with {word!r} on the simulator")
+            raise CompileError(f"error: not yet: {self.name} on the simulator: a loop between kernels\n fix:  target=\"cpu\", which has it\n")
 
     def _launch(self, line: str, tensors: dict, values: dict) -> None:
         name, operands, grid, block, shared = re.match(r"launch @([\w$.]+)\((.*?)\) grid (.*?)(?: threads .*?| work .*?)* block (\d+) shared (\d+)", line).groups()
@@ -300,6 +324,7 @@ class SimVersion(GpuVersion):
             for address in exposed:
                 self.device.unexpose(address)
         self.last_reports.append(report)
+        self.launched.append(name)
         if not report.ok:
             raise InternalError(f"{self.name} on the simulator, kernel {name}:\n{report.text()}")
 

@@ -17,6 +17,7 @@ from .dtypes import to_numpy
 from .errors import ArgumentError
 from .targets import check_target
 
+INTERPRETED = ("graph", "sched", "tile-value", "tile")  # stages with values; target is machine code
 DOMAINS = ("exact", "reference", "ring", "bound")
 _RAW = {"f64": "u8", "f32": "u4", "f16": "u2", "bf16": "u2", "f8e4m3": "u1", "f8e5m2": "u1"}
 
@@ -112,8 +113,8 @@ class Stage:
                        [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]])
 
 
-def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> tuple[Stage, dict]:
-    """The program of a call at a stage, and the call's arguments by name."""
+def specialise(fn, args: tuple, kwargs: dict, target: str) -> tuple:
+    """Of a call: what it is compiled for, its program at the front end's exit with asserts, its arguments by name."""
     bound = arguments.bind(fn, args, kwargs)
     while True:
         specs, given, scalars = arguments.argument_specs(fn, bound, target)
@@ -122,10 +123,14 @@ def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> t
         values = {name: array.owner for name, array in given.items()} | scalars | hidden
         arguments.check_shapes(fn, {**given, **{name: arrays.describe(value) for name, value in hidden.items()}})
         try:
-            compilation = fn._start(spec, debug=True)  # asserts are checked
-            break
+            return spec, fn._start(spec, debug=True), values
         except arguments.NewKey:
             continue
+
+
+def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> tuple[Stage, dict]:
+    """The program of a call at a stage, and the call's arguments by name."""
+    _, compilation, values = specialise(fn, args, kwargs, target)
     compilation.lower(stage)
     return Stage(compilation), values
 

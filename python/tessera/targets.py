@@ -5,6 +5,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import re
+
 from . import source
 from .wording import a_kind
 from .errors import CompileError
@@ -28,13 +30,17 @@ def check_target(target: str) -> str:
 
     if gpu.is_gpu(target):
         return target
+    spelt = re.fullmatch(r"(sim:|cudatile:)?sm_?(\d+)([af]?)", target)
+    if spelt and gpu.is_gpu(f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"):
+        right = f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"
+        raise CompileError(source.at_user(f"no target is called {target!r}; it is spelt {right!r}", f'target="{right}"', target))
     if target.startswith(_LATER):
         raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_80 and newer", 'target="cpu"', f"{target}"))
     meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
     ours = meant.startswith("cpu") or gpu.is_gpu(meant)
     note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
     near = meant if ours else source.nearest(target, TARGETS, "cpu")
-    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}{note}", f'target="{near}"', f"{target}"))
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_80 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
 
 
 def check_schedule_target(target: str) -> None:

@@ -14,9 +14,8 @@ import dataclasses
 
 import numpy as np
 
-from . import comparison, oracle
-from .errors import UnknownNameError
-from . import source
+from . import comparison, oracle, source
+from .errors import ArgumentError, UnknownNameError
 
 
 @dataclasses.dataclass
@@ -28,6 +27,12 @@ class Value:
 
     def __repr__(self) -> str:
         return f"{self.place}: {self.name} = {self.op}, {self.array.dtype}{list(self.array.shape)}"
+
+
+def _verb(op: str) -> str:
+    """What an op does, whatever its level calls it: add for gir.add and arith.addf."""
+    name = op.rpartition(".")[2]
+    return name[:-1] if op.startswith("arith.") and name[-1] in "fi" else name
 
 
 class Trace:
@@ -52,7 +57,7 @@ class Trace:
         for value in self.values:
             if value.place.rpartition(":")[0] != line:
                 line, fresh = value.place.rpartition(":")[0], True
-            if value.name == name and not value.op.endswith((".for", ".while", ".if")):
+            if value.name == name and not value.op.endswith((".for", ".while", ".if", ".constant")):
                 if not fresh:
                     found.pop()
                 found.append(value)
@@ -80,7 +85,7 @@ class Trace:
             if index >= len(theirs.get(key, ())) or not value.name:
                 continue
             match = theirs[key][index]
-            if value.array.shape != match.array.shape:
+            if value.array.shape != match.array.shape or _verb(value.op) != _verb(match.op):
                 continue
             wrong = comparison.equal(value.name, match.array, value.array)
             rows.append(f"{value.place}: {value.name}: " + ("equal" if wrong is None else f"{self.stage} and {other.stage} differ: {wrong}"))
@@ -95,6 +100,10 @@ class Trace:
 
 
 def trace(fn, args: tuple, kwargs: dict, stage: str, domain: str, target: str) -> Trace:
+    if stage not in oracle.INTERPRETED:
+        near = source.nearest(str(stage), oracle.INTERPRETED, "tile")
+        raise ArgumentError(source.at_user(f"stage {stage!r} has no values to show; there are {', '.join(oracle.INTERPRETED)}",
+                                           f'{fn.__name__}.trace(..., stage="{near}")', "trace"))
     program, given = oracle.prepare(fn, args, kwargs, stage, target)
     outcome = program.run(given, domain, trace=True)
     values = [Value(op, place, result.name, result.of(domain)) for op, place, results in outcome.trace for result in results]

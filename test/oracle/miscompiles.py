@@ -22,6 +22,7 @@ import numpy as np
 import tessera as tsr
 from tessera import Out, Tensor, const
 from tessera import bisect as bisection
+from tessera import oracle
 
 
 @tsr.function
@@ -116,7 +117,7 @@ def argument(function: str, planted: str) -> str:
 
 
 def passes_of(fn, args) -> list:
-    spec, _ = bisection._spec(fn, args, {}, "cpu")
+    spec, _, _ = oracle.specialise(fn, args, {}, "cpu")
     return [(number, name, stage) for number, stage, name, _, _ in fn._start(spec).lower_by_pass("target")]
 
 

@@ -183,7 +183,7 @@ def test_the_command(tmp_path):
     file.write_text(FILE)
     done = command("check", file, "--dims", "M=65,N=9", "--dtype", "bf16", "--seed", "3")
     assert done.returncode == 0, done.stderr
-    assert "function scaled for cpu" in done.stdout and "1 of 1 are right" in done.stdout
+    assert "function scaled for cpu" in done.stdout and "1 of 1: all stages and the machine code agree" in done.stdout
     assert command("check", tmp_path / "nothing.py").returncode == 2
     done = command("check", f"{file}:scale")
     assert done.returncode == 2 and "has no function 'scale'; it has scaled" in done.stderr
