@@ -28,22 +28,23 @@ static void onFatalError(void *, const char *reason, bool) {
 }
 
 namespace {
-/// LLVM's signal handlers are there only while something compiles: before and
-/// after, signals are the application's.
+/// LLVM's handlers are there only while something compiles: before and after,
+/// signals are the application's.
 class Handlers {
 public:
   Handlers() {
     std::lock_guard lock(mutex);
-    static std::once_flag once;
-    std::call_once(once,
-                   [] { llvm::install_fatal_error_handler(onFatalError); });
-    if (users++ == 0)
-      llvm::CrashRecoveryContext::Enable();
+    if (users++ > 0)
+      return;
+    llvm::install_fatal_error_handler(onFatalError);
+    llvm::CrashRecoveryContext::Enable();
   }
   ~Handlers() {
     std::lock_guard lock(mutex);
-    if (--users == 0)
-      llvm::CrashRecoveryContext::Disable();
+    if (--users > 0)
+      return;
+    llvm::CrashRecoveryContext::Disable();
+    llvm::remove_fatal_error_handler();
   }
 
 private:

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import tempfile
 
-from . import arrays
+from . import arrays, keys
 from .errors import ArgumentError, CompileError, InternalError
 from .wording import no_attribute
 
@@ -104,16 +104,23 @@ class GpuVersion:
         path = shutil.which(tool)
         if path is None:
             raise CompileError(f"error: {tool} is not on the PATH; it makes machine code of what Tessera writes\n fix:  pip install {package}\n")
-        with tempfile.TemporaryDirectory() as folder:
-            source, target = os.path.join(folder, "kernel"), os.path.join(folder, "cubin")
-            with open(source, "wb") as file:
-                file.write(self.ptx.encode() if self.ptx is not None else self.bytecode)
-            words = [path, "-v", "-arch", self.chip] if self.ptx is not None else [path, "--gpu-name", self.chip.rstrip("af")]
-            done = subprocess.run([*words, source, "-o", target], capture_output=True, text=True)
-            if done.returncode:
-                raise InternalError(f"{tool} refuses what was compiled for {self.target}:\n{done.stderr}{done.stdout}")
-            with open(target, "rb") as file:
-                return file.read(), done.stderr + done.stdout
+        text = self.ptx.encode() if self.ptx is not None else self.bytecode
+        words = ["-v", "-arch", self.chip] if self.ptx is not None else ["--gpu-name", self.chip.rstrip("af")]
+
+        def assemble() -> dict:
+            with tempfile.TemporaryDirectory() as folder:
+                source, target = os.path.join(folder, "kernel"), os.path.join(folder, "cubin")
+                with open(source, "wb") as file:
+                    file.write(text)
+                done = subprocess.run([path, *words, source, "-o", target], capture_output=True, text=True)
+                if done.returncode:
+                    raise InternalError(f"{tool} refuses what was compiled for {self.target}:\n{done.stderr}{done.stdout}")
+                with open(target, "rb") as file:
+                    return {"cubin": file.read(), "said": done.stderr + done.stdout}
+
+        store = keys.store()
+        found = assemble() if store is None else store.get(keys.assembled(text, path, words), assemble)
+        return found["cubin"], found["said"]
 
     def __call__(self, *args, **kwargs):
         """Runs this version; arguments as for the function, consts left out."""

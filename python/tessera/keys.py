@@ -73,6 +73,7 @@ def _tool_digest(path: str, _size: int, _changed: int) -> str:
 
 def tool(path: str) -> str:
     """The digest of an external tool."""
+    path = os.path.realpath(path)
     info = os.stat(path)
     return _tool_digest(path, info.st_size, info.st_mtime_ns)
 
