@@ -558,6 +558,16 @@ LogicalResult Analyzer::runKernel() {
         .setFix("for m in tsr.grid(tsr.tile(M, 64)):");
     return failure();
   }
+  for (size_t index : passed) {
+    const ParameterDescription &parameter = signature.parameters[index];
+    if (parameter.mode != "out" || state.uses[int(index)].firstWrite.isValid())
+      continue;
+    error(parameter.where, parameter.name + " is Out, but the kernel " +
+                               definition.name + " never writes it")
+        .setFix(parameter.name + "[...] = ..., or " + parameter.name +
+                ": Tensor[...] if it is only read");
+    return failure();
+  }
   builder.setInsertionPointToEnd(&entry);
   tile::ReturnOp::create(builder, location);
   SmallVector<mlir::Attribute> attributes;

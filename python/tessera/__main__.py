@@ -42,6 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
         from . import bisect
 
         return bisect.main(rest)
+    if command in ("--version", "-V", "version"):
+        import tessera
+
+        print(tessera.__version__)
+        return 0
     print(__doc__.partition("SPDX")[0].strip())
     if command in ("", "-h", "--help", "help"):
         return 0

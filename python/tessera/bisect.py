@@ -266,7 +266,9 @@ def main(words: list[str] | None = None) -> int:
     given = parser.parse_args(words)
     bad = 0
     try:
-        for fn in inputs.load(given.function):
+        functions = inputs.load(given.function)
+        inputs.check_dims(given.dims, functions)
+        for fn in functions:
             report = bisect(fn, (), inputs.make(fn, given.dims, given.seed, given.dtype), given.target, given.folder)
             print(report)
             bad += not report

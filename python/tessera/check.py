@@ -262,6 +262,7 @@ def main(words: list[str]) -> int:
     bad = 0
     try:
         functions = inputs.load(given.file)
+        inputs.check_dims(given.dims, functions)
         for fn in functions:
             try:
                 fn.check(target=given.target, **inputs.make(fn, given.dims, given.seed, given.dtype))

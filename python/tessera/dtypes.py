@@ -84,6 +84,8 @@ def as_dtype(value) -> dtype | None:
         return _cache[value]
     except (KeyError, TypeError):
         pass
+    if value is bool:
+        return bool_
     found = None
     module = type(value).__module__.partition(".")[0]
     if module == "torch" and type(value).__name__ == "dtype":

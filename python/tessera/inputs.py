@@ -96,6 +96,14 @@ def load(place: str) -> list[Function]:
     return [functions[name]] if name else list(functions.values())
 
 
+def check_dims(dims: dict, functions: list[Function]) -> None:
+    """Every dim that is given belongs to one of the functions."""
+    known = sorted({name for fn in functions for p in fn.parameters for dim in p.dims or () for name in re.findall(r"[A-Za-z_]\w*", dim)})
+    for name in dims:
+        if name not in known:
+            raise ArgumentError(f"error: no dim is called {name!r}; there are {', '.join(known) or 'none'}\n")
+
+
 def _dims(text: str) -> dict:
     pairs = [part.partition("=") for part in text.split(",") if part]
     if any(not value.isdigit() for _, _, value in pairs):

@@ -114,3 +114,27 @@ def test_a_function_of_stdin_has_one_frame_of_ours():
     done = subprocess.run([sys.executable, "-"], input=text, capture_output=True, text=True)
     assert "the source of 'f' is not in a file" in done.stderr
     assert done.stderr.count('  File "') <= 2
+
+
+def test_an_output_that_is_never_written():
+    @tsr.kernel
+    def reads(X: Tensor["M"], Y: Out["M"]):
+        for m in tsr.grid(tsr.tile(M, 16)):
+            x = X[m]
+
+    with pytest.raises(tsr.CompileError, match="Y is Out, but the kernel reads never writes it"):
+        reads(np.ones(3, np.float32))
+
+
+def test_pythons_bool_is_a_dtype():
+    @tsr.function
+    def both(x: Tensor["N", bool]):
+        return x & x
+
+    assert both(np.array([True, False])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("given, meant", [("sm80", "sm_80"), ("sim:sm80", "sim:sm_80"), ("sm90a", "sm_90a")])
+def test_a_target_without_its_underscore(given, meant):
+    with pytest.raises(tsr.CompileError, match=f"it is spelt '{meant}'"):
+        tsr.function(double).compile(target=given)
