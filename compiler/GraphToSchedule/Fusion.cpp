@@ -36,6 +36,13 @@ static bool isOuterView(Operation *op) {
   return isa<SliceOp>(op) || (isa<ReshapeOp>(op) && !isInnerView(op));
 }
 
+/// A number repeated: it is not in memory, so nothing can look at it there.
+static bool isOfScalar(Operation *op) {
+  return isa<BroadcastOp>(op) &&
+         (isScalar(op->getOperand(0)) ||
+          isa_and_present<ConstantOp>(op->getOperand(0).getDefiningOp()));
+}
+
 /// Cloned into every kernel that reads it, or computed by the plan.
 static bool isFree(Operation *op) {
   if (isControlFlow(op))
@@ -179,7 +186,7 @@ SmallVector<AxisMap, 2> Fusion::mapsIn(Operation *op, Group &group) {
 }
 
 bool Fusion::join(Operation *op, Group &group) {
-  if (group.members.size() >= maxMembers)
+  if (group.members.size() >= maxMembers && !isOfScalar(op))
     return false;
   SmallVector<AxisMap, 2> maps = mapsIn(op, group);
   if (maps.empty() || maps.size() > 6)
@@ -261,11 +268,7 @@ void Fusion::visit(Operation *op) {
   }
   if (!returned && !inMemory && readers.empty())
     return; // Nobody reads it.
-  // Scalars and constants are not in memory: nothing can look at them there.
-  bool ofScalar =
-      isa<BroadcastOp>(op) &&
-      (isScalar(op->getOperand(0)) ||
-       isa_and_present<ConstantOp>(op->getOperand(0).getDefiningOp()));
+  bool ofScalar = isOfScalar(op);
   if ((isOuterView(op) || (isInnerView(op) && inMemory && !returned)) &&
       !ofScalar) {
     outside.insert(op);
@@ -282,7 +285,7 @@ void Fusion::visit(Operation *op) {
     for (Group *joined : memberOf.lookup(op))
       joined->members.erase(op);
     memberOf.erase(op);
-    if (!isInnerView(op))
+    if (!isInnerView(op) || ofScalar)
       return makeRoot(op);
     outside.insert(op);
     return;

@@ -342,6 +342,22 @@ def test_what_is_read_after_the_loop_is_not_overwritten():
 
 
 @tsr.function
+def long_chain(x: Tensor[16, 5], y):
+    for i in range(x.shape[0]):
+        y = y * 0.5 + x[i] * 2.0
+    return y
+
+
+def test_a_chain_longer_than_a_kernel():
+    """Found by the program generator: a number that two kernels read was looked for in memory."""
+    x, y = ints(16, 5), ints(5) * 2.0**16
+    want = y.astype(np.float32)
+    for row in x:
+        want = want * np.float32(0.5) + row * 2
+    np.testing.assert_array_equal(long_chain(x, y.astype(np.float32)), want)
+
+
+@tsr.function
 def view_of_the_start(x: Tensor["M", "M"], n):
     y = x @ x
     flipped = y.T

@@ -131,11 +131,13 @@ def check_program(program: Program, folder: str, stages=STAGES) -> Outcome:
 
 def ring_of(program: Program) -> tuple:
     """The stages that must agree in the ring. Casts and some ops are opaque there, and the tile levels place other ones: they compute
-    16-bit reductions and functions in fp32 and spell `%` and `//` with several ops. `fast` drops casts."""
+    16-bit reductions and functions in fp32 and spell `%` and `//` with several ops. `fast` drops casts. Attention goes through the keys in
+    blocks below the graph and divides once; its quotients in the ring are not yet the graph's."""
     if any("fast" in d for d in program.decorators):
         return ()
     narrow = {"fp16", "bf16"} & {kind[0] for kind in program.types.values()} or any(i.dtype in ("fp16", "bf16") for i in program.inputs)
-    if narrow or {"mod", "floordiv", "pow"} & set(program.ops):
+    attends = "attention" in program.ops or {"matmul", "softmax"} <= set(program.ops)
+    if narrow or attends or {"mod", "floordiv", "pow"} & set(program.ops):
         return ("graph", "sched")
     return STAGES
 
