@@ -197,8 +197,9 @@ private:
       if (!name.empty())
         return atom(name);
       if (auto argument = dyn_cast<BlockArgument>(found.value)) {
-        StringRef text = values.lookup(argument).size.text;
-        return atom("size(" + text.trim('|') + ", " + Twine(found.axis) + ")");
+        std::string text = values.lookup(argument).size.text;
+        return atom("size(" + StringRef(text).trim('|') + ", " +
+                    Twine(found.axis) + ")");
       }
     }
     return atom("size(" + nameOf(tensor) + ", " + Twine(axis) + ")");
