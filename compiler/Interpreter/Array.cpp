@@ -29,6 +29,19 @@ int64_t Array::offset(llvm::ArrayRef<int64_t> index) const {
   return offset;
 }
 
+const Array &interpreter::cropped(const Array &array,
+                                  llvm::ArrayRef<int64_t> shape,
+                                  Array &storage) {
+  if (llvm::ArrayRef<int64_t>(array.shape) == shape)
+    return array;
+  storage = Array(shape, array.element);
+  size_t next = 0;
+  forEachIndex(shape, [&](llvm::ArrayRef<int64_t> index) {
+    storage.cells[next++] = array.at(index);
+  });
+  return storage;
+}
+
 std::optional<int64_t>
 interpreter::elementCount(llvm::ArrayRef<int64_t> shape) {
   int64_t count = 1;

@@ -116,6 +116,11 @@ inline DatumRef share(Array &&array) {
   return std::make_shared<Array>(std::move(array));
 }
 
+/// The first elements along each axis: `array` itself if that is all of them,
+/// else `storage`. Tiles are kept without the elements that do not exist.
+const Array &cropped(const Array &array, llvm::ArrayRef<int64_t> shape,
+                     Array &storage);
+
 /// The product, or nothing if it does not fit into memory.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 

@@ -31,15 +31,26 @@ LogicalResult interpreter::runElementwise(Operation *op, Interpreter &in) {
   if (isFloat(from))
     if (std::string why = in.domain.refuse(*scalar); !why.empty())
       return op->emitError() << why;
-  const Array &like = shapedOperand(op, in);
+  std::vector<int64_t> shape = shapedOperand(op, in).shape;
   SmallVector<const Array *, 3> operands;
+  bool differ = false;
   for (Value operand : op->getOperands()) {
     const Array &array = in.array(operand);
     operands.push_back(&array);
-    if (array.rank() != 0 && array.shape != like.shape)
+    if (array.rank() == 0 || array.shape == shape)
+      continue;
+    differ = true;
+    if (array.rank() != shape.size() || !in.kernel)
       return op->emitError() << "the operands' shapes differ at run time";
+    // Of tiles: an element exists where it exists in all of them.
+    for (auto [size, other] : llvm::zip_equal(shape, array.shape))
+      size = std::min(size, other);
   }
-  FailureOr<Array> result = in.allocate(op, like.shape, to);
+  Array crops[3];
+  for (unsigned k = 0; differ && k < count; ++k)
+    if (operands[k]->rank() != 0)
+      operands[k] = &cropped(*operands[k], shape, crops[k]);
+  FailureOr<Array> result = in.allocate(op, shape, to);
   if (failed(result))
     return failure();
   Cell cells[3];

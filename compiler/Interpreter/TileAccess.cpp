@@ -28,13 +28,15 @@ std::shared_ptr<View> View::of(const Array &array, ArrayRef<int64_t> strides,
     view->memory->cells = array.cells;
     return view;
   }
-  int64_t last = 0;
+  // Strides may be negative, and 0 where an axis is repeated.
+  int64_t low = 0, high = 0;
   for (auto [extent, stride] : llvm::zip_equal(array.shape, strides))
-    last += std::max<int64_t>(extent - 1, 0) * stride;
-  view->memory->cells.assign(size_t(last) + 1, padding);
+    (stride < 0 ? low : high) += std::max<int64_t>(extent - 1, 0) * stride;
+  view->offset = -low;
+  view->memory->cells.assign(size_t(high - low) + 1, padding);
   size_t next = 0;
   forEachIndex(array.shape, [&](ArrayRef<int64_t> index) {
-    int64_t at = 0;
+    int64_t at = view->offset;
     for (auto [i, stride] : llvm::zip_equal(index, strides))
       at += i * stride;
     view->memory->cells[size_t(at)] = array.cells[next++];
@@ -124,6 +126,17 @@ Place Access::at(ArrayRef<int64_t> index) const {
   return place;
 }
 
+void Access::limit(MutableArrayRef<int64_t> shape) const {
+  for (const Along &one : along) {
+    if (one.range)
+      shape[size_t(one.axes[0])] =
+          std::min(shape[size_t(one.axes[0])], one.range->length());
+    else if (one.tile)
+      for (auto [axis, size] : llvm::zip(one.axes, one.tile->shape))
+        shape[size_t(axis)] = std::min(shape[size_t(axis)], size);
+  }
+}
+
 static uint64_t mark(const KernelState &state) {
   return state.launch << 32 | uint64_t(uint32_t(state.program));
 }
@@ -185,24 +198,30 @@ LogicalResult Access::write(const Place &place, const Cell &cell) const {
 // Nests
 //===----------------------------------------------------------------------===//
 
-SmallVector<int64_t> interpreter::identityAxes(const Array &array) {
-  return llvm::to_vector(llvm::seq<int64_t>(0, int64_t(array.rank())));
+SmallVector<int64_t> interpreter::nestLengths(ArrayRef<int64_t> axes,
+                                              Interpreter &in) {
+  tile::NestOp nest = stateOf(in).nest;
+  SmallVector<int64_t> lengths;
+  for (int64_t axis : axes)
+    lengths.push_back(in.get<TileRange>(nest.getAxes()[axis]).length());
+  return lengths;
 }
 
-Array interpreter::clipToNest(const Array &array, ArrayRef<int64_t> axes,
-                              Interpreter &in) {
-  tile::NestOp nest = stateOf(in).nest;
-  Array result = array;
-  if (!nest)
-    return result;
-  size_t next = 0;
-  forEachIndex(array.shape, [&](ArrayRef<int64_t> index) {
-    for (auto [i, axis] : llvm::zip_equal(index, axes))
-      if (i >= in.get<TileRange>(nest.getAxes()[axis]).length())
-        result.cells[next] = Cell::with(State::Absent);
-    ++next;
-  });
-  return result;
+const Array &interpreter::clipToNest(const Array &array, ArrayRef<int64_t> axes,
+                                     Array &storage, Interpreter &in) {
+  if (!stateOf(in).nest)
+    return array;
+  SmallVector<int64_t> shape = nestLengths(axes, in);
+  for (auto [length, size] : llvm::zip_equal(shape, array.shape))
+    length = std::min(length, size);
+  return cropped(array, shape, storage);
+}
+
+const Array &interpreter::clipToNest(const Array &array, Array &storage,
+                                     Interpreter &in) {
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(array.rank())));
+  return clipToNest(array, axes, storage, in);
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,14 +239,20 @@ static LogicalResult runLoad(Operation *op, Interpreter &in) {
   auto load = cast<tile::LoadOp>(op);
   KernelState &state = stateOf(in);
   Access access(op, load.getView(), load.getIndices(), load.getIndexAxes(), in);
-  ArrayRef<int64_t> shape;
-  if (auto type = dyn_cast<RankedTensorType>(load.getResult().getType()))
-    shape = type.getShape();
+  const Array *mask = load.getMask() ? &in.array(load.getMask()) : nullptr;
+  SmallVector<int64_t> shape;
+  if (auto type = dyn_cast<RankedTensorType>(load.getResult().getType())) {
+    shape.assign(type.getShape().begin(), type.getShape().end());
+    if (!state.gpu)
+      access.limit(shape);
+    if (mask && !state.gpu)
+      for (auto [size, other] : llvm::zip_equal(shape, mask->shape))
+        size = std::min(size, other);
+  }
   Element element = elementOf(load.getResult());
   FailureOr<Array> result = in.allocate(op, shape, element);
   if (failed(result))
     return failure();
-  const Array *mask = load.getMask() ? &in.array(load.getMask()) : nullptr;
   Cell pad = in.domain.constant(element, 0);
   if (load.getPad()) {
     FailureOr<Array> constant = readConstant(op, *load.getPad(), in);
@@ -264,11 +289,16 @@ static LogicalResult runLoad(Operation *op, Interpreter &in) {
 template <typename Op, typename Body>
 static LogicalResult forEachStored(Op op, Interpreter &in, Body body) {
   Access access(op, op.getView(), op.getIndices(), op.getIndexAxes(), in);
-  const Array &given = in.array(op.getValue());
-  Array value = clipToNest(given, identityAxes(given), in);
-  Array mask;
-  if (op.getMask())
-    mask = in.array(op.getMask());
+  Array clipped, common;
+  const Array &given = clipToNest(in.array(op.getValue()), clipped, in);
+  const Array *mask = op.getMask() ? &in.array(op.getMask()) : nullptr;
+  SmallVector<int64_t> shape(given.shape.begin(), given.shape.end());
+  if (!stateOf(in).gpu)
+    access.limit(shape);
+  if (mask)
+    for (auto [size, other] : llvm::zip_equal(shape, mask->shape))
+      size = std::min(size, other);
+  const Array &value = cropped(given, shape, common);
   if (failed(in.spend(op, uint64_t(value.size()))))
     return failure();
   LogicalResult result = success();
@@ -277,8 +307,8 @@ static LogicalResult forEachStored(Op op, Interpreter &in, Body body) {
     const Cell &cell = value.cells[next++];
     if (failed(result) || cell.state == State::Absent)
       return;
-    if (op.getMask()) {
-      const Cell &wanted = mask.at(index);
+    if (mask) {
+      const Cell &wanted = mask->at(index);
       if (wanted.state == State::Poison)
         result = in.reject(op, wanted, "the mask");
       if (!wanted.present() || !wanted.integer)

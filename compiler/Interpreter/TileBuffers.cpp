@@ -7,6 +7,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <mutex>
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::interpreter;
@@ -15,61 +17,68 @@ using namespace tessera::interpreter;
 // Allocation
 //===----------------------------------------------------------------------===//
 
-/// Fills `box` and `places`: which element of the arena each position is.
-static LogicalResult placeElements(Operation *op, Buffer &buffer,
-                                   KernelState &state) {
-  auto &[box, places] = state.places[buffer.type.getAsOpaquePointer()];
-  if (!places) {
-    StringRef text = buffer.type.getLayout().getValue();
-    size_t rank = buffer.shape.size();
-    std::vector<int64_t> all;
-    if (text.empty()) {
-      box = buffer.shape;
-      int64_t count = elementCount(box).value_or(0);
-      for (int64_t i = 0; i < count; ++i)
-        all.push_back(i);
-    } else {
-      std::string problem;
-      std::optional<layout::Layout> map =
-          layout::Layout::parse(text.str(), &problem);
-      if (!map)
-        return op->emitError()
-               << "the buffer's layout cannot be read: " << problem;
-      SmallVector<int> position;
-      for (size_t axis = 0; axis < rank; ++axis) {
-        std::string name = "dim" + std::to_string(axis);
-        std::optional<int> in = map->findIn(name);
-        position.push_back(in.value_or(-1));
-        box.push_back(in ? map->inSize(name) : 1);
-      }
-      bool holes = false;
-      forEachIndex(box, [&](ArrayRef<int64_t> index) {
-        layout::Index at(map->ins().size(), 0);
-        for (auto [i, where] : llvm::zip_equal(index, position))
-          if (where >= 0)
-            at[size_t(where)] = i;
-        std::optional<layout::Index> out = map->apply(at);
-        holes |= !out;
-        all.push_back(out ? (*out)[0] : 0);
-      });
-      if (holes)
-        return op->emitError() << "the buffer's layout has holes";
-    }
-    for (size_t axis = 0; axis < rank; ++axis)
-      if (box[axis] < buffer.shape[axis])
-        return op->emitError() << "the buffer's layout holds " << box[axis]
-                               << " positions along axis " << axis
-                               << ", the buffer has " << buffer.shape[axis];
-    std::vector<int64_t> sorted = all;
-    llvm::sort(sorted);
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-      return op->emitError()
-             << "the buffer's layout puts two elements into one place";
-    places = std::make_shared<const std::vector<int64_t>>(std::move(all));
+/// Reads a buffer's layout. Programs have few of them, but run them often.
+static std::shared_ptr<const BufferLayout> readLayout(Operation *op,
+                                                      tile::BufferType type) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::vector<int64_t>>,
+                  std::shared_ptr<const BufferLayout>>
+      known;
+  ArrayRef<int64_t> shape = type.getShape();
+  std::pair<std::string, std::vector<int64_t>> key = {type.getLayout().str(),
+                                                      shape.vec()};
+  std::lock_guard lock(mutex);
+  if (known.size() > 256)
+    known.clear();
+  std::shared_ptr<const BufferLayout> &entry = known[key];
+  if (entry)
+    return entry;
+  BufferLayout result;
+  if (key.first.empty()) {
+    result.box.assign(shape.begin(), shape.end());
+    result.elements = elementCount(shape).value_or(0);
+    for (int64_t i = 0; i < result.elements; ++i)
+      result.places.push_back(i);
+    return entry = std::make_shared<const BufferLayout>(std::move(result));
   }
-  buffer.box = box;
-  buffer.places = places;
-  return success();
+  auto refuse = [&](const Twine &what) {
+    op->emitError() << "the buffer's layout " << what;
+    return nullptr;
+  };
+  std::string problem;
+  std::optional<layout::Layout> map =
+      layout::Layout::parse(key.first, &problem);
+  if (!map)
+    return refuse("cannot be read: " + problem);
+  SmallVector<int> position;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    std::string name = "dim" + std::to_string(axis);
+    std::optional<int> in = map->findIn(name);
+    position.push_back(in.value_or(-1));
+    result.box.push_back(in ? map->inSize(name) : 1);
+    if (result.box[axis] < shape[axis])
+      return refuse("holds " + Twine(result.box[axis]) +
+                    " positions along axis " + Twine(axis) +
+                    ", the buffer has " + Twine(shape[axis]));
+  }
+  bool holes = false;
+  forEachIndex(result.box, [&](ArrayRef<int64_t> index) {
+    layout::Index at(map->ins().size(), 0);
+    for (auto [i, where] : llvm::zip_equal(index, position))
+      if (where >= 0)
+        at[size_t(where)] = i;
+    std::optional<layout::Index> out = map->apply(at);
+    holes |= !out;
+    result.places.push_back(out ? (*out)[0] : 0);
+    result.elements = std::max(result.elements, result.places.back() + 1);
+  });
+  if (holes)
+    return refuse("has holes");
+  std::vector<int64_t> sorted = result.places;
+  llvm::sort(sorted);
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return refuse("puts two elements into one place");
+  return entry = std::make_shared<const BufferLayout>(std::move(result));
 }
 
 static LogicalResult runAlloc(Operation *op, Interpreter &in) {
@@ -82,11 +91,11 @@ static LogicalResult runAlloc(Operation *op, Interpreter &in) {
   buffer->shared = buffer->type.getSpace().getValue() == "shared";
   buffer->shape.assign(buffer->type.getShape().begin(),
                        buffer->type.getShape().end());
-  if (failed(placeElements(op, *buffer, state)))
+  buffer->layout = readLayout(op, buffer->type);
+  if (!buffer->layout)
     return failure();
-  int64_t bytes = 0;
-  for (int64_t place : *buffer->places)
-    bytes = std::max(bytes, (place + 1) * buffer->elementBytes);
+  buffer->written.assign(buffer->shape.size(), 0);
+  int64_t bytes = buffer->layout->elements * buffer->elementBytes;
   StringRef memory = buffer->shared ? "tile.shared" : "tile.scratch";
   auto limit = state.kernel->getAttrOfType<IntegerAttr>(memory);
   auto offset = op->getAttrOfType<IntegerAttr>("offset");
@@ -102,9 +111,6 @@ static LogicalResult runAlloc(Operation *op, Interpreter &in) {
     buffer->offset = int64_t(llvm::alignTo(uint64_t(first), 128));
     state.unplaced = buffer->offset + bytes;
   }
-  if (failed(in.spend(op, uint64_t(bytes))))
-    return failure();
-  state.arena.cover(buffer->offset + bytes);
   in.set(op->getResult(0), buffer);
   return success();
 }
@@ -119,7 +125,7 @@ Cell interpreter::readBuffer(Operation *op, const Buffer &buffer,
   int64_t first = buffer.byteOf(index);
   bool written = true, copying = false, hidden = false;
   for (int64_t at = first; at < first + buffer.elementBytes; ++at) {
-    Arena::Slot &slot = arena.bytes[size_t(at)];
+    Arena::Slot &slot = arena[at];
     written &= slot.buffer == buffer.id && slot.start == first;
     copying |= slot.token != 0;
     hidden |= slot.visible > arena.barriers;
@@ -138,7 +144,7 @@ Cell interpreter::readBuffer(Operation *op, const Buffer &buffer,
   if (hidden)
     return in.poison(op, "an element of a buffer that other threads have "
                          "written: there was no barrier since");
-  return arena.bytes[size_t(first)].cell;
+  return arena[first].cell;
 }
 
 /// Nobody else may be at work on these bytes.
@@ -147,7 +153,7 @@ static LogicalResult claim(Operation *op, const Buffer &buffer,
   Arena &arena = stateOf(in).arena;
   int64_t first = buffer.byteOf(index);
   for (int64_t at = first; at < first + buffer.elementBytes; ++at) {
-    const Arena::Slot &slot = arena.bytes[size_t(at)];
+    const Arena::Slot &slot = arena[at];
     if (slot.token != 0)
       return op->emitError()
              << "writes shared memory into which a copy is still under way";
@@ -165,18 +171,20 @@ static LogicalResult claim(Operation *op, const Buffer &buffer,
   return success();
 }
 
-static void writeBuffer(const Buffer &buffer, ArrayRef<int64_t> index,
+static void writeBuffer(Buffer &buffer, ArrayRef<int64_t> index,
                         const Cell &cell, int64_t token, Interpreter &in) {
   Arena &arena = stateOf(in).arena;
+  for (auto [high, i] : llvm::zip_equal(buffer.written, index))
+    high = std::max(high, i + 1);
   int64_t first = buffer.byteOf(index);
   for (int64_t at = first; at < first + buffer.elementBytes; ++at) {
-    Arena::Slot &slot = arena.bytes[size_t(at)];
+    Arena::Slot &slot = arena[at];
     slot.buffer = buffer.id;
     slot.start = first;
     slot.token = token;
     slot.visible = buffer.shared ? arena.barriers + 1 : 0;
-    slot.cell = cell;
   }
+  arena[first].cell = cell;
 }
 
 /// The index of a buffer that has a leading slot axis.
@@ -218,11 +226,17 @@ static LogicalResult runLocalLoad(Operation *op, Interpreter &in) {
       slotOf(op, load.getSlot(), buffer, in);
   if (failed(prefix) || failed(checkShape(op, buffer, *prefix, shape)))
     return failure();
-  FailureOr<Array> result = in.allocate(op, shape, buffer.element);
+  // A nest computes no more than its axes have.
+  SmallVector<int64_t> limits(shape);
+  if (auto axes = state.loadAxes.find(op); axes != state.loadAxes.end())
+    for (auto [limit, length] :
+         llvm::zip_equal(limits, nestLengths(axes->second, in)))
+      limit = std::min(limit, length);
+  FailureOr<Array> result = in.allocate(op, limits, buffer.element);
   if (failed(result))
     return failure();
   size_t next = 0;
-  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+  forEachIndex(limits, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> place(*prefix);
     llvm::append_range(place, index);
     Cell cell = readBuffer(op, buffer, place, in);
@@ -251,22 +265,32 @@ static SmallVector<int64_t> nestAxes(Value tile, int64_t rank) {
 /// What a nest of the CPU leaves in a buffer besides its elements. Vectors and
 /// register tiles run over the end of a range: garbage there, unless the store
 /// says `keep_rest`; zeros up to a whole step of AMX where it says so.
-static void spill(tile::LocalStoreOp store, const Buffer &buffer,
+static void spill(tile::LocalStoreOp store, Buffer &buffer,
                   ArrayRef<int64_t> axes, Interpreter &in) {
   tile::NestOp nest = stateOf(in).nest;
-  SmallVector<int64_t> lengths;
-  for (int64_t axis : axes)
-    lengths.push_back(in.get<TileRange>(nest.getAxes()[axis]).length());
+  SmallVector<int64_t> lengths = nestLengths(axes, in);
   if (llvm::is_contained(lengths, 0))
     return;
-  bool matrix = isa_and_present<tile::MmaOp>(store.getValue().getDefiningOp());
+  // Garbage only matters where there was something.
+  SmallVector<int64_t> reach(buffer.written);
   auto zeros = store->getAttrOfType<IntegerAttr>("zero_padding");
+  if (zeros) {
+    for (auto [d, length] : llvm::enumerate(lengths))
+      reach[d] = std::max(reach[d], length);
+    size_t axis = size_t(zeros.getInt());
+    int64_t end = int64_t(llvm::alignTo(uint64_t(lengths[axis]), 32));
+    reach[axis] =
+        std::max(reach[axis], std::min(end, buffer.layout->box[axis]));
+  }
+  bool matrix = isa_and_present<tile::MmaOp>(store.getValue().getDefiningOp());
   bool keep = store->hasAttr("keep_rest");
   int64_t vector = nest.getVectorAxis();
   Cell garbage = in.poison(store, "an element of a buffer past the end of its "
                                   "range, where vectors leave garbage");
   Cell zero = in.domain.constant(buffer.element, 0);
-  forEachIndex(buffer.box, [&](ArrayRef<int64_t> index) {
+  if (llvm::equal(reach, lengths))
+    return;
+  forEachIndex(reach, [&](ArrayRef<int64_t> index) {
     bool outside = false, alongVector = true, alongZeros = bool(zeros);
     for (auto [d, i] : llvm::enumerate(index)) {
       if (i < lengths[d])
@@ -274,7 +298,7 @@ static void spill(tile::LocalStoreOp store, const Buffer &buffer,
       outside = true;
       alongVector &= axes[d] == vector;
       alongZeros &= zeros && int64_t(d) == zeros.getInt() &&
-                    i < int64_t(llvm::alignTo(lengths[d], 32));
+                    i < int64_t(llvm::alignTo(uint64_t(lengths[d]), 32));
     }
     if (!outside)
       return;
@@ -288,48 +312,43 @@ static void spill(tile::LocalStoreOp store, const Buffer &buffer,
 static LogicalResult runLocalStore(Operation *op, Interpreter &in) {
   auto store = cast<tile::LocalStoreOp>(op);
   KernelState &state = stateOf(in);
-  const Buffer &buffer = in.get<Buffer>(store.getBuffer());
-  const Array &given = in.array(store.getValue());
+  Buffer &buffer = in.get<Buffer>(store.getBuffer());
+  const Array &value = in.array(store.getValue());
   FailureOr<SmallVector<int64_t>> prefix =
       slotOf(op, store.getSlot(), buffer, in);
-  if (failed(prefix) || failed(checkShape(op, buffer, *prefix, given.shape)) ||
-      failed(in.spend(op, uint64_t(given.size()))))
+  if (failed(prefix) || failed(checkShape(op, buffer, *prefix, value.shape)) ||
+      failed(in.spend(op, uint64_t(value.size()))))
     return failure();
-  Array value = given;
-  SmallVector<int64_t> axes;
+  SmallVector<int64_t> shape(value.shape.begin(), value.shape.end());
   if (state.nest) {
-    axes = nestAxes(store.getValue(), int64_t(given.rank()));
+    SmallVector<int64_t> axes =
+        nestAxes(store.getValue(), int64_t(value.rank()));
     for (int64_t axis : axes)
       if (axis >= int64_t(state.nest.getAxes().size()))
         return op->emitError() << "the tile has more axes than its nest";
-    value = clipToNest(given, axes, in);
+    shape = nestLengths(axes, in);
+    if (failed(checkShape(op, buffer, *prefix, shape)))
+      return failure();
     if (prefix->empty())
       spill(store, buffer, axes, in);
   }
   LogicalResult result = success();
-  size_t next = 0;
-  forEachIndex(value.shape, [&](ArrayRef<int64_t> index) {
-    const Cell &cell = value.cells[next];
-    bool computed = given.cells[next++].state != State::Absent;
-    if (failed(result) || cell.state == State::Absent) {
-      // Computed by the nest, though its operands end before.
-      if (failed(result) || computed || !state.nest)
-        return;
-      bool inside = true;
-      for (auto [i, axis] : llvm::zip_equal(index, axes))
-        inside &= i < in.get<TileRange>(state.nest.getAxes()[axis]).length();
-      if (!inside)
-        return;
-    }
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    if (failed(result))
+      return;
+    // Computed by the nest, though its operands may end before.
+    bool there = true;
+    for (auto [i, size] : llvm::zip_equal(index, value.shape))
+      there &= i < size;
+    Cell cell = there ? value.at(index) : Cell::with(State::Absent);
+    if (cell.state == State::Absent)
+      cell = in.poison(op, "an element outside its dim");
     SmallVector<int64_t> place(*prefix);
     llvm::append_range(place, index);
     if (buffer.shared)
       result = claim(op, buffer, place, in);
-    Cell kept = cell.state == State::Absent
-                    ? in.poison(op, "an element outside its dim")
-                    : cell;
     if (succeeded(result))
-      writeBuffer(buffer, place, kept, 0, in);
+      writeBuffer(buffer, place, cell, 0, in);
   });
   return result;
 }
@@ -427,6 +446,7 @@ class TornLoads {
 public:
   TornLoads(tile::NestOp nest, Interpreter &in) : nest(nest), in(in) {}
 
+  /// Also notes which of the nest's axes the loads have.
   void run() {
     for (Operation &op : nest.getBody().front()) {
       if (auto store = dyn_cast<tile::LocalStoreOp>(op)) {
@@ -436,10 +456,10 @@ public:
         viewStores.push_back(store);
       }
     }
-    if (stores.empty() && viewStores.empty())
-      return;
     for (Operation &op : nest.getBody().front())
       visitRoot(&op);
+    for (Operation *load : several)
+      stateOf(in).loadAxes.erase(load);
   }
 
 private:
@@ -496,6 +516,9 @@ private:
   }
 
   void note(tile::LocalLoadOp load, const Axes &axes) {
+    auto [entry, isNew] = stateOf(in).loadAxes.try_emplace(load, axes);
+    if ((!isNew && entry->second != axes) || llvm::is_contained(axes, -1))
+      several.push_back(load);
     for (auto &[store, written] : stores)
       if (in.get(store.getBuffer()) == in.get(load.getBuffer()) &&
           axes != written)
@@ -531,6 +554,7 @@ private:
   Interpreter &in;
   SmallVector<std::pair<tile::LocalStoreOp, Axes>> stores;
   SmallVector<tile::StoreOp> viewStores;
+  SmallVector<Operation *> several; // loads that are used in several ways
 };
 } // namespace
 
@@ -538,14 +562,17 @@ static LogicalResult runNest(Operation *op, Interpreter &in) {
   KernelState &state = stateOf(in);
   auto nest = cast<tile::NestOp>(op);
   tile::NestOp outer = std::exchange(state.nest, nest);
-  state.torn.clear();
-  state.tornPlaces.clear();
+  auto forget = [&] {
+    state.loadAxes.clear();
+    state.torn.clear();
+    state.tornPlaces.clear();
+  };
+  forget();
   TornLoads(nest, in).run();
   Data yielded;
   LogicalResult result = in.run(nest.getBody(), {}, yielded);
   state.nest = outer;
-  state.torn.clear();
-  state.tornPlaces.clear();
+  forget();
   if (failed(result))
     return failure();
   for (auto [value, datum] : llvm::zip_equal(op->getResults(), yielded))

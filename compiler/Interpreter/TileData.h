@@ -1,7 +1,10 @@
 //===- TileData.h - Ranges, views, buffers, a kernel that runs --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the values of Tile IR are, beside arrays, while a kernel runs.
+// What the values of Tile IR are while a kernel runs. A tile is an array of the
+// elements that exist: where a range ends before the tile does, the array is
+// shorter than the type says. On a GPU every position is computed: there arrays
+// are whole.
 //
 // A view shows the cells of a Memory through sizes and strides. A buffer shows
 // the bytes of an Arena: the scratch memory of a thread, or the shared memory
@@ -21,6 +24,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <array>
 #include <map>
 
 namespace tessera::interpreter {
@@ -67,7 +71,7 @@ public:
   std::string name;
 };
 
-/// The bytes that buffers lie in.
+/// The bytes that buffers lie in; pages of them that somebody has touched.
 class Arena {
 public:
   struct Slot {
@@ -82,13 +86,34 @@ public:
     mlir::Operation *reader = nullptr;
     uint64_t readAt = 0;
   };
-  std::vector<Slot> bytes;
   uint64_t barriers = 0;
 
-  void cover(int64_t size) {
-    if (size > int64_t(bytes.size()))
-      bytes.resize(size_t(size));
+  Slot &operator[](int64_t byte) {
+    size_t page = size_t(byte) / pageBytes;
+    if (page >= pages.size())
+      pages.resize(page + 1);
+    if (!pages[page])
+      pages[page] = std::make_unique<std::array<Slot, pageBytes>>();
+    return (*pages[page])[size_t(byte) % pageBytes];
   }
+  /// All that was touched from `first` on.
+  template <typename Body> void forEach(int64_t first, Body body) {
+    for (size_t page = 0; page < pages.size(); ++page)
+      for (size_t i = 0; pages[page] && i < pageBytes; ++i)
+        if (int64_t(page * pageBytes + i) >= first)
+          body((*pages[page])[i]);
+  }
+
+private:
+  static constexpr size_t pageBytes = 512;
+  std::vector<std::unique_ptr<std::array<Slot, pageBytes>>> pages;
+};
+
+/// What a layout holds: at least the buffer's shape; where each element is.
+struct BufferLayout {
+  llvm::SmallVector<int64_t> box;
+  std::vector<int64_t> places; // row-major over the box, in elements
+  int64_t elements = 0;        // one past the last
 };
 
 class Buffer : public Datum {
@@ -104,16 +129,16 @@ public:
   int64_t offset = 0; // in the arena
   bool shared = false;
   llvm::SmallVector<int64_t> shape;
-  /// What the layout holds: at least the shape. Row-major offsets of them all.
-  llvm::SmallVector<int64_t> box;
-  std::shared_ptr<const std::vector<int64_t>> places;
+  std::shared_ptr<const BufferLayout> layout;
+  /// Up to where it was written, along each axis.
+  llvm::SmallVector<int64_t> written;
 
   /// The first byte of an element.
   int64_t byteOf(llvm::ArrayRef<int64_t> index) const {
     int64_t at = 0;
-    for (size_t axis = 0; axis < box.size(); ++axis)
-      at = at * box[axis] + index[axis];
-    return offset + (*places)[size_t(at)] * elementBytes;
+    for (size_t axis = 0; axis < index.size(); ++axis)
+      at = at * layout->box[axis] + index[axis];
+    return offset + layout->places[size_t(at)] * elementBytes;
   }
 };
 
@@ -140,12 +165,12 @@ struct Copy {
 class KernelState : public Datum {
 public:
   KernelState(mlir::Operation *kernel, uint64_t launch)
-      : Datum(Kind::Other), kernel(kernel), launch(launch), ranges(kernel),
+      : Datum(Kind::Other), kernel(kernel), launch(launch),
         gpu(kernel->hasAttr("tile.block")) {}
 
   mlir::Operation *kernel;
-  uint64_t launch; // its number, from 1
-  tile::AxisRanges ranges;
+  uint64_t launch;                        // its number, from 1
+  std::optional<tile::AxisRanges> ranges; // made when asked for
   /// Every position of a tile is computed, also those that do not exist: reads
   /// outside give 0, what must be skipped is masked by the program itself.
   bool gpu;
@@ -158,12 +183,11 @@ public:
   int64_t tokens = 0;
   int64_t unplaced = 0; // where buffers without an offset go
   std::vector<Copy> copies;
-  std::map<const void *, std::pair<llvm::SmallVector<int64_t>,
-                                   std::shared_ptr<const std::vector<int64_t>>>>
-      places; // by buffer type
-  /// The nest around the ops that run now, and loads in it that may see the
-  /// nest's own writes of other elements.
+  /// The nest around the ops that run now, and which of its axes the axes of
+  /// its loads are.
   tile::NestOp nest;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> loadAxes;
+  /// Loads that may see the nest's own writes of other elements.
   llvm::SmallPtrSet<mlir::Operation *, 4> torn;
   llvm::DenseMap<mlir::Operation *, llvm::DenseSet<int64_t>> tornPlaces;
   /// Printed lines of each program; the pieces of the one under way.
@@ -189,6 +213,8 @@ public:
   Access(mlir::Operation *op, mlir::Value view, mlir::OperandRange indices,
          std::optional<mlir::ArrayAttr> indexAxes, Interpreter &in);
   Place at(llvm::ArrayRef<int64_t> index) const;
+  /// Cuts a tile's shape down to the elements that exist.
+  void limit(llvm::MutableArrayRef<int64_t> shape) const;
   View &view() const { return *shown; }
   /// The cell at a place, or why it cannot be read.
   Cell read(const Place &place) const;
@@ -208,15 +234,15 @@ private:
   llvm::SmallVector<Along, 4> along;
 };
 
-/// Positions outside of a nest's axes are not computed: absent. `axes` says
-/// which axis of the nest each axis of the array is. Without a nest: the array.
-Array clipToNest(const Array &array, llvm::ArrayRef<int64_t> axes,
-                 Interpreter &in);
-/// 0, 1, ... of an array's rank.
-llvm::SmallVector<int64_t> identityAxes(const Array &array);
-
-/// How many positions of each axis of a tile exist (value level).
-llvm::SmallVector<int64_t> lengthsOf(mlir::Value tile, Interpreter &in);
+/// Positions outside of a nest's axes are not computed. `axes` says which axis
+/// of the nest each axis of the array is. Without a nest: the array.
+const Array &clipToNest(const Array &array, llvm::ArrayRef<int64_t> axes,
+                        Array &storage, Interpreter &in);
+/// For arrays that have the nest's axes, in order.
+const Array &clipToNest(const Array &array, Array &storage, Interpreter &in);
+/// How many positions the nest computes along its axes.
+llvm::SmallVector<int64_t> nestLengths(llvm::ArrayRef<int64_t> axes,
+                                       Interpreter &in);
 
 /// Runs the programs of a kernel (tile.func, gir.kernel). Arguments are views
 /// and scalars, in the kernel's order. `grid`: how many programs a plan

@@ -188,8 +188,8 @@ static LogicalResult runPrograms(Operation *kernel, Interpreter &in,
     // A new block: nobody is under way in its shared memory.
     state.copies.clear();
     ++state.arena.barriers;
-    for (Arena::Slot &slot : state.arena.bytes)
-      slot.token = 0;
+    if (state.gpu)
+      state.arena.forEach(0, [](Arena::Slot &slot) { slot.token = 0; });
     Data yielded;
     if (failed(in.run(kernel->getRegion(0), arguments, yielded)))
       return failure();

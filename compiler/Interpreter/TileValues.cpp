@@ -41,13 +41,13 @@ static LogicalResult runIndex(Operation *op, Interpreter &in) {
   const TileRange &range = in.get<TileRange>(op->getOperand(0));
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-  FailureOr<Array> result = in.allocate(op, shape, Element::I64);
+  int64_t size =
+      stateOf(in).gpu ? shape[0] : std::min(shape[0], range.length());
+  FailureOr<Array> result = in.allocate(op, {size}, Element::I64);
   if (failed(result))
     return failure();
-  for (int64_t i = 0; i < shape[0]; ++i)
-    result->cells[i] = i < range.length() || stateOf(in).gpu
-                           ? in.domain.integer(range.start + i)
-                           : Cell::with(State::Absent);
+  for (int64_t i = 0; i < size; ++i)
+    result->cells[i] = in.domain.integer(range.start + i);
   in.set(op->getResult(0), std::move(*result));
   return success();
 }
@@ -79,29 +79,7 @@ static LogicalResult runFor(Operation *op, Interpreter &in) {
 // Moving elements
 //===----------------------------------------------------------------------===//
 
-SmallVector<int64_t> interpreter::lengthsOf(Value tile, Interpreter &in) {
-  KernelState &state = stateOf(in);
-  SmallVector<int64_t> lengths;
-  auto type = dyn_cast<RankedTensorType>(tile.getType());
-  for (int64_t axis = 0; type && axis < type.getRank(); ++axis) {
-    int64_t length = type.getDimSize(axis);
-    // Nests and GPUs say themselves what they compute.
-    if (!state.gpu && !state.nest)
-      for (Value range : state.ranges.get(tile, axis))
-        length = std::min(length, in.get<TileRange>(range).length());
-    lengths.push_back(length);
-  }
-  return lengths;
-}
-
-static bool isInside(ArrayRef<int64_t> index, ArrayRef<int64_t> lengths) {
-  for (auto [i, length] : llvm::zip_equal(index, lengths))
-    if (i >= length)
-      return false;
-  return true;
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
+static ArrayRef<int64_t> typeShape(Value value) {
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
     return type.getShape();
   return {};
@@ -109,48 +87,51 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 /// Sets the result of `op` to cells made from their index.
 template <typename Body>
-static LogicalResult build(Operation *op, Interpreter &in, Body body) {
+static LogicalResult build(Operation *op, Interpreter &in,
+                           ArrayRef<int64_t> shape, Body body) {
   Value value = op->getResult(0);
-  FailureOr<Array> result = in.allocate(op, shapeOf(value), elementOf(value));
+  FailureOr<Array> result = in.allocate(op, shape, elementOf(value));
   if (failed(result))
     return failure();
   size_t next = 0;
-  forEachIndex(shapeOf(value), [&](ArrayRef<int64_t> index) {
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
     result->cells[next++] = body(index);
   });
   in.set(value, std::move(*result));
   return success();
 }
 
-/// Whether position `i` of a range exists; on a GPU all are computed.
-static bool exists(Value range, int64_t i, Interpreter &in) {
-  return stateOf(in).gpu || i < in.get<TileRange>(range).length();
+/// How much of an axis over `range` there is; on a GPU all of it is computed.
+static int64_t lengthOf(Value range, Interpreter &in) {
+  int64_t size = cast<tile::RangeType>(range.getType()).getSize();
+  return stateOf(in).gpu ? size
+                         : std::min(size, in.get<TileRange>(range).length());
 }
 
 static LogicalResult runFill(Operation *op, Interpreter &in) {
   auto fill = cast<tile::FillOp>(op);
   const Cell value = in.array(fill.getValue()).cells[0];
-  return build(op, in, [&](ArrayRef<int64_t> index) {
-    for (auto [i, range] : llvm::zip_equal(index, fill.getRanges()))
-      if (!exists(range, i, in))
-        return Cell::with(State::Absent);
-    return value;
-  });
+  SmallVector<int64_t> shape;
+  for (Value range : fill.getRanges())
+    shape.push_back(lengthOf(range, in));
+  return build(op, in, shape, [&](ArrayRef<int64_t>) { return value; });
 }
 
 static LogicalResult runBroadcast(Operation *op, Interpreter &in) {
   auto broadcast = cast<tile::BroadcastOp>(op);
   const Array &input = in.array(broadcast.getInput());
   ArrayRef<int64_t> axes = broadcast.getAxes();
-  SmallVector<int64_t> inner(axes.size());
-  return build(op, in, [&](ArrayRef<int64_t> index) {
-    size_t next = 0, from = 0;
-    for (auto [axis, i] : llvm::enumerate(index)) {
-      if (from < axes.size() && axes[from] == int64_t(axis))
-        inner[from++] = i;
-      else if (!exists(broadcast.getRanges()[next++], i, in))
-        return Cell::with(State::Absent);
-    }
+  SmallVector<int64_t> inner(axes.size()), shape;
+  size_t next = 0;
+  for (int64_t axis = 0; axis < broadcast.getType().getRank(); ++axis) {
+    const int64_t *from = llvm::find(axes, axis);
+    shape.push_back(from != axes.end()
+                        ? input.shape[size_t(from - axes.begin())]
+                        : lengthOf(broadcast.getRanges()[next++], in));
+  }
+  return build(op, in, shape, [&](ArrayRef<int64_t> index) {
+    for (auto [i, axis] : llvm::enumerate(axes))
+      inner[i] = index[axis];
     return input.at(inner);
   });
 }
@@ -158,54 +139,71 @@ static LogicalResult runBroadcast(Operation *op, Interpreter &in) {
 static LogicalResult runTranspose(Operation *op, Interpreter &in) {
   auto transpose = cast<tile::TransposeOp>(op);
   const Array &input = in.array(transpose.getInput());
-  SmallVector<int64_t> inner(input.rank());
-  return build(op, in, [&](ArrayRef<int64_t> index) {
+  SmallVector<int64_t> inner(input.rank()), shape;
+  for (int64_t axis : transpose.getPermutation())
+    shape.push_back(input.shape[size_t(axis)]);
+  return build(op, in, shape, [&](ArrayRef<int64_t> index) {
     for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
       inner[axis] = index[i];
     return input.at(inner);
   });
 }
 
-static LogicalResult needWhole(Operation *op, const Array &input,
-                               Interpreter &in) {
+static LogicalResult needWhole(Operation *op, Value value, Interpreter &in) {
+  const Array &input = in.array(value);
+  bool whole = ArrayRef<int64_t>(input.shape) == typeShape(value);
   for (const Cell &cell : input.cells)
-    if (cell.state == State::Absent)
-      return in.reject(op, cell, op->getName().stripDialect());
-  return success();
+    whole &= cell.state != State::Absent;
+  if (whole)
+    return success();
+  return in.reject(op, Cell::with(State::Absent), op->getName().stripDialect());
 }
 
 static LogicalResult runReshape(Operation *op, Interpreter &in) {
   const Array &input = in.array(op->getOperand(0));
-  if (failed(needWhole(op, input, in)))
+  if (failed(needWhole(op, op->getOperand(0), in)))
     return failure();
   size_t next = 0;
-  return build(op, in, [&](ArrayRef<int64_t>) { return input.cells[next++]; });
+  return build(op, in, typeShape(op->getResult(0)),
+               [&](ArrayRef<int64_t>) { return input.cells[next++]; });
 }
 
 static LogicalResult runCat(Operation *op, Interpreter &in) {
   auto cat = cast<tile::CatOp>(op);
   int64_t axis = cat.getAxis();
   for (Value input : cat.getInputs())
-    if (failed(needWhole(op, in.array(input), in)))
+    if (failed(needWhole(op, input, in)))
       return failure();
-  return build(op, in, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> inner(index);
-    for (Value value : cat.getInputs()) {
-      const Array &input = in.array(value);
-      if (inner[axis] < input.shape[axis])
-        return input.at(inner);
-      inner[axis] -= input.shape[axis];
-    }
-    llvm_unreachable("the verifier checked the sizes");
+  return build(op, in, typeShape(op->getResult(0)),
+               [&](ArrayRef<int64_t> index) {
+                 SmallVector<int64_t> inner(index);
+                 for (Value value : cat.getInputs()) {
+                   const Array &input = in.array(value);
+                   if (inner[axis] < input.shape[axis])
+                     return input.at(inner);
+                   inner[axis] -= input.shape[axis];
+                 }
+                 llvm_unreachable("the verifier checked the sizes");
+               });
+}
+
+/// An array of the type's shape; what does not exist is absent.
+static Array whole(Value tile, const Array &array) {
+  Array result(typeShape(tile), array.element, Cell::with(State::Absent));
+  size_t next = 0;
+  forEachIndex(array.shape, [&](ArrayRef<int64_t> index) {
+    result.at(index) = array.cells[next++];
   });
+  return result;
 }
 
 static LogicalResult runFilled(Operation *op, Interpreter &in) {
   auto filled = cast<tile::FilledOp>(op);
-  const Array &input = in.array(filled.getInput());
+  Array input = whole(filled.getInput(), in.array(filled.getInput()));
   const Cell value = in.array(filled.getValue()).cells[0];
-  return build(op, in, [&](ArrayRef<int64_t> index) {
-    const Cell &cell = input.at(index);
+  size_t next = 0;
+  return build(op, in, input.shape, [&](ArrayRef<int64_t>) {
+    const Cell &cell = input.cells[next++];
     return cell.state == State::Absent ? value : cell;
   });
 }
@@ -248,38 +246,37 @@ static int64_t startOf(Value tile, int64_t axis, Interpreter &in) {
   KernelState &state = stateOf(in);
   if (state.nest)
     return in.get<TileRange>(state.nest.getAxes()[axis]).start;
-  ArrayRef<Value> ranges = state.ranges.get(tile, axis);
+  if (!state.ranges)
+    state.ranges.emplace(state.kernel);
+  ArrayRef<Value> ranges = state.ranges->get(tile, axis);
   return ranges.size() == 1 ? in.get<TileRange>(ranges[0]).start : 0;
 }
 
 static LogicalResult runReduce(Operation *op, Interpreter &in) {
   auto reduce = cast<tile::ReduceOp>(op);
-  const Array &given = in.array(reduce.getInput());
-  Array input = clipToNest(given, identityAxes(given), in);
-  int64_t axis = reduce.getAxis();
+  Array clipped;
+  const Array &input = clipToNest(in.array(reduce.getInput()), clipped, in);
+  int64_t axis = reduce.getAxis(), extent = input.shape[axis];
   Reduction kind = reductionOf(reduce.getKind());
   bool find = kind == Reduction::Argmax || kind == Reduction::Argmin;
   int64_t start = find ? startOf(reduce.getInput(), axis, in) : 0;
   Element element = input.element;
   // Warps join through shared memory: what was there is gone.
-  KernelState &state = stateOf(in);
   if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
-    for (size_t at = size_t(scratch.getInt()); at < state.arena.bytes.size();
-         ++at)
-      state.arena.bytes[at] = {};
-  SmallVector<int64_t> lengths = lengthsOf(reduce.getResult(), in);
+    stateOf(in).arena.forEach(scratch.getInt(),
+                              [](Arena::Slot &slot) { slot = {}; });
   if (failed(in.spend(op, uint64_t(input.size()))))
     return failure();
-  SmallVector<Cell> row(size_t(input.shape[axis]));
-  return build(op, in, [&](ArrayRef<int64_t> index) {
-    if (!isInside(index, lengths))
-      return Cell::with(State::Absent);
+  SmallVector<int64_t> shape(input.shape.begin(), input.shape.end());
+  shape.erase(shape.begin() + axis);
+  int64_t stride = input.strides()[axis];
+  SmallVector<Cell> row(static_cast<size_t>(extent));
+  return build(op, in, shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> inner(index);
     inner.insert(inner.begin() + axis, 0);
-    for (int64_t i = 0; i < input.shape[axis]; ++i) {
-      inner[axis] = i;
-      row[size_t(i)] = input.at(inner);
-    }
+    int64_t first = extent ? input.offset(inner) : 0;
+    for (int64_t i = 0; i < extent; ++i)
+      row[size_t(i)] = input.cells[size_t(first + i * stride)];
     Cell cell = in.domain.reduce(kind, {element, element, element}, row);
     if (find && cell.present() && cell.integer >= 0)
       cell.integer += start;
@@ -289,29 +286,26 @@ static LogicalResult runReduce(Operation *op, Interpreter &in) {
 
 static LogicalResult runScan(Operation *op, Interpreter &in) {
   auto scan = cast<tile::ScanOp>(op);
-  const Array &given = in.array(scan.getInput());
-  Array input = clipToNest(given, identityAxes(given), in);
+  Array clipped;
+  const Array &input = clipToNest(in.array(scan.getInput()), clipped, in);
   int64_t axis = scan.getAxis(), extent = input.shape[axis];
   FailureOr<Array> result = in.allocate(op, input.shape, input.element);
   if (failed(result))
     return failure();
   Element element = input.element;
   SmallVector<int64_t> outer(input.shape.begin(), input.shape.end());
-  outer[axis] = 1;
+  outer[axis] = std::min<int64_t>(extent, 1);
+  int64_t stride = input.strides()[axis];
   SmallVector<Cell> row(static_cast<size_t>(extent)),
       sums(static_cast<size_t>(extent));
   forEachIndex(outer, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> inner(index);
-    for (int64_t i = 0; i < extent; ++i) {
-      inner[axis] = i;
-      row[size_t(i)] = input.at(inner);
-    }
+    int64_t first = input.offset(index);
+    for (int64_t i = 0; i < extent; ++i)
+      row[size_t(i)] = input.cells[size_t(first + i * stride)];
     in.domain.scan(reductionOf(scan.getKind()), {element, element, element},
                    row, sums);
-    for (int64_t i = 0; i < extent; ++i) {
-      inner[axis] = i;
-      result->at(inner) = sums[size_t(i)];
-    }
+    for (int64_t i = 0; i < extent; ++i)
+      result->cells[size_t(first + i * stride)] = sums[size_t(i)];
   });
   in.set(op->getResult(0), std::move(*result));
   return success();
@@ -330,43 +324,58 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
 
 static LogicalResult runMma(Operation *op, Interpreter &in) {
   auto mma = cast<tile::MmaOp>(op);
-  Array lhs = in.array(mma.getLhs()), rhs = in.array(mma.getRhs());
-  Array acc = in.array(mma.getAcc());
+  Array clips[3];
+  const Array *lhs = &in.array(mma.getLhs()), *rhs = &in.array(mma.getRhs()),
+              *acc = &in.array(mma.getAcc());
   KernelState &state = stateOf(in);
-  int64_t padding = 0, length = lhs.shape.back();
+  int64_t padding = 0, length = 0;
   if (state.nest) { // axes M, N, K
-    lhs = clipToNest(lhs, {0, 2}, in);
-    rhs = clipToNest(rhs, {2, 1}, in);
-    acc = clipToNest(acc, {0, 1}, in);
+    lhs = &clipToNest(*lhs, {0, 2}, clips[0], in);
+    rhs = &clipToNest(*rhs, {2, 1}, clips[1], in);
+    acc = &clipToNest(*acc, {0, 1}, clips[2], in);
     length = in.get<TileRange>(state.nest.getAxes()[2]).length();
     padding = paddingOfStep(mma, length, in);
   }
-  Element from = lhs.element, to = acc.element;
-  int64_t depth = lhs.shape.back();
-  bool rows = lhs.rank() == 2, columns = rhs.rank() == 2;
-  SmallVector<int64_t> lengths = lengthsOf(mma.getResult(), in);
-  if (failed(in.spend(op, uint64_t(acc.size()) * uint64_t(depth + 1))))
+  Element from = lhs->element, to = acc->element;
+  int64_t depth = std::min(lhs->shape.back(), rhs->shape.front());
+  bool rows = lhs->rank() == 2, columns = rhs->rank() == 2;
+  SmallVector<int64_t> shape(acc->shape.begin(), acc->shape.end());
+  if (rows)
+    shape.front() = std::min(shape.front(), lhs->shape[0]);
+  if (columns)
+    shape.back() = std::min(shape.back(), rhs->shape[1]);
+  uint64_t results = uint64_t(elementCount(shape).value_or(0));
+  if (failed(in.spend(op, results * uint64_t(depth + 1))))
     return failure();
   auto left = mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
   auto right = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
-  SmallVector<Cell> a, b;
-  return build(op, in, [&](ArrayRef<int64_t> index) {
-    const Cell &start = acc.at(index);
-    if (start.state == State::Absent || !isInside(index, lengths))
-      return Cell::with(State::Absent);
-    int64_t m = rows ? index[0] : 0, n = columns ? index.back() : 0;
-    a.clear();
-    b.clear();
-    for (int64_t k = 0; k < depth; ++k) {
-      a.push_back(rows ? lhs.at({m, k}) : lhs.at({k}));
-      b.push_back(columns ? rhs.at({k, n}) : rhs.at({k}));
-    }
-    for (int64_t k = length; k < length + padding; ++k) {
-      a.push_back(readBuffer(op, in.get<Buffer>(left.getBuffer()), {m, k}, in));
-      b.push_back(
+  // Columns of the right side, once.
+  int64_t width = columns ? rhs->shape[1] : 1;
+  std::vector<SmallVector<Cell, 0>> turned(static_cast<size_t>(width));
+  for (int64_t n = 0; n < width; ++n) {
+    for (int64_t k = 0; k < depth; ++k)
+      turned[size_t(n)].push_back(rhs->cells[size_t(k * width + n)]);
+    for (int64_t k = length; k < length + padding; ++k)
+      turned[size_t(n)].push_back(
           readBuffer(op, in.get<Buffer>(right.getBuffer()), {k, n}, in));
+  }
+  SmallVector<Cell, 0> row;
+  int64_t last = -1;
+  return build(op, in, shape, [&](ArrayRef<int64_t> index) {
+    const Cell &start = acc->at(index);
+    if (start.state == State::Absent)
+      return start;
+    int64_t m = rows ? index[0] : 0, n = columns ? index.back() : 0;
+    if (m != last) {
+      row.clear();
+      for (int64_t k = 0; k < depth; ++k)
+        row.push_back(lhs->cells[size_t(m * lhs->shape.back() + k)]);
+      for (int64_t k = length; k < length + padding; ++k)
+        row.push_back(
+            readBuffer(op, in.get<Buffer>(left.getBuffer()), {m, k}, in));
+      last = m;
     }
-    return in.domain.dot({from, to, to}, a, b, &start);
+    return in.domain.dot({from, to, to}, row, turned[size_t(n)], &start);
   });
 }
 
@@ -395,7 +404,7 @@ static LogicalResult runRand(Operation *op, Interpreter &in) {
   const Cell &seed = in.array(rand.getSeed()).cells[0];
   const Array &indices = in.array(rand.getIndex());
   size_t next = 0;
-  return build(op, in, [&](ArrayRef<int64_t>) {
+  return build(op, in, indices.shape, [&](ArrayRef<int64_t>) {
     const Cell &index = indices.cells[next++];
     if (!index.present() || !seed.present())
       return index.present() ? seed : index;
@@ -423,7 +432,7 @@ static LogicalResult runAssert(Operation *op, Interpreter &in) {
 static DatumRef printable(Value value, Interpreter &in) {
   if (auto *view = dyn_cast<View>(in.get(value).get()))
     return share(view->toArray());
-  return in.get(value);
+  return share(whole(value, in.array(value)));
 }
 
 /// A whole line or, on the CPU's mapped level, its pieces.
@@ -449,8 +458,10 @@ static LogicalResult runPrint(Operation *op, Interpreter &in) {
     for (Value value : print.getValues())
       state.pieces.push_back(printable(value, in));
   } else if (piece == "element") {
-    const Array &given = in.array(print.getValues()[0]);
-    state.pieces.push_back(share(clipToNest(given, identityAxes(given), in)));
+    Value tile = print.getValues()[0];
+    Array clipped;
+    state.pieces.push_back(
+        share(whole(tile, clipToNest(in.array(tile), clipped, in))));
   } else if (piece != "axes") { // the element says all
     return op->emitError() << "no part of a line is called '" << piece << "'";
   }
