@@ -418,8 +418,9 @@ static LogicalResult runRand(Operation *op, Interpreter &in) {
 static LogicalResult runAssert(Operation *op, Interpreter &in) {
   auto check = cast<tile::AssertOp>(op);
   const Array &given = in.array(check.getCondition());
-  Array condition =
-      given.rank() == 0 ? given : clipToNest(given, identityAxes(given), in);
+  Array clipped;
+  const Array &condition =
+      given.rank() == 0 ? given : clipToNest(given, clipped, in);
   for (const Cell &cell : condition.cells) {
     if (cell.state == State::Poison)
       return in.reject(op, cell, "the assertion");
