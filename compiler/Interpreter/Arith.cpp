@@ -15,9 +15,23 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::interpreter;
 
+/// A tile of one number that only meets other tiles is as good as the number.
+static bool onlyMeetsTiles(Operation *constant) {
+  return llvm::all_of(constant->getUsers(), [](Operation *user) {
+    return OpTrait::hasElementwiseMappableTraits(user) &&
+           llvm::any_of(user->getOperands(), [](Value operand) {
+             return isa<RankedTensorType>(operand.getType()) &&
+                    !operand.getDefiningOp<arith::ConstantOp>();
+           });
+  });
+}
+
 static LogicalResult runConstant(Operation *op, Interpreter &in) {
-  FailureOr<Array> result =
-      readConstant(op, cast<arith::ConstantOp>(op).getValue(), in);
+  Attribute value = cast<arith::ConstantOp>(op).getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value);
+      dense && dense.isSplat() && in.kernel && onlyMeetsTiles(op))
+    value = dense.getSplatValue<Attribute>();
+  FailureOr<Array> result = readConstant(op, value, in);
   if (failed(result))
     return failure();
   in.set(op->getResult(0), std::move(*result));
