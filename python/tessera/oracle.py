@@ -14,7 +14,7 @@ import numpy
 
 from . import arguments, arrays, compiler, source
 from .dtypes import to_numpy
-from .errors import ArgumentError
+from .errors import ArgumentError, RunError
 from .targets import check_target
 
 INTERPRETED = ("graph", "sched", "tile-value", "tile")  # stages with values; target is machine code
@@ -153,6 +153,11 @@ def run(fn, args: tuple, kwargs: dict, stage: str, domain: str, seed: int, targe
     outcome = program.run(values, domain, seed)
     for line in outcome.printed:
         print(line)
+    for number, result in enumerate(outcome.results):
+        if result.poison:
+            at = tuple(int(i) for i in numpy.unravel_index(result.poison[0], result.raw.shape))
+            raise RunError(f"{fn.__name__} at stage {stage}: {len(result.poison)} of {result.raw.size} elements of result {number} are never written, "
+                           f"or made of such; the first is {at}")
     made = [result.of(domain) for result in outcome.results]
     if not made:
         return None

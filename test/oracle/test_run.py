@@ -158,6 +158,19 @@ def test_errors_are_at_the_users_line():
     assert "test_run.py" in str(error.value) and "assert n < 5" in str(error.value)
 
 
+@tsr.kernel
+def holes(x: Tensor["N"], y: Out["N"], BLOCK: const = 4):
+    for n in tsr.grid(tsr.tile(N, BLOCK)):
+        tsr.store(y, (n,), x[n], mask=n.index != 5)
+
+
+def test_what_nobody_writes_is_poison():
+    x = np.arange(7, dtype=np.float32)
+    for stage in INTERPRETED:
+        with pytest.raises(tsr.RunError, match=r"1 of 7 elements of result 0 are never written, or made of such; the first is \(5,\)"):
+            holes.run(x, stage=stage)
+
+
 def test_wrong_words():
     x = np.zeros((2, 2), np.float32)
     with pytest.raises(tsr.ArgumentError, match="no stage is called 'schedule'"):

@@ -51,4 +51,17 @@ def CheckContractPass : Pass<"target-check-cpu-contract", "::mlir::ModuleOp"> {
   }];
 }
 
+def CheckAddressesPass : Pass<"target-check-addresses", "::mlir::ModuleOp"> {
+  let summary = "Show that every address is 64-bit or proved small";
+  let description = [{
+    A tensor may have more than 2^31 elements. What the index of an address or
+    the mask of an access is made of is followed back to its origins; where it
+    is cut to fewer than 64 bits, bounds must show that the value fits, unless
+    it is an element of a tensor. For tests: no part of the pipeline.
+  }];
+  let options = [
+    Option<"count", "count", "bool", "false", "Say how many were looked at">,
+  ];
+}
+
 #endif // TESSERA_TARGET_CPU_PASSES
