@@ -33,9 +33,9 @@ static cl::opt<std::string> stage("stage", cl::cat(category),
                                   cl::desc("lower to this stage first"));
 static cl::opt<std::string> functionName("function", cl::cat(category),
                                          cl::desc("default: the only one"));
-static cl::opt<std::string> domainName("domain", cl::init("exact"),
-                                       cl::cat(category),
-                                       cl::desc("exact, reference or ring"));
+static cl::opt<std::string>
+    domainName("domain", cl::init("exact"), cl::cat(category),
+               cl::desc("exact, reference, ring, bound"));
 static cl::opt<uint64_t> seed("seed", cl::init(0), cl::cat(category),
                               cl::desc("of random inputs and legal orders"));
 static cl::list<std::string> dims("dims", cl::CommaSeparated, cl::cat(category),

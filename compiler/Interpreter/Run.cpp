@@ -172,8 +172,9 @@ LogicalResult interpreter::runModule(ModuleOp module, const RunRequest &request,
                                      RunOutcome &outcome) {
   std::unique_ptr<Domain> domain = createDomain(request.domain);
   if (!domain)
-    return module.emitError() << "no domain is called '" << request.domain
-                              << "'; there are exact, reference and ring";
+    return module.emitError()
+           << "no domain is called '" << request.domain
+           << "'; there are exact, reference, ring and bound";
   RunOptions options;
   options.maxWork = request.maxWork;
   options.seed = request.seed;
