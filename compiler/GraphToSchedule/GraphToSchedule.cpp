@@ -59,8 +59,12 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (isa<BindDimsOp>(op) ||
           (op.use_empty() && isMemoryEffectFree(&op) && !isa<FuseOp>(op) &&
-           !op.hasTrait<OpTrait::IsTerminator>()))
+           !op.hasTrait<OpTrait::IsTerminator>())) {
+        // Another op may get its address.
+        for (Value result : op.getResults())
+          inMemory.erase(result);
         op.erase();
+      }
     return success();
   }
 

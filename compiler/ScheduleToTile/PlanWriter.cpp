@@ -597,8 +597,10 @@ LogicalResult PlanWriter::write(graph::CallKernelOp op) {
       allocate(value);
     } else {
       value = op.getInputs()[nextInput++];
-      if (mode != "in") // Updated in place: the input is a fresh copy.
-        tensors[op.getResults()[nextResult++]] = tensors[value];
+      if (mode != "in") { // Updated in place: the input is a fresh copy.
+        Tensor place = tensors.lookup(value);
+        tensors[op.getResults()[nextResult++]] = place;
+      }
     }
     texts[at] = tensors[value].name;
     checkStrides(view, value);
