@@ -2,8 +2,9 @@
 
     python benchmarks/warm_start.py [--check] [rounds]
 
-Each call is the first of a process of its own; cases are interleaved. Beside the time on the clock stands the time on the CPU, for
-machines that are shared, and the same call made again. `--check` fails above the floor: a median of 10 ms (on the CPU: what else runs here is not ours).
+Each call is the first of a process of its own; cases are interleaved, with all threads and with one. Beside the time on the clock stands
+the caller's time on the CPU, for machines that are shared (there a call with two threads waits for the second one, every time), and the same
+call made again. `--check` fails above the floor of 10 ms: the caller's median CPU time and the best time on the clock, with one thread.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -49,7 +50,7 @@ again = time.perf_counter()
 print(json.dumps({"ms": (end - begin) * 1e3, "cpu_ms": (cpu_end - cpu) * 1e3, "again_ms": (again - end) * 1e3,
                   "compiles": disk.store().stats["compiles"], "llvm": "tessera._core" in sys.modules}))
 '''
-CASES = ("add", "softmax", "attention", "gemm")
+CASES = tuple((case, threads) for case in ("add", "softmax", "attention", "gemm") for threads in (0, 1))
 
 
 def main() -> None:
@@ -63,12 +64,14 @@ def main() -> None:
         env = {k: v for k, v in os.environ.items() if k not in ("TESSERA_VERIFY", "TESSERA_DUMP", "TESSERA_DEBUG")}
         env.update(TESSERA_CACHE=str(pathlib.Path(folder, "cache")), PYTHONPATH=os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
 
-        def run(case: str) -> dict:
-            return json.loads(subprocess.run([sys.executable, str(program), case], env=env, check=True, capture_output=True, text=True).stdout)
+        def run(case: tuple) -> dict:
+            name, threads = case
+            return json.loads(subprocess.run([sys.executable, str(program), name], env={**env, "TESSERA_NUM_THREADS": str(threads)},
+                                             check=True, capture_output=True, text=True).stdout)
 
-        for case in CASES:
-            cold[case] = run(case)
-            assert cold[case]["compiles"] > 0
+        for case in CASES[::2]:
+            cold[case[0]] = run(case)
+            assert cold[case[0]]["compiles"] > 0
         for done in range(rounds):
             for case in CASES:
                 found[case].append(run(case))
@@ -78,15 +81,15 @@ def main() -> None:
                 print(f"\r{done + 1}/{rounds} rounds", end="\n" if done + 1 == rounds else "", file=sys.stderr)
     rows = []
     for case, runs in found.items():
-        row = {"case": case, "cold_ms": round(cold[case]["ms"], 1)}
+        row = {"case": case[0], "threads": case[1] or "all", "cold_ms": round(cold[case[0]]["ms"], 1)}
         for key in ("ms", "cpu_ms", "again_ms"):
             row[f"median_{key}"] = round(statistics.median(r[key] for r in runs), 2)
             row[f"best_{key}"] = round(min(r[key] for r in runs), 2)
         rows.append(row)
-        print(f"{case:10} median {row['median_ms']:>6} ms (best {row['best_ms']}), on the CPU {row['median_cpu_ms']} ms; again {row['median_again_ms']} ms; compiled {row['cold_ms']} ms")
+        print(f"{row['case']:10} {row['threads']:>3} threads: median {row['median_ms']:>6} ms (best {row['best_ms']}), on the CPU {row['median_cpu_ms']} ms; again {row['median_again_ms']} ms; compiled {row['cold_ms']} ms")
     save("warm_start", rows)
     if "--check" in sys.argv:
-        worst = max(row["median_cpu_ms"] for row in rows)
+        worst = max(max(row["median_cpu_ms"], row["best_ms"]) for row in rows if row["threads"] == 1)
         if worst > 10:
             sys.exit(f"a warm first call takes {worst} ms, above 10 ms")
 

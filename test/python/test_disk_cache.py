@@ -166,6 +166,7 @@ def test_every_input_changes_the_key(folder, monkeypatch):
         patch.setattr(keys, "FORMAT", disk.FORMAT + 1)
         note("format", keys.version(fn, base_spec))
     same = [name for name, key in found.items() if key == base]
+    print(f"{len(found)} inputs, {len(set(found.values()))} keys")
     assert not same, f"not in the key: {same}"
     assert len(set(found.values())) == len(found), "two changes have one key"
 
