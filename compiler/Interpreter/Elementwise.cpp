@@ -28,6 +28,10 @@ LogicalResult interpreter::runElementwise(Operation *op, Interpreter &in) {
   // gir computes 16-bit floats in f32; arith and math say what they mean.
   Types types = isPredicate(*scalar) ? Types{from, computeType(from), to}
                                      : Types::of(from, to);
+  // Of the tile levels these are steps of a reduction, which chooses elements.
+  bool chooses = *scalar == ScalarOp::Maximum || *scalar == ScalarOp::Minimum;
+  if (chooses && from == to && op->getName().getDialectNamespace() == "arith")
+    types.in = from;
   if (isFloat(from))
     if (std::string why = in.domain.refuse(*scalar); !why.empty())
       return op->emitError() << why;

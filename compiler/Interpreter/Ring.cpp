@@ -99,7 +99,11 @@ protected:
       v[i] = change(x[i], types.from, types.in);
     if (isPredicate(op))
       return Cell::ofInteger(test(op, types, r, v));
-    if (std::optional<long double> folded = foldNumbers(op, types.in, v))
+    std::optional<long double> folded = foldNumbers(op, types.in, v);
+    // Square roots of sizes too: a pass may compute them where a size is known.
+    if (op == ScalarOp::Sqrt && v[0] > 0 && v[0] < 16384)
+      folded = std::sqrt((long double)v[0]);
+    if (folded)
       return of(change(constant(types.in, roundTo(types.in, *folded)), types.in,
                        types.to));
     Cell result = of(evaluate(op, types, r, v));

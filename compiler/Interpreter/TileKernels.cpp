@@ -231,6 +231,9 @@ static LogicalResult runCallKernel(Operation *op, Interpreter &in) {
       in.getSymbols().lookupNearestSymbolFrom(op, call.getKernelAttr());
   if (!callee)
     return op->emitError() << "there is no kernel '" << call.getKernel() << "'";
+  // From Schedule IR on a value is memory, and what was there is gone.
+  bool inPlace = isa<schedule::KernelOp>(callee);
+  SmallVector<std::pair<Value, Array>> updated;
   callee = innerKernel(callee);
   auto kernel = dyn_cast<FunctionOpInterface>(callee);
   if (!kernel)
@@ -262,7 +265,10 @@ static LogicalResult runCallKernel(Operation *op, Interpreter &in) {
       view = View::of(*fresh, chooseStrides(shape, unitAxisOf(type), in),
                       fresh->cells.empty() ? Cell() : fresh->cells[0]);
     } else {
-      const Array &given = in.array(call.getInputs()[input++]);
+      Value source = call.getInputs()[input++];
+      const Array &given = in.array(source);
+      if (inPlace && mode && mode != "in")
+        updated.emplace_back(source, given);
       view = View::of(given, chooseStrides(given.shape, unitAxisOf(type), in),
                       in.poison(op, "memory between the rows of an array"));
     }
@@ -281,6 +287,11 @@ static LogicalResult runCallKernel(Operation *op, Interpreter &in) {
     return failure();
   for (auto [result, view] : llvm::zip_equal(op->getResults(), written))
     in.set(result, view->toArray());
+  for (auto &[source, array] : updated) {
+    std::fill(array.cells.begin(), array.cells.end(),
+              in.poison(op, "memory that a kernel has updated since"));
+    in.set(source, std::move(array));
+  }
   return success();
 }
 

@@ -265,11 +265,15 @@ std::string PlanWriter::insideSize(schedule::FuseOp fuse, Value value,
 
 std::string PlanWriter::callSize(graph::CallKernelOp call, OpResult result,
                                  int64_t axis) {
+  // What is updated keeps its size; sizes are given of the others.
+  if (Value input = updatedInput(result))
+    return sizeOf(input, axis);
   unsigned skip = 0;
   for (OpResult other : call.getResults()) {
     if (other == result)
       break;
-    skip += tensorType(other).getNumDynamicDims();
+    if (!updatedInput(other))
+      skip += tensorType(other).getNumDynamicDims();
   }
   skip += tensorType(result).getDynamicDimIndex(axis);
   if (skip < call.getSizes().size())

@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy
 
@@ -113,6 +114,21 @@ class Stage:
                        [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]])
 
 
+# Ops of a mapped program whose result has one right value, to the bit: machine code must meet it.
+_INEXACT = re.compile(r"\btile\.(mma|scan|atomic|reduce (sum|prod))\b|\bmath\.(?!absf|absi|floor|ceil|roundeven|trunc|copysign|fma\b|sqrt|isnan|isfinite|isinf)|fastmath<")
+
+
+def is_exact(text: str) -> bool:
+    """Whether nothing in a mapped program depends on an order of summation, or is an approximation."""
+    return "tile.func" in text and _INEXACT.search(text) is None
+
+
+def moves_roundings(before: str, after: str) -> bool:
+    """Whether `after` has other roundings than `before`, which the ring sees, by right: attention was raised, or the policy is fast."""
+    raised = "gir.attention" in after and "gir.attention" not in before
+    return raised or ('gir.policy = "fast"' in before and ("sched.fuse" not in before or "tile.func" not in after))
+
+
 def specialise(fn, args: tuple, kwargs: dict, target: str) -> tuple:
     """Of a call: what it is compiled for, its program at the front end's exit with asserts, its arguments by name."""
     bound = arguments.bind(fn, args, kwargs)
@@ -128,10 +144,11 @@ def specialise(fn, args: tuple, kwargs: dict, target: str) -> tuple:
             continue
 
 
-def prepare(fn, args: tuple, kwargs: dict, stage: str, target: str = "cpu") -> tuple[Stage, dict]:
-    """The program of a call at a stage, and the call's arguments by name."""
+def prepare(fn, args: tuple, kwargs: dict, stage: str | None, target: str = "cpu") -> tuple[Stage, dict]:
+    """The program of a call at a stage (None: as the front end leaves it), and the call's arguments by name."""
     _, compilation, values = specialise(fn, args, kwargs, target)
-    compilation.lower(stage)
+    if stage is not None:
+        compilation.lower(stage)
     return Stage(compilation), values
 
 
