@@ -137,7 +137,11 @@ def ring_of(program: Program) -> tuple:
         return ()
     narrow = {"fp16", "bf16"} & {kind[0] for kind in program.types.values()} or any(i.dtype in ("fp16", "bf16") for i in program.inputs)
     attends = "attention" in program.ops or {"matmul", "softmax"} <= set(program.ops)
-    if narrow or attends or {"mod", "floordiv", "pow"} & set(program.ops):
+    if attends or any("accum" in d for d in program.decorators):
+        return ()
+    # A quotient by a count: the levels write the count as a cast or as a constant.
+    counts = {"mean", "var", "layer_norm", "rms_norm", "cross_entropy"} & set(program.ops)
+    if narrow or counts or {"mod", "floordiv", "pow"} & set(program.ops):
         return ("graph", "sched")
     return STAGES
 
