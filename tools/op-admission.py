@@ -18,7 +18,7 @@ import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
-SEEDS = 3000
+SEEDS = 1200
 STRUCTURE = {"gir.yield", "gir.condition", "gir.kernel", "tile.func", "tile.return", "tile.plan", "tile.yield", "tile.nest_yield"}
 # Ops the generator does not reach, and why.
 NOT_GENERATED = {
@@ -28,6 +28,7 @@ NOT_GENERATED = {
     "tile.print": "writes a line; test/numerics/test_print.py",
     "tile.assert": "fails a launch; debug builds",
     "tile.rand": "random numbers: the same on every target, test/numerics/test_tile_ops.py",
+    "tile.filled": "sums of it are not stored by generated kernels, test/numerics/test_tile_ops.py",
     "tile.cat": "tiles of whole axes, test/numerics/test_tile_ops.py",
     "tile.reshape": "tiles of whole axes, test/numerics/test_tile_ops.py",
 }
