@@ -17,6 +17,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <immintrin.h>
 #include <limits>
 
 using namespace mlir;
@@ -129,6 +130,15 @@ static APFloat convert(Element e, long double value,
   return number;
 }
 
+// By instructions that every x86-64-v3 has: for _Float16 the compiler would
+// call functions of a libgcc that is newer than what the wheel may ask for.
+__attribute__((target("f16c"))) static uint16_t toHalf(float value) {
+  return uint16_t(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT));
+}
+__attribute__((target("f16c"))) static float fromHalf(uint16_t bits) {
+  return _cvtsh_ss(bits);
+}
+
 long double interpreter::roundTo(Element e, long double value) {
   switch (e) {
   case Element::F64:
@@ -138,7 +148,7 @@ long double interpreter::roundTo(Element e, long double value) {
   case Element::F16:
     // Two roundings are one where the first loses nothing.
     if (float(value) == value)
-      return _Float16(float(value));
+      return fromHalf(toHalf(float(value)));
     break;
   case Element::BF16:
     if (float(value) == value) {
@@ -192,7 +202,7 @@ uint64_t interpreter::encode(Element e, long double value) {
     return std::bit_cast<uint32_t>(float(value));
   case Element::F16:
     if (float(value) == value)
-      return std::bit_cast<uint16_t>(_Float16(float(value)));
+      return toHalf(float(value));
     break;
   case Element::BF16:
     if (float(value) == value)
@@ -218,7 +228,7 @@ long double interpreter::decode(Element e, uint64_t bits) {
   case Element::BF16:
     return std::bit_cast<float>(uint32_t(bits) << 16);
   case Element::F16:
-    return std::bit_cast<_Float16>(uint16_t(bits));
+    return fromHalf(uint16_t(bits));
   default:
     return toReal(APFloat(semanticsOf(e), APInt(bitsOf(e), bits)));
   }
