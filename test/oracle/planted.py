@@ -7,7 +7,7 @@
     python test/oracle/planted.py --only tail-mask      # one; repeatable
     python test/oracle/planted.py --json out.json
 
-Each patch is applied to the copy, `_core` and `_runtime` are rebuilt (some seconds each with ccache), its program of planted/programs.py runs,
+Each patch is applied to the copy, `_core` and `_runtime` are rebuilt (some seconds each with ccache), its program of planted/shown_by.py runs,
 and the patch is taken back. Not part of CI, which checks that the patches apply and that their programs are right without them.
 """
 
@@ -92,12 +92,12 @@ def ask(name: str, verb: str) -> dict:
     import warnings
 
     sys.path.insert(0, str(PATCHES))
-    import programs
+    import shown_by
 
     import tessera as tsr
 
     warnings.simplefilter("ignore")
-    fn, arguments = programs.PROGRAMS[name]
+    fn, arguments = shown_by.PROGRAMS[name]
     try:
         if verb == "check":
             fn.check(*arguments, show=False)

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import numpy as np
 import pytest
-from programs import MLIR, NUMPY, assert_same_bits, graph, run
+from modules import MLIR, NUMPY, assert_same_bits, graph, run
 
 
 def cast(source, target, rounding=""):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tessera as tsr
 import torch
-from programs import MLIR, NUMPY, assert_same_bits, decomposed, graph, run
+from modules import MLIR, NUMPY, assert_same_bits, decomposed, graph, run
 from tessera.oracle import Stage
 
 inf = np.inf

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import mpmath
 import numpy as np
 import pytest
-from programs import MLIR, NUMPY, assert_same_bits, graph, run
+from modules import MLIR, NUMPY, assert_same_bits, graph, run
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 1e-40, 65504.0, 1e30, -7.25]
 

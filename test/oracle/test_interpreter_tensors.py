@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import numpy as np
 import pytest
 import tessera as tsr
-from programs import MLIR, NUMPY, assert_same_bits, graph, run
+from modules import MLIR, NUMPY, assert_same_bits, graph, run
 from tessera.oracle import Stage
 
 SIZES = "    %m = gir.dim %x, 0 : tensor<?x?xf32>\n    %n = gir.dim %x, 1 : tensor<?x?xf32>\n"

@@ -11,13 +11,13 @@ import planted
 import pytest
 
 sys.path.insert(0, str(planted.PATCHES))
-import programs  # noqa: E402
+import modules  # noqa: E402
 
 STAGES = {"graph", "sched", "tile-value", "tile", "target"}
 
 
 def test_each_patch_has_a_program():
-    assert planted.names() == sorted(programs.PROGRAMS) and len(planted.names()) >= 20
+    assert planted.names() == sorted(shown_by.PROGRAMS) and len(planted.names()) >= 20
     assert {planted.pass_of(name).split()[0] for name in planted.names()} == STAGES
 
 
@@ -30,7 +30,7 @@ def test_each_patch_applies():
 
 @pytest.mark.parametrize("name", planted.names())
 def test_its_program_is_right_without_it(name):
-    fn, arguments = programs.PROGRAMS[name]
+    fn, arguments = shown_by.PROGRAMS[name]
     fn.check(*arguments, show=False)
     report = fn.bisect(*arguments)
     assert report, report
