@@ -11,7 +11,7 @@ import planted
 import pytest
 
 sys.path.insert(0, str(planted.PATCHES))
-import modules  # noqa: E402
+import shown_by  # noqa: E402
 
 STAGES = {"graph", "sched", "tile-value", "tile", "target"}
 
