@@ -92,7 +92,10 @@ struct Compilation::Impl {
   /// Whether the error is the verifier's, after a pass. What the ops of
   /// decisions refuse is a value of the user's.
   bool brokeTheIR() {
-    if (!options.verifyEach || !module || StringRef(error).contains("'sched."))
+    StringRef text = error;
+    bool decision =
+        text.contains("'sched.place' op") || text.contains("'sched.tile' op");
+    if (!options.verifyEach || !module || decision)
       return false;
     bool broken = false;
     ScopedDiagnosticHandler quiet(&context,
