@@ -29,6 +29,10 @@ class Parameter:
     def takes_array(self) -> bool:
         return self.kind in ("tensor", "out", "inout", "region")
 
+    @property
+    def is_written(self) -> bool:
+        return self.kind in ("out", "inout", "region") or self.mode not in (None, "", "in")
+
 
 class Spec:
     """What a version is compiled for: one entry per parameter, and the key it belongs to."""

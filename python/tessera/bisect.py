@@ -91,20 +91,18 @@ class Report:
 
 class _Bisection:
     def __init__(self, fn, args: tuple, kwargs: dict, target: str, plant: tuple[int, int] | None):
-        self.fn, self.args, self.kwargs, self.target, self.plant = fn, args, kwargs, target, plant
-        self.spec, _, self.values = oracle.specialise(fn, args, kwargs, target)
+        self.fn, self.target, self.plant = fn, target, plant
+        self.spec, self.compilation, self.values = oracle.specialise(fn, args, kwargs, target, asserts=False)
 
     def run(self) -> list[Step]:
-        start = self.fn._start(self.spec)
-        first = oracle.Stage(start)
+        first = oracle.Stage(self.compilation)
         bounds = first.run(self.values, "bound").results
         self.names = result_names(self.fn, bounds)
         self.exact = [r.of("bound") for r in bounds]
-        self.bounds = [np.zeros(r.raw.shape) if r.errors is None else r.errors for r in bounds]
+        self.bounds = [r.bounds for r in bounds]
         self.ring = self._in_ring(first)
-        steps = [Step(-1, "graph", "(the front end)", start.print(), "", "equal")]
-        compilation = self.fn._start(self.spec)
-        made = compilation.lower_by_pass("target", *(self.plant or (-1, 0)))
+        steps = [Step(-1, "graph", "(the front end)", self.compilation.print(), "", "equal")]
+        made = self.compilation.lower_by_pass("target", *(self.plant or (-1, 0)))
         for number, stage, name, text, planted in made:
             step = Step(number, stage, name, text, planted)
             if stage != "target":
@@ -112,7 +110,7 @@ class _Bisection:
             steps.append(step)
             if step.wrong:
                 return steps
-        self._execute(steps, compilation)
+        self._execute(steps)
         return steps
 
     def _in_ring(self, program: oracle.Stage):
@@ -155,14 +153,14 @@ class _Bisection:
                 return
         step.verdict = "within the bound" + ("" if ring is None or moved else ", equal in the ring")
 
-    def _execute(self, steps: list[Step], compilation) -> None:
+    def _execute(self, steps: list[Step]) -> None:
         """Target IR as machine code: all its passes at once, then LLVM's."""
         last = steps[-1]
         if not self.target.startswith("cpu"):
             last.verdict = "machine code of a GPU: see fn.check"
             return
         try:
-            got = _in_child(lambda: self._machine_results(compilation))
+            got = _in_child(self._machine_results)
         except RunError as error:
             last.wrong, last.verdict = True, f"as machine code {error}"
             return
@@ -175,8 +173,8 @@ class _Bisection:
                     last.wrong, last.verdict = True, f"{wrong}; it has one right value"
         last.verdict = f"as machine code {last.verdict}"
 
-    def _machine_results(self, compilation) -> list:
-        version = make_version(self.fn, self.target, compilation, self.spec)
+    def _machine_results(self) -> list:
+        version = make_version(self.fn, self.target, self.compilation, self.spec)
         given = {name: arrays.describe(value) for name, value in self.values.items() if arrays.is_array(value)}
         written = [name for name, _, _, mode, _ in version.tensors if mode not in ("in", "result") and name in given]
         copies = {name: np.array(to_numpy(self.values[name]), copy=True) for name in written}

@@ -18,7 +18,6 @@ from . import comparison, oracle, source
 from .errors import ArgumentError, CheckError, InternalError, RunError, TesseraError
 from .targets import check_target
 
-STAGES = ("graph", "sched", "tile-value", "tile")
 _COLUMNS = ("stage", "max error", "bound", "ring", "races", "barriers", "conflicts", "registers", "spills")
 
 
@@ -85,7 +84,7 @@ def to_numpy(value):
 
 def result_names(fn, results: list) -> list[str]:
     """What the user calls the results: their own names, else the parameters a kernel writes."""
-    written = [p.name for p in fn.parameters if p.kind in ("out", "inout", "region") or p.mode not in (None, "", "in")]
+    written = [p.name for p in fn.parameters if p.is_written]
     return [result.name or (written[i] if i < len(written) else "result") for i, result in enumerate(results)]
 
 
@@ -96,11 +95,12 @@ class Checker:
         self.fn, self.args, self.kwargs, self.target = fn, args, kwargs, target
         # What the front end made of the user's lines, before any pass: what the passes of stage graph do is looked at too.
         program, self.given = oracle.prepare(fn, args, kwargs, None, target)
+        self.compilation = program.compilation  # lowered from stage to stage
         bounds = program.run(self.given, "bound").results
         self.names = result_names(fn, bounds)
         self.exact = [result.of("bound") for result in bounds]
-        self.bounds = [np.zeros(result.raw.shape) if result.errors is None else result.errors for result in bounds]
-        self.text = program.compilation.print()
+        self.bounds = [result.bounds for result in bounds]
+        self.text = self.compilation.print()
         self.values: list = []  # of the last stage
         try:
             self.ring: list | None = [result.of("ring") for result in program.run(self.given, "ring").results]
@@ -128,8 +128,9 @@ class Checker:
     def stage(self, name: str) -> Row:
         row = Row(name)
         try:
-            program, given = oracle.prepare(self.fn, self.args, self.kwargs, name, self.target)
-            outcome = program.run(given, "exact")
+            self.compilation.lower(name)
+            program = oracle.Stage(self.compilation)
+            outcome = program.run(self.given, "exact")
         except RunError as error:
             row.wrong = str(error).strip()
             return row
@@ -139,11 +140,11 @@ class Checker:
                 return row
         self.values = [result.of("exact") for result in outcome.results]
         self.judge(row, self.values)
-        before, self.text = self.text, program.compilation.print()
+        before, self.text = self.text, self.compilation.print()
         if oracle.moves_roundings(before, self.text):
             self.ring = None
         try:
-            ring = [result.of("ring") for result in program.run(given, "ring").results]
+            ring = [result.of("ring") for result in program.run(self.given, "ring").results]
         except RunError as error:
             row.ring = "excluded"
             row.note = f"not in the ring: {str(error).strip().splitlines()[0].replace(' error:', '')}"
@@ -160,10 +161,10 @@ class Checker:
     def machine(self) -> Row:
         """The compiled code on this machine."""
         target = self.target if self.target.startswith("cpu") else "cpu"
-        got = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, target))
-        row = self.judge(Row(f"{target} (compiled)"), got)
+        self.computed = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, target))
+        row = self.judge(Row(f"{target} (compiled)"), self.computed)
         if self.target.startswith("cpu") and oracle.is_exact(self.text):
-            for name, g, exact in zip(self.names, got, self.values):
+            for name, g, exact in zip(self.names, self.computed, self.values):
                 wrong = comparison.within(name, g, exact, np.zeros(exact.shape))
                 row.wrong = row.wrong or (f"{wrong}; it has one right value; {self.place_of(name)}" if wrong else "")
         return row
@@ -192,12 +193,11 @@ class Checker:
         return row
 
     def against(self, reference) -> Row:
-        """The results against another function, in float64."""
+        """What the machine computed against another function, in float64."""
         name = getattr(reference, "__name__", "reference")
         row = Row(f"against {name}")
         inputs = {k: v for k, v in self.given.items() if k in _names_of(reference)} or self.given
-        expected = _call_reference(reference, inputs)
-        got = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, self.target if self.target.startswith("cpu") else "cpu"))
+        expected, got = _call_reference(reference, inputs), self.computed
         if len(expected) != len(got):
             row.wrong = f"{name} gives {len(expected)} results, {self.fn.__name__} {len(got)}"
         row.error = max((comparison.largest_error(g, e) for g, e in zip(got, expected) if g.shape == e.shape), default=0.0)
@@ -245,7 +245,7 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         checker = Checker(fn, args, kwargs, target.removeprefix("sim:"))
-        rows = [checker.stage(name) for name in STAGES]
+        rows = [checker.stage(name) for name in oracle.INTERPRETED]
         rows.append(checker.machine())
         if not target.startswith("cpu"):
             rows.append(checker.simulated())

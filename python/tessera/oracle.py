@@ -1,7 +1,7 @@
 """`fn.run(*args, stage=...)`: a stage executed by the interpreter, in the numbers one chooses.
 
-A `Stage` is a program at one point of the pipeline, with its inputs as bytes: `fn.run`, and later `trace`,
-`check` and `tessera-bisect`, are made of it. Arguments are never written: what a kernel writes is returned.
+A `Stage` is a program at one point of the pipeline, with its inputs as bytes: `fn.run`, `trace`, `check` and
+`tessera-bisect` are made of it. Arguments are never written: what a kernel writes is returned.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -38,6 +38,11 @@ class Result:
     def array(self) -> numpy.ndarray:
         """In its own dtype."""
         return self.raw.view(to_numpy(self.dtype)) if self.raw.ndim else self.raw.reshape(1).view(to_numpy(self.dtype)).reshape(())
+
+    @property
+    def bounds(self) -> numpy.ndarray:
+        """Of domain bound; integers and booleans are exact unless a rounding may tip them."""
+        return numpy.zeros(self.raw.shape) if self.errors is None else self.errors
 
     def of(self, domain: str) -> numpy.ndarray:
         if domain == "ring" or self.values is None:
@@ -129,8 +134,8 @@ def moves_roundings(before: str, after: str) -> bool:
     return raised or ('gir.policy = "fast"' in before and ("sched.fuse" not in before or "tile.func" not in after))
 
 
-def specialise(fn, args: tuple, kwargs: dict, target: str) -> tuple:
-    """Of a call: what it is compiled for, its program at the front end's exit with asserts, its arguments by name."""
+def specialise(fn, args: tuple, kwargs: dict, target: str, asserts: bool = True) -> tuple:
+    """Of a call: what it is compiled for, its program at the front end's exit, its arguments by name."""
     bound = arguments.bind(fn, args, kwargs)
     while True:
         specs, given, scalars = arguments.argument_specs(fn, bound, target)
@@ -139,7 +144,7 @@ def specialise(fn, args: tuple, kwargs: dict, target: str) -> tuple:
         values = {name: array.owner for name, array in given.items()} | scalars | hidden
         arguments.check_shapes(fn, {**given, **{name: arrays.describe(value) for name, value in hidden.items()}})
         try:
-            return spec, fn._start(spec, debug=True), values
+            return spec, fn._start(spec, debug=True if asserts else None), values
         except arguments.NewKey:
             continue
 
@@ -184,7 +189,7 @@ def run(fn, args: tuple, kwargs: dict, stage: str, domain: str, seed: int, targe
 def _compiled(fn, args: tuple, kwargs: dict, target: str):
     """The compiled program, with the same convention: arguments are not written, what is written is returned."""
     bound = arguments.bind(fn, args, kwargs)
-    written = [p for p in fn.parameters if p.kind in ("out", "inout", "region") or p.mode not in (None, "", "in")]
+    written = [p for p in fn.parameters if p.is_written]
     copies = {}
     for p in written:
         if p.name in bound and arrays.is_array(bound[p.name]):
@@ -205,11 +210,7 @@ def bounds(fn, *args, **kwargs) -> list:
     """(exact value, bound) of each result: how far a right program may be from the exact value on these inputs, whatever the order
     of its sums. Integers and booleans have the bound 0, or infinity where a rounding may tip a decision."""
     program, given = prepare(fn, args, kwargs, "graph")
-    found = []
-    for result in program.run(given, "bound").results:
-        value = result.array if result.values is None else result.values
-        found.append((value, numpy.zeros(value.shape) if result.errors is None else result.errors))
-    return found
+    return [(result.of("bound"), result.bounds) for result in program.run(given, "bound").results]
 
 
 def assert_within(got, bound: tuple) -> None:

@@ -22,7 +22,7 @@ from .program import Program
 
 _OP = re.compile(r"\b((?:gir|sched|tile|arith|math|scf)\.[a-z_0-9]+)\b(?! *=)")
 RING_WORK = 1 << 22
-STAGES = ("graph", "sched", "tile-value", "tile")
+STAGES = oracle.INTERPRETED
 
 
 @dataclasses.dataclass
