@@ -467,6 +467,9 @@ protected:
   }
   /// Products and extremes.
   Cell fold(Reduction kind, Types types, ArrayRef<Cell> row) {
+    if (kind == Reduction::Prod && row.size() > 2 &&
+        llvm::all_of(row, [](const Cell &x) { return std::isfinite(x.real); }))
+      return multiplied(types, row);
     Types step{types.in, types.in, types.in};
     Cell total = row[0];
     S op = kind == Reduction::Prod  ? S::Mul
@@ -475,6 +478,35 @@ protected:
     for (const Cell &cell : row.drop_front())
       total = compute(op, step, {total, cell});
     return narrowed(types, total);
+  }
+  /// A product of finite factors in any order.
+  static Cell multiplied(Types types, ArrayRef<Cell> row) {
+    Real value = 1, error = 0;
+    // The largest and smallest partial product of any order.
+    Real most = 1, least = 1;
+    int bits = 0;
+    for (const Cell &x : row) {
+      Real size = std::fabs(x.real);
+      error = times(std::fabs(value), x.error) + times(size, error) +
+              times(error, x.error);
+      value *= x.real;
+      most *= std::max<Real>(size + x.error, 1);
+      if (x.real == 0)
+        continue;
+      least *= std::min<Real>(size, 1);
+      bits += std::ilogb(size) + 1 - lowestBit(size);
+    }
+    Format format = formatOf(types.in);
+    if (most > format.largest || std::isnan(error))
+      return make(value, unknown);
+    bool underflows = least < std::ldexp(1.0L, format.least + format.precision);
+    if (certain(row) && bits <= format.precision && !underflows)
+      return narrowed(types, make(value, 0));
+    Real n = Real(row.size()) - 1, size = std::fabs(value) + error;
+    error += times(gamma(n, types.in) + n * slack, size);
+    if (underflows || !certain(row))
+      error += n * tiny(types.in) * most;
+    return narrowed(types, make(value, error));
   }
   void scanFloats(Reduction kind, Types types, ArrayRef<Cell> row,
                   llvm::MutableArrayRef<Cell> out) override {

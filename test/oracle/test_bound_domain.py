@@ -65,6 +65,34 @@ def attend(q, k, v):
     return tsr.attention(q, k, v)
 
 
+@tsr.function
+def factors(x):
+    return tsr.prod(x, dim=-1)
+
+
+@tsr.function
+def running_factors(x):
+    return tsr.cumprod(x, dim=-1)
+
+
+@pytest.mark.parametrize("fn,reduce", ((factors, np.multiply.reduce), (running_factors, np.multiply.accumulate)))
+def test_factors_may_be_taken_in_any_order(fn, reduce):
+    """Seed 742047918061: the bound of a product was that of one order, where a factor happened to multiply exactly."""
+    x = np.where(np.arange(6) < 2, 1.5, normal(400, 6)).astype(np.float32)
+    x[:, :2] += (np.arange(400) % 3 - 1)[:, None] * np.float32(0.5)
+    (derived,) = derive(fn, x)
+    for seed in range(20) if fn is factors else (0,):
+        order = np.random.default_rng(seed).permutation(6) if seed else np.arange(6)
+        assert outside(reduce(x[:, order], axis=-1), derived) == 0
+    wrong = np.array(reduce(x, axis=-1)) * np.float32(1 + 1e-6)
+    assert outside(wrong, derived) > 300, "and a bound that accepts anything is none"
+
+
+def test_whole_factors_are_exact_and_far_ones_are_unknown():
+    (derived,) = derive(factors, np.array([[2, 3, 5, 0.25], [1e30, 1e30, 1e-30, 1e-30]], np.float32))
+    assert derived[1][0] == 0 and np.isinf(derived[1][1])
+
+
 @pytest.mark.parametrize("dtype", ("fp32", "fp16", "bf16"))
 def test_a_product_rejects_a_dropped_element_and_a_narrow_accumulator(dtype):
     a, b = normal(8, K, dtype=dtype), normal(K, 8, dtype=dtype, seed=1)
