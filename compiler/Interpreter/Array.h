@@ -36,7 +36,7 @@ struct Cell {
     long double real = 0; // floats, but in ring mode
     int64_t integer;      // integers, booleans; in ring mode floats too
   };
-  double error = 0; // domain Bound: |computed - real| is at most this
+  double error = 0; // Bound: |computed - real| is at most this; Ring.cpp
   State state = State::Present;
 
   static Cell ofReal(long double value) {

@@ -6,13 +6,19 @@
 // 5^(x * log2 e): sums become products, also of rescaled ones. Casts between
 // floats are opaque, and stages must place them alike.
 //
+// A pass may compute with the numbers of a program: it folds a product, or
+// turns a division by 65 into a product with 1/65. So a cell that stands for
+// such a number remembers it, in Cell::error (0: stands for none). What an
+// element happens to equal is never looked at, or stages would depend on
+// chance; small whole numbers excepted, in every stage alike: sizes are made at
+// run time.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Interpreter/Domain.h"
 
 #include "sim/exec/RingArithmetic.h"
 #include <cmath>
-#include <map>
 #include <numbers>
 
 using namespace tessera;
@@ -44,11 +50,10 @@ public:
   Cell constant(Element type, long double value) override {
     if (!isFloat(type))
       return Cell::ofInteger(wrapTo(type, int64_t(value)));
-    uint64_t element = ring::constant(typeOf(type), double(value));
-    // Large whole numbers share their elements with small ones.
-    if (std::trunc(value) != value || std::fabs(value) < 16384)
-      literals.try_emplace({type, element}, value);
-    return of(element);
+    Cell cell = of(ring::constant(typeOf(type), double(value)));
+    if (std::isfinite(value))
+      cell.error = double(value);
+    return cell;
   }
   Cell fromBits(Element type, uint64_t bits) override {
     if (!isFloat(type))
@@ -81,63 +86,77 @@ public:
 protected:
   static Cell of(uint64_t element) { return Cell::ofInteger(int64_t(element)); }
 
+  static std::optional<long double> numberOf(const Cell &x) {
+    if (x.error == 0)
+      return std::nullopt;
+    return x.error;
+  }
+  /// A size, whether a stage knows it or computes it.
+  static std::optional<long double> sizeOf(const Cell &x) {
+    if (x.integer > 0 && x.integer < 16384)
+      return x.integer;
+    return numberOf(x);
+  }
+
   /// Of a number of the program it is that number in the other type: a pass may
   /// have converted it.
-  uint64_t change(const Cell &x, Element from, Element to) {
+  Cell change(const Cell &x, Element from, Element to) {
     if (from == to)
-      return uint64_t(x.integer);
-    auto known = literals.find({from, uint64_t(x.integer)});
-    if (known != literals.end())
-      return uint64_t(constant(to, roundTo(to, known->second)).integer);
-    return ring::convert(typeOf(to), typeOf(from), uint64_t(x.integer));
+      return x;
+    if (std::optional<long double> number = numberOf(x))
+      return constant(to, roundTo(to, *number));
+    return of(ring::convert(typeOf(to), typeOf(from), uint64_t(x.integer)));
   }
 
   Cell compute(ScalarOp op, Types types, ArrayRef<Cell> x) override {
     ring::Ring r(typeOf(types.in));
+    Cell cells[3];
     uint64_t v[3] = {};
-    for (size_t i = 0; i < x.size(); ++i)
-      v[i] = change(x[i], types.from, types.in);
+    for (size_t i = 0; i < x.size(); ++i) {
+      cells[i] = change(x[i], types.from, types.in);
+      v[i] = uint64_t(cells[i].integer);
+    }
     if (isPredicate(op))
       return Cell::ofInteger(test(op, types, r, v));
-    std::optional<long double> folded = foldNumbers(op, types.in, v);
-    // Square roots of sizes too: a pass may compute them where a size is known.
-    if (op == ScalarOp::Sqrt && v[0] > 0 && v[0] < 16384)
-      folded = std::sqrt((long double)v[0]);
-    if (folded)
-      return of(change(constant(types.in, roundTo(types.in, *folded)), types.in,
-                       types.to));
-    Cell result = of(evaluate(op, types, r, v));
-    return of(change(result, types.in, types.to));
+    if (std::optional<long double> folded = foldNumbers(op, cells))
+      return change(constant(types.in, roundTo(types.in, *folded)), types.in,
+                    types.to);
+    if (op == ScalarOp::Div)
+      return change(of(r.mul(v[0], reciprocal(types, r, cells[1]))), types.in,
+                    types.to);
+    return change(of(evaluate(op, types, r, v)), types.in, types.to);
   }
 
   static uint64_t number(Types types, long double value) {
     return ring::constant(typeOf(types.in), double(roundTo(types.in, value)));
   }
 
-  /// Products and quotients of numbers of the program, which a pass may have
-  /// computed.
-  std::optional<long double> foldNumbers(ScalarOp op, Element type,
-                                         const uint64_t *x) const {
+  /// What a pass may compute: products and quotients of numbers of the program,
+  /// and square roots of sizes.
+  static std::optional<long double> foldNumbers(ScalarOp op, const Cell *x) {
+    if (op == ScalarOp::Sqrt) {
+      std::optional<long double> size = sizeOf(x[0]);
+      return size && *size > 0 ? std::optional(std::sqrt(*size)) : std::nullopt;
+    }
     if (op != ScalarOp::Mul && op != ScalarOp::Div)
       return std::nullopt;
-    auto a = literals.find({type, x[0]}), b = literals.find({type, x[1]});
-    if (a == literals.end() || b == literals.end() || b->second == 0 ||
-        !std::isfinite(a->second) || !std::isfinite(b->second))
+    std::optional<long double> a = numberOf(x[0]);
+    std::optional<long double> b =
+        op == ScalarOp::Mul ? numberOf(x[1]) : sizeOf(x[1]);
+    if (!a || !b)
       return std::nullopt;
     // Of whole numbers the ring's own product is that of the numbers.
-    if (op == ScalarOp::Mul && std::trunc(a->second) == a->second &&
-        std::trunc(b->second) == b->second)
+    if (op == ScalarOp::Mul && std::trunc(*a) == *a && std::trunc(*b) == *b)
       return std::nullopt;
-    return op == ScalarOp::Mul ? a->second * b->second : a->second / b->second;
+    return op == ScalarOp::Mul ? *a * *b : *a / *b;
   }
 
-  /// Of a number of the program it is that of 1 / number: a pass may turn a
-  /// division by it into a product.
-  uint64_t reciprocal(Types types, const ring::Ring &r, uint64_t x) const {
-    auto known = literals.find({types.in, x});
-    if (known == literals.end() || known->second == 0)
-      return r.opaque(ring::rcpTag, x);
-    return number(types, 1 / known->second);
+  /// Of a size it is that of 1 / size: a pass may turn a division by it into a
+  /// product.
+  static uint64_t reciprocal(Types types, const ring::Ring &r, const Cell &x) {
+    if (std::optional<long double> size = sizeOf(x))
+      return number(types, 1 / *size);
+    return r.opaque(ring::rcpTag, uint64_t(x.integer));
   }
 
   uint64_t evaluate(ScalarOp op, Types types, const ring::Ring &r,
@@ -178,8 +197,6 @@ protected:
       return r.add(x[0], r.neg(x[1]));
     case ScalarOp::Mul:
       return r.mul(x[0], x[1]);
-    case ScalarOp::Div:
-      return r.mul(x[0], reciprocal(types, r, x[1]));
     case ScalarOp::Maximum:
     case ScalarOp::MaxNum:
       return r.less(x[0], x[1]) ? x[1] : x[0];
@@ -228,9 +245,13 @@ protected:
                Rounding rounding) override {
     if (!isFloat(from))
       return of(uint64_t(x.integer) & ring::Ring(typeOf(to)).mask);
-    return isFloat(to) ? of(change(x, from, to)) : Cell::with(State::Poison);
+    return isFloat(to) ? change(x, from, to) : Cell::with(State::Poison);
   }
 
+  /// The element an op computes with.
+  uint64_t changed(const Cell &x, Types types) {
+    return uint64_t(change(x, types.from, types.in).integer);
+  }
   static uint64_t combine(Reduction kind, const ring::Ring &r, uint64_t a,
                           uint64_t b) {
     switch (kind) {
@@ -246,19 +267,19 @@ protected:
   }
   Cell reduceFloats(Reduction kind, Types types, ArrayRef<Cell> row) override {
     ring::Ring r(typeOf(types.in));
-    uint64_t total = change(row[0], types.from, types.in);
+    uint64_t total = changed(row[0], types);
     for (const Cell &cell : row.drop_front())
-      total = combine(kind, r, total, change(cell, types.from, types.in));
-    return of(change(of(total), types.in, types.to));
+      total = combine(kind, r, total, changed(cell, types));
+    return change(of(total), types.in, types.to);
   }
   void scanFloats(Reduction kind, Types types, ArrayRef<Cell> row,
                   llvm::MutableArrayRef<Cell> out) override {
     ring::Ring r(typeOf(types.in));
     uint64_t total = 0;
     for (size_t i = 0; i < row.size(); ++i) {
-      uint64_t next = change(row[i], types.from, types.in);
+      uint64_t next = changed(row[i], types);
       total = i == 0 ? next : combine(kind, r, total, next);
-      out[i] = of(change(of(total), types.in, types.to));
+      out[i] = change(of(total), types.in, types.to);
     }
   }
   void multiplyFloats(Types types, size_t m, size_t n, size_t k,
@@ -269,7 +290,7 @@ protected:
     auto prepare = [&](ArrayRef<Cell> cells) {
       std::vector<uint64_t> elements;
       for (const Cell &cell : cells) {
-        elements.push_back(change(cell, types.from, types.in));
+        elements.push_back(changed(cell, types));
         lowest |= r.isLowest(elements.back());
       }
       return elements;
@@ -282,7 +303,7 @@ protected:
         uint64_t total = 0;
         for (size_t x = 0; x < k; ++x)
           total += left[i * k + x] * right[j * k + x];
-        out[i * n + j] = of(change(of(total & r.mask), types.in, types.to));
+        out[i * n + j] = change(of(total & r.mask), types.in, types.to);
       }
   }
   Cell dotFloats(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,
@@ -290,14 +311,9 @@ protected:
     ring::Ring r(typeOf(types.in));
     uint64_t total = start ? uint64_t(start->integer) : 0;
     for (size_t i = 0; i < a.size(); ++i)
-      total = r.add(total, r.mul(change(a[i], types.from, types.in),
-                                 change(b[i], types.from, types.in)));
-    return of(change(of(total), types.in, types.to));
+      total = r.add(total, r.mul(changed(a[i], types), changed(b[i], types)));
+    return change(of(total), types.in, types.to);
   }
-
-private:
-  /// The numbers of the program, by type and element.
-  std::map<std::pair<Element, uint64_t>, long double> literals;
 };
 
 } // namespace

@@ -94,12 +94,16 @@ struct Ring {
   }
 };
 
+/// An element that exists in both types stays: widening and back is nothing,
+/// and from one 16-bit format to the other one may go through f32.
 inline uint64_t convert(ptx::Type to, ptx::Type from, uint64_t x) {
   Ring source(from), target(to);
   x = source.element(x);
   if (source.isLowest(x))
     return target.lowest;
-  if (x <= 1)
+  if (x == source.mask)
+    return target.mask;
+  if (x < target.mask)
     return x;
   return target.opaque(convertTag + unsigned(to) * 64 + unsigned(from), x);
 }

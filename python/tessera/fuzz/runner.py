@@ -130,20 +130,9 @@ def check_program(program: Program, folder: str, stages=STAGES) -> Outcome:
 
 
 def ring_of(program: Program) -> tuple:
-    """The stages that must agree in the ring. Casts and some ops are opaque there, and the tile levels place other ones: they compute
-    16-bit reductions and functions in fp32 and spell `%` and `//` with several ops. `fast` drops casts. Attention goes through the keys in
-    blocks below the graph and divides once; its quotients in the ring are not yet the graph's."""
-    if any("fast" in d for d in program.decorators):
-        return ()
+    """The stages that must agree in the ring: all, but casts are opaque there, and `fast` drops those of 16-bit types."""
     narrow = {"fp16", "bf16"} & {kind[0] for kind in program.types.values()} or any(i.dtype in ("fp16", "bf16") for i in program.inputs)
-    attends = "attention" in program.ops or {"matmul", "softmax"} <= set(program.ops)
-    if attends or any("accum" in d for d in program.decorators):
-        return ()
-    # A quotient by a count: the levels write the count as a cast or as a constant.
-    counts = {"mean", "var", "layer_norm", "rms_norm", "cross_entropy"} & set(program.ops)
-    if narrow or counts or {"mod", "floordiv", "pow"} & set(program.ops):
-        return ("graph", "sched")
-    return STAGES
+    return () if narrow and any("fast" in d for d in program.decorators) else STAGES
 
 
 def check_call(fn, arguments: dict, exact: bool, outcome: Outcome, stages=STAGES, ring=STAGES) -> None:
