@@ -16,7 +16,7 @@ import warnings
 
 import numpy as np
 
-from .. import oracle
+from .. import comparison, oracle
 from ..errors import CompileError, RunError
 from .program import Program
 
@@ -40,20 +40,6 @@ class Outcome:
     reached: list = dataclasses.field(default_factory=list)  # ops of the IR, at any stage
 
 
-def same(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """Where two arrays agree: NaN with NaN, 0 with -0."""
-    if got.dtype.kind not in "biu":
-        got, want = got.astype(np.float64), want.astype(np.float64)
-        return (got == want) | (np.isnan(got) & np.isnan(want))
-    return got == want
-
-
-def first_difference(got, want, agree) -> str:
-    bad = np.argwhere(~agree)
-    at = tuple(int(i) for i in bad[0])
-    return f"{len(bad)} of {want.size} elements; first at {at}: got {got[at]!r}, expected {want[at]!r}"
-
-
 def as_list(results) -> list:
     if results is None:
         return []
@@ -70,38 +56,25 @@ def compare_exact(column: str, got: list, want: list, against: str) -> None:
     if len(got) != len(want):
         raise Mismatch(column, f"{len(got)} results, {against} has {len(want)}")
     for index, (g, w) in enumerate(zip(got, want)):
-        if g.shape != w.shape or g.dtype != w.dtype:
-            raise Mismatch(column, f"result {index} is {g.dtype}{list(g.shape)}, {against} has {w.dtype}{list(w.shape)}")
-        agree = same(g, w)
-        if not agree.all():
-            raise Mismatch(column, f"result {index} differs from {against} in {first_difference(g, w, agree)}")
+        if g.dtype != w.dtype:
+            raise Mismatch(column, f"result {index} is {g.dtype}, {against} has {w.dtype}")
+        difference = comparison.equal(f"result {index}", g, w)
+        if difference:
+            raise Mismatch(column, f"unlike {against}: {difference}")
 
 
 def compare_bound(column: str, got: list, values: list, errors: list) -> list:
     """Raises at an element outside its bound; returns bound / measured of those that are off."""
     ratios = []
     for index, (g, value, error) in enumerate(zip(got, values, errors)):
-        if g.shape != value.shape:
-            raise Mismatch(column, f"result {index} is {list(g.shape)}, the reference has {list(value.shape)}")
-        wide = g.astype(np.float64)
-        special = ~np.isfinite(value.astype(np.float64))
-        with np.errstate(invalid="ignore", over="ignore"):
-            off = np.abs(wide - value)
-            near = off <= error
-        if g.dtype.kind in "biu":
-            agree = np.isinf(error) | (g == value)
-            if not agree.all():
-                raise Mismatch(column, f"result {index} differs from the reference in {first_difference(g, value, agree)}")
-            continue
-        agree = np.isinf(error) | np.where(special, (wide == value) | (np.isnan(wide) & np.isnan(value)), near)
-        if not agree.all():
-            at = tuple(int(i) for i in np.argwhere(~agree)[0])
-            raise Mismatch(column, f"result {index}: {int((~agree).sum())} of {value.size} elements are outside the bound; first at {at}: "
-                                   f"got {wide[at]!r}, exact {value[at]!r}, off by {off[at]:.3g}, bound {error[at]:.3g}")
-        measured = (off > 0) & np.isfinite(error) & ~special
-        if measured.any():
-            ratios.append(error[measured] / off[measured])
-    return ratios
+        difference = comparison.within(f"result {index}", g, value, error)
+        if difference:
+            raise Mismatch(column, str(difference))
+        with np.errstate(invalid="ignore"):
+            off = np.abs(g.astype(np.float64) - value.astype(np.float64))
+        measured = (off > 0) & np.isfinite(off) & np.isfinite(error)
+        ratios.append(error[measured] / off[measured])
+    return [r for r in ratios if r.size]
 
 
 def interpreted(outcome, domain: str, column: str) -> list:
