@@ -168,6 +168,23 @@ static bool makeArguments(ArrayRef<RunParameter> parameters,
   for (const std::string &item : inputs) {
     auto [name, value] = StringRef(item).split('=');
     given[name] = value.str();
+    if (none_of(parameters,
+                [&](const RunParameter &p) { return p.name == name; })) {
+      error = "--input " + item + ": there is no parameter " + name.str() +
+              "; there are";
+      for (const RunParameter &parameter : parameters)
+        error += " " + parameter.name;
+      return false;
+    }
+  }
+  for (const std::string &item : dims) {
+    StringRef name = StringRef(item).split('=').first;
+    if (none_of(parameters, [&](const RunParameter &p) {
+          return is_contained(p.dims, name);
+        })) {
+      error = "--dims " + item + ": no parameter has the dim " + name.str();
+      return false;
+    }
   }
   std::mt19937_64 random(seed);
   for (const RunParameter &parameter : parameters) {
@@ -291,6 +308,11 @@ int main(int argc, char **argv) {
   auto buffer = MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer)
     return fail(input + ": error: " + buffer.getError().message());
+  if (StringRef(input).ends_with(".tessera") ||
+      StringRef(input).ends_with(".py"))
+    return fail(input +
+                ": error: a source; tessera-run takes IR\n fix:  tesserac " +
+                input + " --compile-to graph | tessera-run -");
   std::string text = (*buffer)->getBuffer().str();
   Compilation compilation{CompileOptions()};
   if (!(unchecked ? compilation.fromUncheckedText(text, input)

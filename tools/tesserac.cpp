@@ -110,6 +110,15 @@ static bool makeArguments(const Signature &signature,
   std::optional<DType> first;
   StringMap<std::string> typeOf = toMap(types), sizeOf = toMap(dims),
                          valueOf = toMap(constants);
+  for (const auto &[option, map] :
+       {std::pair("types", &typeOf), std::pair("constants", &valueOf)})
+    for (const auto &entry : *map)
+      if (none_of(signature.parameters, [&](const ParameterDescription &p) {
+            return p.name == entry.getKey();
+          }))
+        return fail("error: --" + Twine(option) + " " + entry.getKey() +
+                    ": there is no such parameter\n"),
+               false;
   for (auto [index, p] : enumerate(signature.parameters)) {
     using Kind = ParameterDescription::Kind;
     DType dtype = p.dtype.value_or(DType::FP32);

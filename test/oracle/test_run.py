@@ -222,6 +222,14 @@ def test_the_command(tmp_path, random):
     assert shown.returncode == 0 and shown.stdout.startswith("f32 (2, 3) [")
     bad = subprocess.run([tool, "rows.mlir", "--dims", "M=2"], cwd=tmp_path, capture_output=True, text=True)
     assert bad.returncode == 1 and "the size of an axis of x is not known; give --dims N=7" in bad.stderr
+    (tmp_path / "rows.tessera").write_text("")
+    for words, said in (
+        (["rows.mlir", "--input", "z=1", "--dims", "M=2,N=3"], "there is no parameter z; there are x"),
+        (["rows.mlir", "--dims", "M=2,N=3,Z=4"], "no parameter has the dim Z"),
+        (["rows.tessera"], "tesserac rows.tessera --compile-to graph | tessera-run -"),
+    ):
+        bad = subprocess.run([tool, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert bad.returncode == 1 and said in bad.stderr
 
 
 def test_the_ring_list():

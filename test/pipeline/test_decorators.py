@@ -46,3 +46,11 @@ def test_mistakes(tesserac, tmp_path):
     path.write_text(PROGRAM.replace('"fast"', '"quick"'))
     done = tesserac(path, "--compile-to", "graph")
     assert 'a policy is "deterministic", "strict" or "fast"' in done.stderr
+
+
+def test_names_that_do_not_exist(tesserac, tmp_path):
+    path = tmp_path / "scale.tessera"
+    path.write_text(PROGRAM)
+    for option in ("--constants", "--types"):
+        done = tesserac(path, "--function", "scale", option, "Z=fp32" if option == "--types" else "Z=3", "--compile-to", "graph")
+        assert done.returncode == 1 and done.stderr == f"error: {option} Z: there is no such parameter\n"
