@@ -87,7 +87,7 @@ def test_a_wrong_element_is_noticed(exact, tmp_path, monkeypatch):
 
 def test_shrinking(monkeypatch):
     """A program that is bad because of one op becomes little more than that op."""
-    monkeypatch.setattr(shrink, "outcome_of", lambda p, stages=(): {"status": "mismatch" if "cumsum" in p.text() and "return" in p.text() else "ok", "where": "cpu", "detail": ""})
+    monkeypatch.setattr(shrink, "outcome_of", lambda p, stages=(), targets=(): {"status": "mismatch" if "cumsum" in p.text() and "return" in p.text() else "ok", "where": "cpu", "detail": ""})
     found = 0
     for seed in range(200):
         program = generate(seed)

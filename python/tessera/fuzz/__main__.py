@@ -2,6 +2,7 @@
 
     python -m tessera.fuzz run  --seeds 0:20000 --jobs 2 --log run.jsonl     resumes where the log ends
     python -m tessera.fuzz run  --seconds 60                                  from a fresh seed, which is printed
+    python -m tessera.fuzz run  --seeds 0:2000 --target sim:sm_80             the PTX, too, on the simulator
     python -m tessera.fuzz show 17                                            the program of a seed
     python -m tessera.fuzz check 17                                           runs it, says what differs
     python -m tessera.fuzz shrink 17 --to bug.py                              a small reproducer
@@ -29,21 +30,26 @@ def main(arguments=None) -> int:
     fuzz_.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     fuzz_.add_argument("--log", "--resume", help="JSON lines; seeds that are in it already are not run again")
     fuzz_.add_argument("--shrink", metavar="FOLDER", help="a small reproducer of each bad program goes there")
+    fuzz_.add_argument("--target", action="append", default=[], help="a GPU of the simulator, such as sim:sm_80; may be given again")
     for name, text in (("show", "print the program of a seed"), ("check", "run one seed"), ("shrink", "reduce a bad one")):
         command = commands.add_parser(name, help=text)
         command.add_argument("seed", type=int)
         if name == "shrink":
             command.add_argument("--to", default="")
+        if name != "show":
+            command.add_argument("--target", action="append", default=[], help="a GPU of the simulator, too")
+            command.add_argument("--stages", default="all", help="as for run")
     commands.add_parser("histogram", help="what a log holds").add_argument("log")
     fuzz_.add_argument("--stages", default="all", help="those the interpreter runs: graph,sched,tile-value,tile; none: machine code alone")
     work = commands.add_parser("worker")
     work.add_argument("folder")
     work.add_argument("stages")
+    work.add_argument("targets")
     given = parser.parse_args(arguments)
     from . import campaign
 
     if given.command == "worker":
-        return campaign.worker(given.folder, tuple(s for s in given.stages.split(",") if s))
+        return campaign.worker(given.folder, *(tuple(s for s in text.split(",") if s) for text in (given.stages, given.targets)))
     if given.command == "histogram":
         print(campaign.histogram(campaign.read_log(given.log)))
         return 0
@@ -53,11 +59,11 @@ def main(arguments=None) -> int:
         print(generate(given.seed).text(), end="")
         return 0
     if given.command == "check":
-        return check(given.seed)
+        return check(given.seed, stages_of(given.stages), tuple(given.target))
     if given.command == "shrink":
         from .shrink import shrink_seed
 
-        return shrink_seed(given.seed, given.to or f"reproducer_{given.seed}.py")
+        return shrink_seed(given.seed, given.to or f"reproducer_{given.seed}.py", tuple(given.target))
     return run_fuzz(given)
 
 
@@ -67,13 +73,14 @@ def stages_of(text: str) -> tuple:
     return STAGES if text == "all" else tuple(s for s in text.split(",") if s in STAGES)
 
 
-def check(seed: int) -> int:
+def check(seed: int, stages: tuple, targets: tuple) -> int:
     from .generate import generate
     from .runner import check_program
 
     with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
-        outcome = check_program(generate(seed), folder)
-    print(f"seed {seed}: {outcome.status}" + (f" at {outcome.where}: {outcome.detail}" if outcome.status != "ok" else f" ({', '.join(outcome.columns)})"))
+        outcome = check_program(generate(seed), folder, stages, targets)
+    columns = ", ".join(name if text == "ok" else f"{name} {text}" for name, text in outcome.columns.items())
+    print(f"seed {seed}: {outcome.status}" + (f" at {outcome.where}: {outcome.detail}" if outcome.status != "ok" else f" ({columns})"))
     return int(outcome.status != "ok")
 
 
@@ -90,7 +97,7 @@ def run_fuzz(given) -> int:
     path = given.log or os.path.join(tempfile.gettempdir(), f"tessera-fuzz-{os.getpid()}.jsonl")
     known = {o["seed"]: o for o in campaign.read_log(path)}
     with open(path, "a") as log:
-        campaign.fuzz([s for s in seeds if s not in known], given.jobs, given.seconds, log, sys.stderr.isatty(), stages_of(given.stages))
+        campaign.fuzz([s for s in seeds if s not in known], given.jobs, given.seconds, log, sys.stderr.isatty(), stages_of(given.stages), tuple(given.target))
     outcomes = [o for o in campaign.read_log(path) if o["seed"] in seeds]
     print(campaign.histogram(outcomes))
     bad = [o for o in outcomes if o["status"] != "ok"]
@@ -101,7 +108,7 @@ def run_fuzz(given) -> int:
 
         os.makedirs(given.shrink, exist_ok=True)
         for o in bad[:20]:
-            shrink_seed(o["seed"], os.path.join(given.shrink, f"reproducer_{o['seed']}.py"))
+            shrink_seed(o["seed"], os.path.join(given.shrink, f"reproducer_{o['seed']}.py"), tuple(given.target))
     print(f"\nlog: {path}")
     return int(bool(bad))
 

@@ -21,13 +21,13 @@ from .runner import STAGES, Outcome, check_program
 LATE = 60.0  # seconds one program may take
 
 
-def worker(folder: str, stages: tuple) -> int:
+def worker(folder: str, stages: tuple, targets: tuple) -> int:
     """Reads seeds, writes outcomes; its own process, so that a crash is an outcome, too."""
     for line in sys.stdin:
         seed = int(line)
         try:
             program = generate(seed)
-            outcome = dataclasses.asdict(check_program(program, folder, stages))
+            outcome = dataclasses.asdict(check_program(program, folder, stages, targets))
             outcome.update(program.summary())
         except Exception as error:
             outcome = dataclasses.asdict(Outcome(seed, "failed", "generator", repr(error)))
@@ -40,11 +40,11 @@ def worker(folder: str, stages: tuple) -> int:
 
 
 class Worker:
-    def __init__(self, folder: str, stages: tuple):
+    def __init__(self, folder: str, stages: tuple, targets: tuple):
         self.seed = None
         self.log = open(os.path.join(folder, f"stderr-{id(self)}"), "w+")
         environment = dict(os.environ, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"))
-        self.process = subprocess.Popen([sys.executable, "-m", "tessera.fuzz", "worker", folder, ",".join(stages)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, "-m", "tessera.fuzz", "worker", folder, ",".join(stages), ",".join(targets)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, bufsize=1, env=environment)
 
     def begin(self, seed: int) -> None:
@@ -59,12 +59,12 @@ class Worker:
             stream.close()
 
 
-def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES) -> list:
+def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES, targets=()) -> list:
     """Runs the seeds; `log` gets a line of JSON for each. Returns the outcomes."""
     outcomes, queue, started = [], collections.deque(seeds), time.monotonic()
     total = len(queue)
     with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
-        workers = [Worker(folder, stages) for _ in range(min(jobs, max(total, 1)))]
+        workers = [Worker(folder, stages, targets) for _ in range(min(jobs, max(total, 1)))]
         try:
             busy = []
             while True:
@@ -87,7 +87,7 @@ def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES)
                         continue
                     if outcome["status"] in ("crashed", "late"):
                         w.end()
-                        workers[workers.index(w)] = Worker(folder, stages)
+                        workers[workers.index(w)] = Worker(folder, stages, targets)
                         outcome = {**generate(outcome["seed"]).summary(), **outcome}
                     w.seed = None
                     outcomes.append(outcome)
@@ -159,6 +159,9 @@ def histogram(outcomes: list) -> str:
             rows.append(f"  {dialect}: {len(names)} ops reached: {' '.join(names)}")
     columns = collections.Counter(c for o in outcomes for c, text in o.get("columns", {}).items() if text == "ok")
     rows.append("  columns: " + ", ".join(f"{name} {n}" for name, n in columns.most_common()))
+    refused = collections.Counter((c, text) for o in outcomes for c, text in o.get("columns", {}).items() if text.startswith("refused: "))
+    for (column, reason), n in refused.most_common():
+        rows.append(f"  {column} {reason}: {n}")
     for prefix in ("dtype:", "view:", "style:", "@", "op:"):
         found = [(tag.removeprefix(prefix), n) for tag, n in tags.most_common() if tag.startswith(prefix)]
         if found:

@@ -1,4 +1,4 @@
-"""Runs generated programs at every stage and as machine code, and compares.
+"""Runs generated programs at every stage, as machine code and as PTX on the simulator, and compares.
 
 An exact program (small whole numbers, nothing rounds) must give the same bits everywhere. Any other must stay within the bound
 that the interpreter's `bound` domain derives from the program, its dims, types and inputs; in the ring every stage must agree
@@ -85,13 +85,13 @@ def interpreted(outcome, domain: str, column: str) -> list:
     return [r.raw if domain == "ring" else r.array for r in outcome.results]
 
 
-def check_program(program: Program, folder: str, stages=STAGES) -> Outcome:
-    """One program through every column."""
+def check_program(program: Program, folder: str, stages=STAGES, targets=()) -> Outcome:
+    """One program through every column; `targets` are GPUs of the simulator (`sim:sm_80`)."""
     started = time.monotonic()
     outcome = Outcome(program.seed)
     try:
         fn = program.load(folder)
-        check_call(fn, program.arguments(), program.exact, outcome, stages, ring_of(program))
+        check_call(fn, program.arguments(), program.exact, outcome, stages, ring_of(program), targets)
     except Mismatch as error:
         outcome.status, outcome.where, outcome.detail = "mismatch", error.column, error.detail
     except Exception as error:  # the compiler's own errors, of any kind, are what we look for
@@ -108,21 +108,40 @@ def ring_of(program: Program) -> tuple:
     return () if narrow and any("fast" in d for d in program.decorators) else STAGES
 
 
-def check_call(fn, arguments: dict, exact: bool, outcome: Outcome, stages=STAGES, ring=STAGES) -> None:
+def check_call(fn, arguments: dict, exact: bool, outcome: Outcome, stages=STAGES, ring=STAGES, targets=()) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outcome.where = "cpu"
         machine = as_list(oracle._compiled(fn, (), dict(arguments), "cpu"))
         outcome.columns["cpu"] = "ok"
-        if stages:
-            _check_stages(fn, arguments, exact, outcome, stages, machine, ring)
+        if stages or targets:
+            _check_stages(fn, arguments, exact, outcome, stages, machine, ring, targets)
         outcome.where = ""
 
 
-def _check_stages(fn, arguments: dict, exact: bool, outcome: Outcome, stages, machine: list, ring_stages) -> None:
+def _check_gpu(fn, arguments: dict, exact: bool, outcome: Outcome, target: str, machine: list, values: list, errors: list) -> None:
+    """PTX on the simulator, with races, uninitialised reads and accesses out of bounds as errors. What the compiler refuses as not
+    there yet is a column of its own, by reason: so a histogram says what to lift next."""
+    outcome.where = target
+    try:
+        got = as_list(oracle._compiled(fn, (), dict(arguments), target))
+    except CompileError as error:
+        reason = re.search(r"not yet: ([^\n]*)", str(error))
+        if reason is None:
+            raise
+        outcome.columns[target] = "refused: not yet: " + re.sub(r"\b[a-z]\w* on the simulator: ", "", reason[1]).partition("; use ")[0]
+        return
+    if exact:
+        compare_exact(target, got, machine, "the CPU's machine code")
+    compare_bound(target, got, values, errors)
+    outcome.columns[target] = "ok"
+
+
+def _check_stages(fn, arguments: dict, exact: bool, outcome: Outcome, stages, machine: list, ring_stages, targets) -> None:
     """One compilation, lowered from stage to stage."""
-    outcome.where = stages[0]
-    program, given = oracle.prepare(fn, (), arguments, stages[0])
+    first = stages[0] if stages else STAGES[0]
+    outcome.where = first
+    program, given = oracle.prepare(fn, (), arguments, first)
     outcome.where = "bound"
     bounded = program.run(given, "bound")
     values = [r.values if r.values is not None else r.array for r in bounded.results]
@@ -130,11 +149,13 @@ def _check_stages(fn, arguments: dict, exact: bool, outcome: Outcome, stages, ma
     interpreted(bounded, "bound", "bound")
     outcome.bounded = all(np.isfinite(e).all() for e in errors)
     ratios = compare_bound("cpu", machine, values, errors)
+    for target in targets:
+        _check_gpu(fn, arguments, exact, outcome, target, machine, values, errors)
     ring = None
     reached: set = set()
     for stage in stages:
         outcome.where = stage
-        if stage != stages[0]:
+        if stage != first:
             program.compilation.lower(stage)
             program = oracle.Stage(program.compilation)
         reached.update(_OP.findall(program.compilation.print()))
@@ -163,8 +184,8 @@ def _check_stages(fn, arguments: dict, exact: bool, outcome: Outcome, stages, ma
         outcome.ratio = float(np.median(np.concatenate(ratios)))
 
 
-def compare_call(fn, arguments: dict, exact: bool) -> None:
+def compare_call(fn, arguments: dict, exact: bool, targets=()) -> None:
     """What a reproducer calls: says what differs."""
     outcome = Outcome(0)
-    check_call(fn, arguments, exact, outcome)
+    check_call(fn, arguments, exact, outcome, targets=targets)
     print("all columns agree:", ", ".join(outcome.columns))

@@ -20,7 +20,7 @@ from .runner import STAGES, check_program
 LATE = 60
 
 
-def outcome_of(program: Program, stages=STAGES) -> dict:
+def outcome_of(program: Program, stages=STAGES, targets=()) -> dict:
     """In a process of its own: a crash is an outcome."""
     read, write = os.pipe()
     child = os.fork()
@@ -33,7 +33,7 @@ def outcome_of(program: Program, stages=STAGES) -> dict:
         os.dup2(error.fileno(), 2)
         try:
             with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
-                outcome = check_program(program, folder, stages)
+                outcome = check_program(program, folder, stages, targets)
             os.write(write, json.dumps({"status": outcome.status, "where": outcome.where, "detail": outcome.detail[:3000]}).encode())
         finally:
             os._exit(0)
@@ -167,9 +167,9 @@ def candidates(program: Program):
             yield p
 
 
-def shrink(program: Program, stages=STAGES, seconds: float = 300.0, show=True):
+def shrink(program: Program, stages=STAGES, seconds: float = 300.0, show=True, targets=()):
     """(the smallest bad program found, its outcome)."""
-    outcome = outcome_of(program, stages)
+    outcome = outcome_of(program, stages, targets)
     if outcome["status"] == "ok":
         return program, outcome
     wanted, end = likeness(outcome), time.monotonic() + seconds
@@ -180,7 +180,7 @@ def shrink(program: Program, stages=STAGES, seconds: float = 300.0, show=True):
             if time.monotonic() > end:
                 break
             try:
-                found = outcome_of(candidate, stages)
+                found = outcome_of(candidate, stages, targets)
             except OSError:
                 continue
             if likeness(found) == wanted:
@@ -191,8 +191,8 @@ def shrink(program: Program, stages=STAGES, seconds: float = 300.0, show=True):
     return program, outcome
 
 
-def shrink_seed(seed: int, path: str, stages=STAGES) -> int:
-    program, outcome = shrink(generate(seed), stages, show=sys.stderr.isatty())
+def shrink_seed(seed: int, path: str, targets=(), stages=STAGES) -> int:
+    program, outcome = shrink(generate(seed), stages, show=sys.stderr.isatty(), targets=targets)
     if outcome["status"] == "ok":
         print(f"seed {seed} is fine: nothing to shrink")
         return 0
