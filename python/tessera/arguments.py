@@ -202,8 +202,8 @@ def check_shapes(fn, given: dict) -> None:
         for axis, dim in enumerate(p.dims or ()) if array is not None else ():
             if dim.isidentifier() or dim.isdigit():
                 continue
-            used = [name for name in first if re.search(rf"\b{name}\b", dim)]
-            if not used:
+            used = re.findall(r"[A-Za-z_]\w*", dim)
+            if not used or not set(used) <= set(first):
                 continue
             # The front end has parsed it: names, integers and arithmetic.
             expected = eval(dim, {"__builtins__": {}}, {name: first[name][1] for name in used})

@@ -4,7 +4,15 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from .attention import flash_attention
-from .gemm import gemm, linear_gelu
-from .rows import layer_norm, softmax
+from .attention_gradient import attention_gradient, attention_with_sums
+from .cross_entropy import cross_entropy, cross_entropy_gradient
+from .fourier import fft, fft2
+from .gemm import batched_gemm, gemm, grouped_gemm, linear_gelu
+from .quantised import dequantise, gemm_w4a16, quantise
+from .rows import layer_norm, layer_norm_gradient, rms_norm, rms_norm_gradient, softmax, softmax_gradient
 
-__all__ = ["flash_attention", "gemm", "layer_norm", "linear_gelu", "softmax"]
+__all__ = [
+    "attention_gradient", "attention_with_sums", "batched_gemm", "cross_entropy", "cross_entropy_gradient", "dequantise", "fft", "fft2",
+    "flash_attention", "gemm", "gemm_w4a16", "grouped_gemm", "layer_norm", "layer_norm_gradient", "linear_gelu", "quantise", "rms_norm",
+    "rms_norm_gradient", "softmax", "softmax_gradient",
+]

@@ -1,4 +1,7 @@
-"""Attention that never writes the scores to memory.
+"""Attention that never writes the scores to memory, forward and backward.
+
+A query at position i of S stands at i + T - S among the T keys. `causal` hides later keys, `window` (0: none) all but that many
+before and with the query's own.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -11,17 +14,20 @@ from tessera import Out, Tensor, const
 
 @tsr.kernel
 def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
-                    O: Out["B", "H", "S", "D"], causal: const = False, BLOCK_M: const = 128, BLOCK_N: const = 64):
-    """softmax(Q K^T / sqrt(D)) V with grouped heads; a query sees the keys up to its own position if causal."""
+                    O: Out["B", "H", "S", "D"], causal: const = False, window: const = 0, BLOCK_M: const = 128, BLOCK_N: const = 64):
+    """softmax(Q K^T / sqrt(D)) V with grouped heads."""
     scale = math.log2(math.e) / math.sqrt(D)
     for b, h, m in tsr.grid(B, H, tsr.tile(S, BLOCK_M)):
         hk = h // (H // HK)                                   # grouped heads share a key/value head
         q = Q[b, h, m, :]                                     # [m, D]
         top, den, acc = tsr.full(tsr.lowest, m), tsr.zeros(m), tsr.zeros(m, D)
-        for n in tsr.tile(T, BLOCK_N, stop=m.stop + T - S if causal else T):
+        first = tsr.maximum(m.start + T - S - window + 1, 0) // BLOCK_N * BLOCK_N if window else 0
+        for n in tsr.tile(T, BLOCK_N, start=first, stop=m.stop + T - S if causal else T):
             s = q @ K[b, hk, n, :].T * scale                  # fp32 [m, n]
             if causal:                                        # the compiler splits off the tiles where this is all true
                 s = tsr.where(m.index + (T - S) >= n.index, s, -tsr.inf)
+            if window:
+                s = tsr.where(m.index + (T - S) < n.index + window, s, -tsr.inf)
             new = tsr.maximum(top, tsr.max(s, n))
             p, fix = tsr.exp2(s - new), tsr.exp2(top - new)
             den = den * fix + tsr.sum(p, n)
