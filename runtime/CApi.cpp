@@ -4,8 +4,9 @@
 #include "runtime/Executable.h"
 #include "runtime/Status.h"
 
-#include "tessera-c/runtime.h"
+#include "tessera-c/device.h"
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <unordered_map>
@@ -96,6 +97,10 @@ const char *tsr_plan_kernel(const tsr_plan *plan, int32_t index) {
 }
 
 static tsr_status checkFeatures(const Plan &plan) {
+  if (!plan.chip.empty())
+    return makeError(TSR_INVALID_ARGUMENT,
+                     plan.function + " is compiled for " + plan.chip +
+                         "; its kernels are images, not functions");
   for (const std::string &feature : plan.features)
     if (std::string missing = missingCpuFeature(feature); !missing.empty())
       return makeError(TSR_UNSUPPORTED,
@@ -136,11 +141,42 @@ tsr_status tsr_executable_create(const tsr_plan *plan,
   return *executable ? nullptr : outOfMemory();
 }
 
+tsr_status tsr_executable_create_cuda(const tsr_plan *plan,
+                                      const tsr_image *images,
+                                      size_t num_images,
+                                      tsr_executable **executable) {
+  *executable = nullptr;
+  const Plan &parsed = *plan->plan;
+  if (parsed.chip.empty())
+    return makeError(TSR_INVALID_ARGUMENT,
+                     parsed.function + " is compiled for the CPU");
+  std::vector<CudaImage> copies;
+  for (size_t i = 0; i < num_images; ++i) {
+    CudaImage image;
+    if (!parseArch(images[i].arch, image.arch))
+      return makeError(TSR_INVALID_ARGUMENT,
+                       parsed.function + ": no architecture is called '" +
+                           images[i].arch + "'");
+    image.data.assign(static_cast<const char *>(images[i].data),
+                      images[i].size);
+    copies.push_back(std::move(image));
+  }
+  *executable =
+      new (std::nothrow) tsr_executable{{plan->plan, std::move(copies)}};
+  return *executable ? nullptr : outOfMemory();
+}
+
+tsr_status tsr_executable_load(const tsr_executable *executable,
+                               tsr_device *device) {
+  const CudaModule *module;
+  return executable->executable.moduleFor(device->cuda, module);
+}
+
 void tsr_executable_free(tsr_executable *executable) { delete executable; }
 
 tsr_status tsr_executable_run(const tsr_executable *executable,
                               const tsr_call *call) {
-  if (call->struct_size < sizeof(tsr_call))
+  if (call->struct_size < offsetof(tsr_call, device))
     return makeError(TSR_INVALID_ARGUMENT,
                      "tsr_call.struct_size is not set to sizeof(tsr_call)");
   return executable->executable.run(*call);

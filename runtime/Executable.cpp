@@ -22,6 +22,26 @@ Executable::Executable(std::shared_ptr<const Plan> givenPlan,
     : plan(std::move(givenPlan)), kernels(plan->kernels.size()),
       resolve(resolve), resolveContext(context) {}
 
+Executable::Executable(std::shared_ptr<const Plan> givenPlan,
+                       std::vector<CudaImage> given)
+    : plan(std::move(givenPlan)), images(std::move(given)),
+      modules(CudaDevice::maxDevices) {}
+
+tsr_status Executable::loadModule(CudaDevice &device,
+                                  const CudaModule *&module) const {
+  std::lock_guard lock(loading);
+  auto &place = modules[static_cast<size_t>(device.index)];
+  module = place.load(std::memory_order_acquire);
+  if (module)
+    return nullptr;
+  std::unique_ptr<CudaModule> made;
+  if (tsr_status status = CudaModule::load(*plan, images, device, made))
+    return status;
+  module = made.release();
+  place.store(module, std::memory_order_release);
+  return nullptr;
+}
+
 /// No lock is held meanwhile: what `resolve` waits for is its own business, and
 /// the answer is the same for all who ask.
 tsr_status Executable::resolveKernel(int32_t index,
@@ -43,8 +63,9 @@ Frame *Executable::makeFrame() const {
   auto numArguments = static_cast<size_t>(plan->numArguments);
   auto numPointers = static_cast<size_t>(plan->maxLaunchPointers);
   auto numIntegers = static_cast<size_t>(plan->maxLaunchIntegers);
-  size_t words =
-      numSlots + 2 * numTensors + 2 * numArguments + numPointers + numIntegers;
+  size_t numParameters = plan->chip.empty() ? 0 : numIntegers;
+  size_t words = numSlots + 2 * numTensors + 2 * numArguments + numPointers +
+                 numIntegers + numParameters;
   void *memory = std::calloc(1, sizeof(Frame) + words * 8);
   if (!memory)
     return nullptr;
@@ -60,6 +81,9 @@ Frame *Executable::makeFrame() const {
   place(frame->intervals, numArguments);
   place(frame->launchPointers, numPointers);
   place(frame->launchIntegers, numIntegers);
+  place(frame->launchParameters, numParameters);
+  for (size_t i = 0; i < numParameters; ++i)
+    frame->launchParameters[i] = frame->launchIntegers + i;
   return frame;
 }
 
@@ -85,14 +109,32 @@ void Executable::releaseFrame(Frame *frame) const {
 Executable::~Executable() {
   for (std::atomic<Frame *> &place : freeFrames)
     std::free(place.load());
+  for (auto &module : modules)
+    delete module.load();
 }
 
 tsr_status Executable::run(const tsr_call &call) const {
+  bool isGpu = !plan->chip.empty();
+  CudaDevice *cuda = nullptr;
+  const CudaModule *module = nullptr;
+  if (isGpu) {
+    tsr_device *device =
+        call.struct_size >= sizeof(tsr_call) ? call.device : nullptr;
+    if (!device)
+      return makeError(TSR_INVALID_ARGUMENT,
+                       plan->function + " is compiled for " + plan->chip +
+                           ", but the call names no GPU");
+    cuda = &device->cuda;
+    if (tsr_status status = moduleFor(*cuda, module))
+      return status;
+  }
   Frame *frame = acquireFrame();
   if (!frame)
     return outOfMemory();
-  Run run(*this, call, *frame);
+  Run run(*this, call, *frame, cuda, module);
   tsr_status status = run.bindArguments();
+  if (!status && cuda)
+    status = run.exposeArguments();
   if (!status)
     status = run.runSteps();
   run.cleanUp();

@@ -2,11 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/Status.h"
 
-#include "tessera-c/runtime.h"
+#include "tessera-c/device.h"
 #include <atomic>
+#include <cstddef>
 #include <string>
 
 using namespace tessera::runtime;
+
+/// The images of a version; none for one of the CPU.
+static tsr_image_list imagesOf(const tsr_function &function, size_t index) {
+  // Libraries of older compilers end before this field.
+  if (function.struct_size < sizeof(tsr_function) || !function.images)
+    return {};
+  return function.images[index];
+}
 
 /// Of a row-major tensor without strides too.
 static int64_t strideOf(const tsr_tensor &tensor, int64_t axis) {
@@ -67,9 +76,13 @@ static tsr_status prepare(const tsr_function &function, size_t index,
   const tsr_version &version = function.versions[index];
   tsr_plan *plan = nullptr;
   tsr_status status = tsr_plan_parse(version.plan, version.plan_size, &plan);
+  tsr_image_list list = imagesOf(function, index);
   if (!status)
-    status = tsr_executable_create(plan, version.symbols, version.num_symbols,
-                                   &result);
+    status = list.num_images
+                 ? tsr_executable_create_cuda(plan, list.images,
+                                              list.num_images, &result)
+                 : tsr_executable_create(plan, version.symbols,
+                                         version.num_symbols, &result);
   tsr_plan_free(plan);
   if (status)
     return status;
@@ -85,9 +98,11 @@ static tsr_status prepare(const tsr_function &function, size_t index,
 
 /// Why no version fits: what the one with the fewest broken guards asks for.
 static tsr_status describeMisfit(const tsr_function &function,
-                                 const tsr_call &call) {
+                                 const tsr_call &call, bool onGpu) {
   size_t nearest = 0, fewest = SIZE_MAX;
   for (size_t i = 0; i < function.num_versions; ++i) {
+    if ((imagesOf(function, i).num_images != 0) != onGpu)
+      continue;
     size_t broken = 0;
     const tsr_version &version = function.versions[i];
     for (size_t g = 0; g < version.num_guards; ++g)
@@ -97,6 +112,11 @@ static tsr_status describeMisfit(const tsr_function &function,
       nearest = i;
     }
   }
+  if (fewest == SIZE_MAX)
+    return makeError(TSR_UNSUPPORTED,
+                     std::string(function.name) + ": this library has no " +
+                         (onGpu ? "kernels for GPUs"
+                                : "code for the CPU; name a GPU in the call"));
   const tsr_version &version = function.versions[nearest];
   tsr_plan *plan = nullptr;
   if (tsr_status status =
@@ -116,19 +136,26 @@ static tsr_status describeMisfit(const tsr_function &function,
 
 tsr_status tsr_function_run(const tsr_function *function,
                             const tsr_call *call) {
-  if (call->struct_size < sizeof(tsr_call))
+  if (call->struct_size < offsetof(tsr_call, device))
     return makeError(TSR_INVALID_ARGUMENT,
                      "tsr_call.struct_size is not set to sizeof(tsr_call)");
+  tsr_device *device =
+      call->struct_size >= sizeof(tsr_call) ? call->device : nullptr;
   tsr_status unsupported = nullptr;
   for (size_t i = 0; i < function->num_versions; ++i) {
     const tsr_version &version = function->versions[i];
-    bool fits = true;
+    tsr_image_list list = imagesOf(*function, i);
+    bool fits = (list.num_images != 0) == (device != nullptr);
     for (size_t g = 0; fits && g < version.num_guards; ++g)
       fits = holds(version.guards[g], *call);
     if (!fits)
       continue;
     tsr_executable *executable = nullptr;
-    tsr_status status = prepare(*function, i, executable);
+    tsr_status status = nullptr;
+    if (device)
+      status = tsr_images_fit(list.images, list.num_images, device);
+    if (!status)
+      status = prepare(*function, i, executable);
     if (!status) {
       tsr_status_free(unsupported);
       return tsr_executable_run(executable, call);
@@ -140,5 +167,6 @@ tsr_status tsr_function_run(const tsr_function *function,
     tsr_status_free(unsupported);
     unsupported = status;
   }
-  return unsupported ? unsupported : describeMisfit(*function, *call);
+  return unsupported ? unsupported
+                     : describeMisfit(*function, *call, device != nullptr);
 }

@@ -7,6 +7,8 @@
 // is preceded by a 64-byte header that knows its class.
 #include "runtime/Memory.h"
 
+#include "runtime/Device.h"
+
 #include "tessera-c/runtime.h"
 #include <algorithm>
 #include <bit>
@@ -87,6 +89,8 @@ static unsigned classOf(size_t bytes) {
   return (shift - minShift) * 4 + static_cast<unsigned>(quarter) + 1;
 }
 
+size_t poolCapacity(size_t bytes) { return classCapacity(classOf(bytes)); }
+
 void *poolAllocate(size_t bytes) {
   if (bytes > size_t{1} << 60)
     return nullptr;
@@ -159,6 +163,26 @@ void *threadScratch(size_t bytes) {
   scratch.memory = poolAllocate(bytes);
   scratch.capacity = scratch.memory ? bytes : 0;
   return scratch.memory;
+}
+
+namespace {
+class CpuDevice final : public Device {
+public:
+  tsr_status allocate(size_t bytes, void *, void *&memory) override {
+    memory = poolAllocate(bytes);
+    return nullptr;
+  }
+  void deallocate(void *memory, void *) override { poolDeallocate(memory); }
+  tsr_status read(void *to, const void *from, size_t bytes, void *) override {
+    std::memcpy(to, from, bytes);
+    return nullptr;
+  }
+};
+} // namespace
+
+Device &cpuDevice() {
+  static CpuDevice device;
+  return device;
 }
 
 void lockPoolForFork() { pool().mutex.lock(); }

@@ -11,6 +11,8 @@ namespace tessera::runtime {
 /// At least `bytes` bytes, 64-byte aligned; null if there is no memory.
 void *poolAllocate(size_t bytes);
 void poolDeallocate(void *memory);
+/// What a request of `bytes` is rounded up to.
+size_t poolCapacity(size_t bytes);
 
 /// Memory private to this thread until the next call on this thread. Grows
 /// only. Null if `bytes` is 0 or there is no memory.

@@ -8,8 +8,8 @@
 // A run has a frame with three arrays. `slots` holds all integers: scalar
 // arguments, the sizes and strides of every tensor, locals. A dim has no slot
 // of its own: `$M` of `arg %A in f32 [$M, $K]` *is* the slot of A's size 0.
-// `pointers` holds one data pointer per tensor, `owners` the block of each
-// temporary.
+// `pointers` holds one data pointer per tensor (on a GPU, an address there),
+// `owners` the block of each temporary.
 #ifndef TESSERA_RUNTIME_PLAN_H
 #define TESSERA_RUNTIME_PLAN_H
 
@@ -78,6 +78,10 @@ struct Launch {
   bool hasThreads = false;
   bool hasWork = false;
   Expression grid, scratch, threads, work;
+  // On a GPU.
+  int32_t block = 0;    // threads
+  int32_t shared = 0;   // bytes of shared memory
+  int32_t numWords = 0; // parameters: pointers, sizes, strides, scalars
 };
 
 struct Step {
@@ -104,6 +108,7 @@ struct Step {
 
 struct Plan {
   std::string function;
+  std::string chip;                  // "sm_80"; empty for the CPU
   std::vector<std::string> features; // of the processor, that kernels use
   std::vector<Tensor> tensors;  // the arguments, the results, then the others
   int32_t numArguments = 0;     // arguments and results

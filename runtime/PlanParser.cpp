@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/PlanParser.h"
 
+#include "runtime/CudaDevice.h"
 #include "runtime/Status.h"
 
 #include <utility>
@@ -98,15 +99,24 @@ bool PlanParser::parseAll() {
       break;
     }
     case Target: {
-      if (!expect(lexer, "target") || !expect(lexer, "cpu"))
+      if (!expect(lexer, "target"))
         return false;
+      Token target = lexer.take();
+      bool isCpu = target.is("cpu");
+      CudaArch arch;
+      if (!isCpu &&
+          !(target.kind == Token::Kind::Word && parseArch(target.text, arch)))
+        return fail("expected cpu or a GPU such as sm_80, found " +
+                    describe(target));
+      if (!isCpu)
+        plan.chip = std::string(target.text);
       Token version = lexer.take();
       if (version.kind != Token::Kind::Number)
         return fail("expected a version number, found " + describe(version));
       if (version.number != 1) {
         errorCode = TSR_UNSUPPORTED;
-        return fail("the kernels have CPU ABI version " +
-                    std::to_string(version.number) +
+        return fail(std::string("the kernels have ") + (isCpu ? "CPU" : "GPU") +
+                    " ABI version " + std::to_string(version.number) +
                     ", this runtime calls version 1");
       }
       leave = true;

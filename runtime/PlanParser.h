@@ -77,6 +77,7 @@ private:
   bool parseView(LineLexer &lexer);
   bool parseLaunch(LineLexer &lexer);
   bool parseLaunchOperands(LineLexer &lexer, Launch &launch);
+  bool parseBlock(LineLexer &lexer, Launch &launch);
   bool bindKernel(std::string_view name, Launch &launch);
   bool parseSwap(LineLexer &lexer);
   bool parseFree(LineLexer &lexer);

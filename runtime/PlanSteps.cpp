@@ -266,9 +266,32 @@ bool PlanParser::parseLaunchOperands(LineLexer &lexer, Launch &launch) {
       ++launch.numScalars;
       ++integers;
     } while (lexer.accept(","));
+  // A GPU's kernel takes the pointers among the integers.
+  launch.numWords = launch.numOperands + integers;
+  if (!plan.chip.empty())
+    integers = launch.numWords;
   plan.maxLaunchPointers = std::max(plan.maxLaunchPointers, launch.numOperands);
   plan.maxLaunchIntegers = std::max(plan.maxLaunchIntegers, integers);
   return expect(lexer, ")");
+}
+
+/// " block 256 shared 32768", the end of a launch on a GPU.
+bool PlanParser::parseBlock(LineLexer &lexer, Launch &launch) {
+  auto number = [&](std::string_view word, int64_t low, int64_t high,
+                    int32_t &value) {
+    if (!expect(lexer, word))
+      return false;
+    Token token = lexer.take();
+    if (token.kind != Token::Kind::Number || token.number < low ||
+        token.number > high)
+      return fail(std::string(word) + " takes a number from " +
+                  std::to_string(low) + " to " + std::to_string(high) +
+                  ", found " + describe(token));
+    value = static_cast<int32_t>(token.number);
+    return true;
+  };
+  return number("block", 1, 1024, launch.block) &&
+         number("shared", 0, 1 << 20, launch.shared);
 }
 
 /// A kernel is compiled for the dtypes and ranks of its operands, so all
@@ -311,6 +334,8 @@ bool PlanParser::parseLaunch(LineLexer &lexer) {
     return false;
   launch.hasWork = lexer.accept("work");
   if (launch.hasWork && !expressions.parse(lexer, launch.work))
+    return false;
+  if (!plan.chip.empty() && !parseBlock(lexer, launch))
     return false;
   addStep(Step::Kind::Launch).a = static_cast<int32_t>(plan.launches.size());
   plan.launches.push_back(launch);

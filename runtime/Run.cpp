@@ -2,16 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/Run.h"
 
-#include "runtime/Memory.h"
-#include "runtime/Parallel.h"
-#include "runtime/Print.h"
 #include "runtime/Status.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <limits>
-#include <mutex>
 
 namespace tessera::runtime {
 
@@ -26,13 +20,15 @@ tsr_status Run::arithmeticError(const Step &step, ExprError error) const {
 }
 
 void Run::free(int32_t tensor) {
-  poolDeallocate(frame.owners[tensor]);
+  device.deallocate(frame.owners[tensor], stream);
   frame.owners[tensor] = nullptr;
   frame.pointers[tensor] = nullptr;
   --frame.liveTemporaries;
 }
 
 void Run::cleanUp() {
+  if (cuda && cuda->driver->simConceal)
+    cuda->driver->simConceal();
   if (frame.liveTemporaries == 0)
     return;
   for (int32_t tensor : plan.temporaries)
@@ -64,11 +60,19 @@ tsr_status Run::allocate(const Step &step) {
   }
   int64_t bytes;
   bool fits = makeContiguous(tensor, bytes);
-  void *memory = fits ? poolAllocate(static_cast<size_t>(bytes)) : nullptr;
-  if (!memory)
-    return stepError(step, TSR_OUT_OF_MEMORY,
+  void *memory = nullptr;
+  tsr_status status = nullptr;
+  if (fits)
+    status = device.allocate(static_cast<size_t>(bytes), stream, memory);
+  if (!memory) {
+    int32_t code = status ? tsr_status_code(status) : TSR_OUT_OF_MEMORY;
+    std::string why = status ? tsr_status_message(status) : "";
+    tsr_status_free(status);
+    return stepError(step, code,
                      "no memory for the temporary " + tensor.name + " (" +
-                         sizesToString(sizes, tensor.rank) + ")");
+                         sizesToString(sizes, tensor.rank) + ")" +
+                         (why.empty() ? "" : ": " + why));
+  }
   frame.owners[step.a] = frame.pointers[step.a] = memory;
   ++frame.liveTemporaries;
   return nullptr;
@@ -88,7 +92,11 @@ tsr_status Run::allocateResult(const Step &step) {
   }
   if (isAbsent(step.a)) {
     std::copy_n(sizes, tensor.rank, sizesOf(tensor));
-    return obtainResult(step.a);
+    if (tsr_status status = obtainResult(step.a))
+      return status;
+    if (cuda)
+      expose(step.a);
+    return nullptr;
   }
   if (!std::equal(sizes, sizes + tensor.rank, sizesOf(tensor)))
     return makeError(TSR_INVALID_ARGUMENT,
@@ -190,118 +198,18 @@ tsr_status Run::load(const Step &step) {
   int64_t bytes = dtypeInfo(tensor.dtype).bits / 8;
   const void *element =
       static_cast<const char *>(frame.pointers[step.b]) + offset * bytes;
+  char copy[8];
+  if (cuda) {
+    if (tsr_status status =
+            device.read(copy, element, static_cast<size_t>(bytes), stream))
+      return status;
+    element = copy;
+  }
   int64_t value = readElement(tensor.dtype, element);
   if (tensor.dtype == TSR_U64 && value < 0)
     return arithmeticError(step, ExprError::Overflow);
   frame.slots[step.a] = value;
   return nullptr;
-}
-
-namespace {
-/// What the threads of a launch share.
-struct LaunchState {
-  tsr_kernel_fn kernel;
-  void *const *pointers;
-  const int64_t *integers;
-  size_t scratchBytes;
-  std::mutex mutex; // guards `code`
-  std::atomic<int64_t> failedBegin{std::numeric_limits<int64_t>::max()};
-  int32_t code = 0;
-  mutable PrintQueue prints = {};
-
-  static constexpr int32_t noScratch = std::numeric_limits<int32_t>::min();
-
-  int32_t runRange(int64_t begin, int64_t end) const {
-    void *scratch = threadScratch(scratchBytes);
-    if (!scratch && scratchBytes)
-      return noScratch;
-    PrintScope scope(prints);
-    return kernel(pointers, integers, begin, end, scratch);
-  }
-
-  static void member(void *self, int64_t begin, int64_t end) {
-    auto &state = *static_cast<LaunchState *>(self);
-    // Only the failure of the lowest program is reported: it doesn't depend on
-    // the number of threads.
-    if (begin > state.failedBegin.load(std::memory_order_relaxed))
-      return;
-    int32_t code = state.runRange(begin, end);
-    if (code == 0)
-      return;
-    std::lock_guard lock(state.mutex);
-    if (begin < state.failedBegin.load(std::memory_order_relaxed)) {
-      state.failedBegin.store(begin, std::memory_order_relaxed);
-      state.code = code;
-    }
-  }
-};
-} // namespace
-
-tsr_status Run::kernelError(const Step &step, int32_t kernel,
-                            int32_t code) const {
-  const std::string &name = plan.kernels[static_cast<size_t>(kernel)];
-  if (code == LaunchState::noScratch)
-    return stepError(step, TSR_OUT_OF_MEMORY,
-                     "no scratch memory for kernel " + name);
-  if (code < 1 || static_cast<size_t>(code) > plan.messages.size())
-    return stepError(step, TSR_INTERNAL,
-                     "kernel " + name + " returned " + std::to_string(code) +
-                         ", which is no message of the plan");
-  return makeError(TSR_CHECK_FAILED,
-                   renderMessage(plan,
-                                 plan.messages[static_cast<size_t>(code - 1)],
-                                 inputs()));
-}
-
-tsr_status Run::launch(const Step &step) {
-  const Launch &launch = plan.launches[static_cast<size_t>(step.a)];
-  int64_t grid, scratch, threads = std::numeric_limits<int32_t>::max();
-  int64_t work = -1;
-  ExprError error = eval(launch.grid, grid);
-  if (error == ExprError::None)
-    error = eval(launch.scratch, scratch);
-  if (error == ExprError::None && launch.hasThreads)
-    error = eval(launch.threads, threads);
-  // The guess of the work may overflow for sizes whose product does.
-  if (launch.hasWork && eval(launch.work, work) != ExprError::None)
-    work = -1;
-  int64_t *integers = frame.launchIntegers;
-  for (int32_t i = 0; i < launch.numOperands; ++i) {
-    int32_t index = plan.operands[static_cast<size_t>(launch.firstOperand + i)];
-    const Tensor &tensor = tensorAt(index);
-    frame.launchPointers[i] = frame.pointers[index];
-    const int64_t *from = sizesOf(tensor);
-    for (int32_t k = 0; k < 2 * tensor.rank; ++k)
-      *integers++ = from[k];
-  }
-  for (int32_t i = 0; i < launch.numScalars && error == ExprError::None; ++i)
-    error = eval(listed(launch.firstScalar + i), *integers++);
-  if (error != ExprError::None)
-    return arithmeticError(step, error);
-  if (grid < 0 || scratch < 0)
-    return stepError(step, TSR_INTERNAL, "a negative grid or scratch size");
-  if (grid == 0)
-    return nullptr;
-
-  tsr_kernel_fn kernel;
-  if (tsr_status status = executable.kernelAt(launch.kernel, kernel))
-    return status;
-  auto limit = static_cast<int32_t>(
-      std::clamp<int64_t>(threads, 1, std::numeric_limits<int32_t>::max()));
-  int32_t team = threadsFor(grid, limit, work);
-  LaunchState state{kernel,
-                    frame.launchPointers,
-                    frame.launchIntegers,
-                    static_cast<size_t>(scratch),
-                    {},
-                    {std::numeric_limits<int64_t>::max()},
-                    0};
-  if (team == 1)
-    state.code = state.runRange(0, grid);
-  else
-    parallelFor(grid, team, LaunchState::member, &state);
-  state.prints.flush();
-  return state.code ? kernelError(step, launch.kernel, state.code) : nullptr;
 }
 
 tsr_status Run::runSteps() {

@@ -10,11 +10,16 @@ namespace tessera::runtime {
 /// Functions that return a status return null for success.
 class Run {
 public:
-  Run(const Executable &executable, const tsr_call &call, Frame &frame)
+  /// `cuda` and `module` are null on the CPU.
+  Run(const Executable &executable, const tsr_call &call, Frame &frame,
+      CudaDevice *cuda, const CudaModule *module)
       : executable(executable), plan(*executable.plan), call(call),
-        frame(frame) {}
+        frame(frame), device(cuda ? static_cast<Device &>(*cuda) : cpuDevice()),
+        cuda(cuda), module(module), stream(cuda ? call.stream : nullptr) {}
 
   tsr_status bindArguments();
+  /// Shows a simulated GPU the caller's arrays, exactly as large as they are.
+  tsr_status exposeArguments();
   tsr_status runSteps();
   /// Gives back the temporaries that an early end left.
   void cleanUp();
@@ -37,6 +42,9 @@ private:
   tsr_status allocateResult(const Step &step);
   tsr_status view(const Step &step);
   tsr_status launch(const Step &step);
+  tsr_status launchOnCpu(const Step &step, const Launch &launch);
+  tsr_status launchOnCuda(const Step &step, const Launch &launch);
+  void expose(int32_t tensor);
   tsr_status kernelError(const Step &step, int32_t kernel, int32_t code) const;
   void swap(int32_t a, int32_t b);
   void free(int32_t tensor);
@@ -70,6 +78,10 @@ private:
   const Plan &plan;
   const tsr_call &call;
   Frame &frame;
+  Device &device;
+  CudaDevice *cuda;
+  const CudaModule *module;
+  void *stream;
 };
 
 } // namespace tessera::runtime

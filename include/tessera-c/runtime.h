@@ -38,7 +38,8 @@ enum {
   TSR_OUT_OF_MEMORY = 5,
   TSR_CHECK_FAILED = 6, /* a `check` of the plan or assertion of a kernel */
   TSR_ARITHMETIC = 7,   /* overflow or division by zero in the plan */
-  TSR_INTERNAL = 8      /* kernels and plan contradict each other */
+  TSR_INTERNAL = 8,     /* kernels and plan contradict each other */
+  TSR_DEVICE_ERROR = 9  /* a driver refused a call, or a kernel failed */
 };
 
 TSR_API int32_t tsr_status_code(tsr_status status);
@@ -160,6 +161,12 @@ typedef void *(*tsr_allocate_fn)(void *context, int32_t index, int32_t dtype,
                                  int32_t rank, const int64_t *sizes,
                                  size_t bytes);
 
+/* A GPU: tessera-c/device.h. */
+typedef struct tsr_device tsr_device;
+
+/* Wait for every kernel, so that an error of one names it. */
+#define TSR_CALL_SYNCHRONIZE 1u
+
 typedef struct tsr_call {
   size_t struct_size;
   const tsr_tensor *tensors; /* the arguments in order, then the results */
@@ -168,6 +175,12 @@ typedef struct tsr_call {
   int32_t num_scalars;
   tsr_allocate_fn allocate; /* may be NULL if nothing is left out */
   void *allocate_context;
+  /* For plans of GPUs; all tensors are in memory that the device sees. The call
+   * returns when its work is in the stream. A call that ends here is for the
+   * CPU. */
+  tsr_device *device;
+  void *stream; /* CUstream; NULL is the default stream */
+  uint32_t flags;
 } tsr_call;
 
 /* Several threads may run one executable at the same time. */
@@ -194,6 +207,14 @@ typedef struct tsr_guard {
   int64_t value;
 } tsr_guard;
 
+struct tsr_image;
+
+/* The kernels of a version for GPUs; tessera-c/device.h. */
+typedef struct tsr_image_list {
+  const struct tsr_image *images;
+  size_t num_images;
+} tsr_image_list;
+
 typedef struct tsr_version {
   const char *plan;
   size_t plan_size;
@@ -209,10 +230,12 @@ typedef struct tsr_function {
   const tsr_version *versions; /* the first that fits is taken */
   size_t num_versions;
   tsr_executable **executables; /* as many, NULL at first: the runtime's own */
+  const tsr_image_list *images; /* as many, or NULL: all are for the CPU */
 } tsr_function;
 
 /* Runs the first version whose guards hold and whose processor features this
- * machine has. Without one, the error says what the nearest one asks for. */
+ * machine has; with a device in the call, whose images the device can run.
+ * Without one, the error says what the nearest one asks for. */
 TSR_API tsr_status tsr_function_run(const tsr_function *function,
                                     const tsr_call *call);
 

@@ -17,6 +17,8 @@ class Executable {
 public:
   /// `code.lookup(name)` gives the address of a kernel; `code` is kept alive.
   Executable(const std::string &plan, nanobind::object code);
+  /// For GPUs: (architecture, image) of each image.
+  Executable(const std::string &plan, nanobind::list images);
   ~Executable();
   Executable(const Executable &) = delete;
   Executable &operator=(const Executable &) = delete;
@@ -24,7 +26,8 @@ public:
   /// `tensors`: (address, sizes, strides, dtype) or None, for each argument and
   /// result; `allocate(index, dtype, sizes)` returns (array, address).
   nanobind::list run(nanobind::list tensors, nanobind::list scalars,
-                     nanobind::callable allocate);
+                     nanobind::callable allocate, nanobind::object device,
+                     uintptr_t stream, bool synchronize);
 
   nanobind::list tensorInfo() const;
   nanobind::list scalarInfo() const;
@@ -34,10 +37,19 @@ public:
   tsr_executable *executable = nullptr;
   std::vector<tsr_tensor_info> tensors;
   std::vector<int32_t> scalars; // their dtypes
+
+private:
+  void describe();
 };
 
 /// Raises tessera.errors.<type>(text).
 [[noreturn]] void raiseError(const char *type, const std::string &text);
+
+/// Raises what the status says, if it is an error.
+void checkStatus(tsr_status status);
+
+/// The device of a Python object; null for None.
+tsr_device *deviceOf(nanobind::handle device);
 
 /// A function that kernels call.
 struct Symbol {
@@ -50,6 +62,7 @@ const std::vector<Symbol> &symbols();
 /// Adds the class `Callable` to the module; see call.cpp.
 void bindCallable(nanobind::module_ &module);
 void bindExecute(nanobind::module_ &module);
+void bindDevices(nanobind::module_ &module);
 
 } // namespace tessera::python
 

@@ -6,6 +6,7 @@
 
 #include "python/bindings/arrays.h"
 #include "python/bindings/executable.h"
+#include "tessera-c/device.h"
 #include <dlfcn.h>
 #include <memory>
 #include <nanobind/stl/string.h>
@@ -14,6 +15,8 @@
 #include <nanobind/stl/vector.h>
 
 using namespace tessera;
+using python::checkStatus;
+using python::deviceOf;
 using python::Executable;
 namespace nb = nanobind;
 
@@ -33,16 +36,27 @@ void python::raiseError(const char *type, const std::string &text) {
   throw nb::python_error();
 }
 
-static void check(tsr_status status) {
+static const char *errorFor(int32_t code) {
+  switch (code) {
+  case TSR_INVALID_ARGUMENT:
+  case TSR_CHECK_FAILED:
+    return "ArgumentError";
+  case TSR_DEVICE_ERROR:
+  case TSR_UNSUPPORTED:
+  case TSR_OUT_OF_MEMORY:
+    return "DeviceError";
+  default:
+    return "InternalError";
+  }
+}
+
+void python::checkStatus(tsr_status status) {
   if (!status)
     return;
   std::string text = tsr_status_message(status);
   int32_t code = tsr_status_code(status);
   tsr_status_free(status);
-  python::raiseError(code == TSR_INVALID_ARGUMENT || code == TSR_CHECK_FAILED
-                         ? "ArgumentError"
-                         : "InternalError",
-                     text);
+  python::raiseError(errorFor(code), text);
 }
 
 /// Asks Python for a kernel. What Python raises stays raised, for who called
@@ -65,19 +79,40 @@ static tsr_status resolveInPython(void *code, const char *name,
 
 Executable::Executable(const std::string &text, nb::object givenCode)
     : code(std::move(givenCode)) {
-  check(tsr_plan_parse(text.data(), text.size(), &plan));
-  check(tsr_executable_create_lazy(plan, resolveInPython, code.ptr(),
-                                   &executable));
+  checkStatus(tsr_plan_parse(text.data(), text.size(), &plan));
+  checkStatus(tsr_executable_create_lazy(plan, resolveInPython, code.ptr(),
+                                         &executable));
+  describe();
+}
+
+Executable::Executable(const std::string &text, nb::list given) {
+  checkStatus(tsr_plan_parse(text.data(), text.size(), &plan));
+  std::vector<std::string> names;
+  std::vector<nb::bytes> bytes;
+  for (nb::handle entry : given) {
+    auto pair = nb::cast<nb::tuple>(entry);
+    names.push_back(nb::cast<std::string>(pair[0]));
+    bytes.push_back(nb::cast<nb::bytes>(pair[1]));
+  }
+  std::vector<tsr_image> images;
+  for (size_t i = 0; i < names.size(); ++i)
+    images.push_back({names[i].c_str(), bytes[i].c_str(), bytes[i].size()});
+  checkStatus(tsr_executable_create_cuda(plan, images.data(), images.size(),
+                                         &executable));
+  describe();
+}
+
+void Executable::describe() {
   for (int32_t i = 0; i < tsr_plan_num_tensors(plan); ++i) {
     tsr_tensor_info info{};
     info.struct_size = sizeof(info);
-    check(tsr_plan_tensor(plan, i, &info));
+    checkStatus(tsr_plan_tensor(plan, i, &info));
     tensors.push_back(info);
   }
   for (int32_t i = 0; i < tsr_plan_num_scalars(plan); ++i) {
     const char *name;
     int32_t dtype;
-    check(tsr_plan_scalar(plan, i, &name, &dtype));
+    checkStatus(tsr_plan_scalar(plan, i, &name, &dtype));
     scalars.push_back(dtype);
   }
 }
@@ -101,7 +136,7 @@ nb::list Executable::scalarInfo() const {
   for (int32_t i = 0; i < tsr_plan_num_scalars(plan); ++i) {
     const char *name;
     int32_t dtype;
-    check(tsr_plan_scalar(plan, i, &name, &dtype));
+    checkStatus(tsr_plan_scalar(plan, i, &name, &dtype));
     rows.append(nb::make_tuple(name, tsr_dtype_name(dtype)));
   }
   return rows;
@@ -125,8 +160,9 @@ static void *allocateInPython(void *context, int32_t index, int32_t dtype,
   }
 }
 
-nb::list Executable::run(nb::list given, nb::list values,
-                         nb::callable allocate) {
+nb::list Executable::run(nb::list given, nb::list values, nb::callable allocate,
+                         nb::object device, uintptr_t stream,
+                         bool synchronize) {
   struct Shape {
     std::vector<int64_t> sizes, strides;
   };
@@ -159,6 +195,9 @@ nb::list Executable::run(nb::list given, nb::list values,
   call.num_scalars = int32_t(bits.size());
   call.allocate = allocateInPython;
   call.allocate_context = &allocation;
+  call.device = deviceOf(device);
+  call.stream = reinterpret_cast<void *>(stream);
+  call.flags = synchronize ? TSR_CALL_SYNCHRONIZE : 0;
   tsr_status status;
   {
     nb::gil_scoped_release release;
@@ -168,7 +207,7 @@ nb::list Executable::run(nb::list given, nb::list values,
     tsr_status_free(status);
     throw nb::python_error();
   }
-  check(status);
+  checkStatus(status);
   return allocation.made;
 }
 
@@ -221,7 +260,26 @@ void python::bindExecute(nb::module_ &module) {
              "What of this machine decides which code is made for it.");
   nb::class_<Executable>(module, "Executable", nb::type_slots(executableSlots))
       .def(nb::init<const std::string &, nb::object>())
-      .def("run", &Executable::run)
+      .def_static(
+          "of_images",
+          [](const std::string &plan, nb::list images) {
+            return new Executable(plan, images);
+          },
+          nb::rv_policy::take_ownership,
+          "A plan for GPUs; images: (architecture, cubin or PTX as bytes).")
+      .def("load",
+           [](const Executable &self, nb::object device) {
+             tsr_device *handle = deviceOf(device);
+             tsr_status status;
+             {
+               nb::gil_scoped_release release;
+               status = tsr_executable_load(self.executable, handle);
+             }
+             python::checkStatus(status);
+           })
+      .def("run", &Executable::run, nb::arg("tensors"), nb::arg("scalars"),
+           nb::arg("allocate"), nb::arg("device").none() = nb::none(),
+           nb::arg("stream") = 0, nb::arg("synchronize") = false)
       .def_prop_ro("tensors", &Executable::tensorInfo)
       .def_prop_ro("scalars", &Executable::scalarInfo);
   module.def("set_num_threads", &tsr_set_num_threads);

@@ -49,6 +49,7 @@ NB_MODULE(_runtime, module) {
   // they are not inside.
   module.attr("LLVM_VERSION") = TESSERA_LLVM_VERSION;
   module.attr("LLVM_LIBRARIES") = TESSERA_LLVM_LIBRARIES;
+  tessera::python::bindDevices(module);
   tessera::python::bindExecute(module);
   tessera::python::bindCallable(module);
 }

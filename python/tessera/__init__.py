@@ -26,7 +26,7 @@ if _unavailable is None:
         tf32, u8, u16, u32, u64,
     )
     from .dtypes import bool_ as bool
-    from .errors import ArgumentError, CheckError, CompileError, GradientWarning, InternalError, RunError, ScheduleWarning, TesseraError
+    from .errors import ArgumentError, CheckError, CompileError, DeviceError, GradientWarning, InternalError, RunError, ScheduleWarning, TesseraError
     from .files import compile_source, load_file
     from .knobs import knobs, set_num_threads
     from .language import *  # noqa: F403
@@ -38,7 +38,7 @@ __all__ = [
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "complex64",
     "compile_source", "load_file", "knobs", "num_threads", "set_num_threads",
-    "TesseraError", "CompileError", "ArgumentError", "CheckError", "InternalError", "RunError",
+    "TesseraError", "CompileError", "ArgumentError", "CheckError", "DeviceError", "InternalError", "RunError",
     *(_language.__all__ if _unavailable is None else ()),
 ]
 

@@ -125,7 +125,7 @@ def argument_specs(fn, bound: dict, target: str):
                 fn._fail(f"{p.name} takes {'a number' if p.kind == 'scalar' else 'an array'}, but is None", p.name, fn._call_text())
             fn._fail(f"argument {p.name} is missing", p.name, fn._call_text())
         try:
-            array = None if p.kind == "scalar" else arrays.describe(value)
+            array = None if p.kind == "scalar" else arrays.describe(value, gpu=target.startswith("sm_"))
         except ArgumentError as error:
             fn._fail(f"{p.name} {error}", p.name, getattr(error, "fix", "").replace("{x}", p.name))
         if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():

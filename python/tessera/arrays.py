@@ -15,11 +15,12 @@ from .errors import ArgumentError
 class Array:
     """Address, sizes, strides (in elements) and dtype of one array."""
 
-    __slots__ = ("owner", "address", "sizes", "strides", "dtype", "library", "writable")
+    __slots__ = ("owner", "address", "sizes", "strides", "dtype", "library", "writable", "gpu")
 
-    def __init__(self, owner, address, sizes, strides, dtype, library, writable=True):
+    def __init__(self, owner, address, sizes, strides, dtype, library, writable=True, gpu=None):
         self.owner, self.address, self.sizes, self.strides = owner, address, sizes, strides
         self.dtype, self.library, self.writable = dtype, library, writable
+        self.gpu = gpu  # a _runtime.CudaDevice; None: host memory
 
     @property
     def unit_axis(self) -> int:
@@ -55,15 +56,25 @@ def _refuse(message: str, fix: str):
     raise error
 
 
-def describe(value) -> Array | None:
-    """`value` as an Array, or None if it is no array."""
+def is_on_gpu(value) -> bool:
+    if isinstance(value, (numpy.ndarray, numpy.generic, type)):
+        return False
+    if getattr(value, "is_cuda", None) is True:  # torch
+        return True
+    return not hasattr(value, "data_ptr") and hasattr(value, "__cuda_array_interface__")
+
+
+def describe(value, gpu: bool = False) -> Array | None:
+    """`value` as an Array, or None if it is no array; `gpu`: it may be in a GPU's memory."""
     if isinstance(value, type):
         return None
     if isinstance(value, numpy.ndarray):
         return _from_numpy(value)
     module = type(value).__module__.partition(".")[0]
     if module == "torch" or hasattr(value, "data_ptr"):
-        return _from_torch(value)
+        return _from_torch(value, gpu)
+    if is_on_gpu(value):
+        return _from_gpu(value, gpu)
     if isinstance(value, numpy.generic):
         return None
     if hasattr(value, "__dlpack__"):
@@ -72,7 +83,8 @@ def describe(value) -> Array | None:
 
 
 def is_array(value) -> bool:
-    return isinstance(value, numpy.ndarray) or (not isinstance(value, (type, numpy.generic)) and (hasattr(value, "__dlpack__") or hasattr(value, "data_ptr")))
+    return isinstance(value, numpy.ndarray) or (not isinstance(value, (type, numpy.generic)) and (
+        hasattr(value, "__dlpack__") or hasattr(value, "data_ptr") or hasattr(value, "__cuda_array_interface__")))
 
 
 def _nearest_dtype(given) -> str:
@@ -100,12 +112,43 @@ def _from_numpy(value: numpy.ndarray, owner=None) -> Array:
     )
 
 
-def _from_torch(value) -> Array | None:
+def _from_gpu(value, allowed: bool) -> Array:
+    """What has `__cuda_array_interface__`: ours, CuPy's, Numba's."""
+    from . import cuda
+
+    if not allowed:
+        _refuse("is an array on a GPU, but this version runs on the CPU", "{x}.numpy()" if isinstance(value, cuda.DeviceArray) else "{x}.get()")
+    if isinstance(value, cuda.DeviceArray):
+        return Array(value, value.address, value.shape, value.strides, as_dtype(value.dtype), "cuda", True, value.gpu)
+    known = value.__cuda_array_interface__
+    element = numpy.dtype(known["typestr"])
+    ours = as_dtype(element)
+    if ours is None or not ours.storage or not element.isnative:
+        _refuse(f"is an array of {known['typestr']}, which no kernel computes with", '{x}.astype("float32")')
+    shape, (address, read_only), strides = tuple(known["shape"]), known["data"], known.get("strides")
+    if strides is None:
+        strides, step = [], element.itemsize
+        for size in reversed(shape):
+            strides.insert(0, step)
+            step *= max(size, 1)
+    if any(stride % element.itemsize for stride in strides):
+        _refuse(f"has strides {tuple(strides)}, no multiples of its item size {element.itemsize}", "{x}.copy()")
+    library = type(value).__module__.partition(".")[0]
+    gpu = _runtime.cuda_device_of(address) if address else cuda.device()
+    return Array(value, address, shape, tuple(stride // element.itemsize for stride in strides), ours, library if library == "cupy" else "cuda", not read_only, gpu)
+
+
+def _from_torch(value, gpu: bool = False) -> Array | None:
     try:
         device = value.device
     except AttributeError:
         return None
-    if device.type != "cpu":
+    on = None
+    if device.type == "cuda" and gpu:
+        from . import cuda
+
+        on = cuda.device(device.index or 0)
+    elif device.type != "cpu":
         _refuse(f"is a tensor on {device}, but this version runs on the CPU", "{x}.cpu()")
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
@@ -114,16 +157,27 @@ def _from_torch(value) -> Array | None:
         _refuse("is a sparse or quantised tensor", "{x}.to_dense()" if value.is_sparse else "{x}.dequantize()")
     if value.is_conj() or value.is_neg():
         value = value.resolve_conj().resolve_neg()
-    return Array(value, value.data_ptr(), tuple(value.shape), value.stride(), ours, "torch")
+    return Array(value, value.data_ptr(), tuple(value.shape), value.stride(), ours, "torch", True, on)
 
 
-def allocate(library: str, storage: str, shape: tuple):
+def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0):
     """A new array, and its address."""
     if library == "torch":
         import torch
 
-        made = torch.empty(shape, dtype=to_torch(storage))
+        made = torch.empty(shape, dtype=to_torch(storage), device=None if gpu is None else f"cuda:{gpu.ordinal}")
         return made, made.data_ptr()
+    if gpu is not None and library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(gpu.ordinal):
+            made = cupy.empty(shape, dtype=to_numpy(storage))
+        return made, made.data.ptr
+    if gpu is not None:
+        from . import cuda
+
+        made = cuda.DeviceArray(shape, to_numpy(storage), gpu, stream)
+        return made, made.address
     made = numpy.empty(shape, dtype=to_numpy(storage))
     return made, made.__array_interface__["data"][0]
 

@@ -52,5 +52,9 @@ class RunError(TesseraError):
     """A stage could not be executed: a check of the program failed, or the interpreter met what it does not know."""
 
 
+class DeviceError(TesseraError):
+    """A GPU or its driver refused, or there is none; CUDA's name of the error is in the text."""
+
+
 class InternalError(TesseraError):
     """A mistake of ours. Please report it with the text."""

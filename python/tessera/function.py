@@ -238,14 +238,16 @@ class Function(_runtime.Callable):
     def _call_with_key(self, args: tuple, given_kwargs: dict):
         kwargs = dict(given_kwargs)
         given_out, target = kwargs.pop("out", None), kwargs.pop("target", None)
-        kwargs.pop("stream", None)
+        stream = kwargs.pop("stream", None)
         directly = target is None and "stream" not in given_kwargs  # may the next call be direct?
-        target = check_target(target or "cpu")
         bound = arguments.bind(self, args, kwargs)
+        if target is None and any(arrays.is_on_gpu(value) for value in bound.values()):
+            directly, target = False, self._target_of(bound)
+        target = check_target(target or "cpu")
         specs, given, scalars = arguments.argument_specs(self, bound, target)
         captured, hidden = self.capture()
         for name, value in hidden.items():
-            given[name] = arrays.describe(value)
+            given[name] = arrays.describe(value, gpu=target.startswith("sm_"))
         if given_out is not None and not isinstance(given_out, (tuple, list)) and not arrays.is_array(given_out):
             self._fail(f"out= is {a_kind(given_out)}, not an array", fix='out=np.empty(shape, "float32")')
         out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
@@ -261,7 +263,7 @@ class Function(_runtime.Callable):
             arguments.check_shapes(self, given)  # the call is wrong, whatever the body says
         version = self._version(spec)
         self._called = spec
-        result = self._run(version, given, scalars, out)
+        result = self._run(version, given, scalars, out, stream)
         if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
         return result
@@ -269,9 +271,21 @@ class Function(_runtime.Callable):
     def guards(self, slots: dict):
         return capture.guards(self.free_names, self._scope, slots)
 
-    def _run(self, version: Version, given: dict, scalars: dict, out: tuple):
+    def _target_of(self, bound: dict) -> str:
+        """The GPU that the arguments are on."""
+        from . import cuda
+
+        for name, value in bound.items():
+            if arrays.is_on_gpu(value):
+                try:
+                    return cuda.target_of(arrays.describe(value, gpu=True).gpu)
+                except ArgumentError as error:
+                    self._fail(f"{name} {error}", name, getattr(error, "fix", "").replace("{x}", name))
+        raise InternalError("no argument is on a GPU")
+
+    def _run(self, version: Version, given: dict, scalars: dict, out: tuple, stream=None):
         try:
-            return version.run(given, scalars, out)
+            return version.run(given, scalars, out, stream)
         except ArgumentError as error:
             text, fix = str(error).strip(), getattr(error, "fix", "")
         self._run_refused(text, fix)

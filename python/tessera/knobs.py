@@ -76,6 +76,7 @@ class Knobs:
     # Read by C++ when a process starts, so they can be set from outside only.
     _native = {
         "TESSERA_THREADING": "who provides the threads: libgomp or pool",
+        "TESSERA_CUDA_DRIVER": "the CUDA driver library instead of libcuda.so.1; the simulator's libtessera_cuda.so poses as a GPU",
         "TESSERA_HIDE_CPU_FEATURES": "processor features to do without, for tests: avx512f,amx-tile",
         "TESSERA_SIM_ARCH": "the GPU that the simulator is: sm_80",
         "TESSERA_SIM_CHECK": "1: the simulator looks for races and bad barriers",

@@ -17,7 +17,88 @@ from .machine_code import Kernels
 from .wording import a_kind, no_attribute, refuse, remind
 
 
-class Version:
+def _where(gpu) -> str:
+    return "on the CPU" if gpu is None else f"on {gpu.name}"
+
+
+class Runner:
+    """What versions of all machines do with arguments; `executable`, `tensors` and `scalars` are theirs."""
+
+    def _place(self, given: dict, library: str, stream):
+        """The GPU and the stream of a call: none on the CPU."""
+        for name, array in given.items():
+            if array.gpu is not None:
+                refuse(f"{name} is {_where(array.gpu)}, but {self.name} is compiled for {self.target}", f"{name}.cpu()")
+        return None, 0
+
+    def __call__(self, *args, **kwargs):
+        """Runs this version; arguments as for the function, consts left out."""
+        names = [name for name, *_ in self.tensors if name not in kwargs] + [name for name, _ in self.scalars if name not in kwargs]
+        given = dict(zip(names, args), **kwargs)
+        found = {name: arrays.describe(value, True) for name, value in given.items()}
+        scalars = {name: value for name, value in given.items() if found[name] is None}
+        return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
+
+    def run(self, given: dict, scalars: dict, out: tuple, stream=None):
+        """`given`: arrays by parameter name; `out`: arrays for what is left out."""
+        library = next(iter(given.values())).library if given else "numpy"
+        gpu, handle = self._place(given, library, stream)
+        waiting = list(out)
+        tensors, returned = [], []
+        copied: dict = {}  # results whose memory the kernels cannot write
+        for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
+            array = given.get(name) if mode != "result" else None
+            if array is None:
+                if waiting:
+                    owner = waiting.pop(0)
+                    array = arrays.describe(owner, gpu is not None)
+                    if array is not None and array.gpu != gpu:
+                        refuse(f"out= is {_where(array.gpu)}, but the result is {_where(gpu)}", f"{self.name}(...) without out=, which allocates it")
+                    if array is None:
+                        refuse(f"out= is {a_kind(owner)}, not an array", 'out=np.empty(shape, "float32")')
+                    returned.append((index, owner))
+                    if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
+                        # What the caller leaves out is written along its last axis: into fresh memory, then copied.
+                        copied[index] = owner
+                        tensors.append(None)
+                        continue
+                else:
+                    if mode != "result" and not may_be_absent:
+                        refuse(f"argument {name} is missing", f"{name}=...")
+                    tensors.append(None)
+                    continue
+            if array.dtype.storage != storage:
+                wanted = by_storage(storage)
+                shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
+                refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
+                      f'out=np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
+            if mode != "in" and not array.writable:
+                shown = name if mode != "result" else "out="
+                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name}.copy()" if mode != "result" else "out=np.empty(...)")
+            tensors.append(array.for_runtime())
+        if waiting:
+            taken = len(out) - len(waiting)
+            refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")
+        values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
+        order = []
+
+        def allocate(index, storage, shape):
+            order.append(index)
+            return arrays.allocate(library, storage, shape, gpu, handle)
+
+        made = self._execute(tensors, values, allocate, gpu, handle)
+        for index, value in zip(order, made):
+            if index in copied:
+                arrays.copy_into(copied[index], value, f"{self.name}: out=")
+            else:
+                returned.append((index, value))
+        returned = [value for _, value in sorted(returned, key=lambda pair: pair[0])]
+        if not returned:
+            return None
+        return returned[0] if len(returned) == 1 else tuple(returned)
+
+
+class Version(Runner):
     """One compiled version: machine code and plan, bound to this process."""
 
     def __init__(self, fn, target: str, artifact: Kernels, remarks: list[str], spec):
@@ -52,68 +133,8 @@ class Version:
     def __repr__(self) -> str:
         return f"<{self.name} compiled for {self.target}, {self.plan.count('launch @')} kernels>"
 
-    def __call__(self, *args, **kwargs):
-        """Runs this version; arguments as for the function, consts left out."""
-        names = [name for name, *_ in self.tensors if name not in kwargs] + [name for name, _ in self.scalars if name not in kwargs]
-        given = dict(zip(names, args), **kwargs)
-        found = {name: arrays.describe(value) for name, value in given.items()}
-        scalars = {name: value for name, value in given.items() if found[name] is None}
-        return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
-
-    def run(self, given: dict, scalars: dict, out: tuple):
-        """`given`: arrays by parameter name; `out`: arrays for what is left out."""
-        library = next(iter(given.values())).library if given else "numpy"
-        waiting = list(out)
-        tensors, returned = [], []
-        copied: dict = {}  # results whose memory the kernels cannot write
-        for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
-            array = given.get(name) if mode != "result" else None
-            if array is None:
-                if waiting:
-                    owner = waiting.pop(0)
-                    array = arrays.describe(owner)
-                    if array is None:
-                        refuse(f"out= is {a_kind(owner)}, not an array", 'out=np.empty(shape, "float32")')
-                    returned.append((index, owner))
-                    if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
-                        # What the caller leaves out is written along its last axis: into fresh memory, then copied.
-                        copied[index] = owner
-                        tensors.append(None)
-                        continue
-                else:
-                    if mode != "result" and not may_be_absent:
-                        refuse(f"argument {name} is missing", f"{name}=...")
-                    tensors.append(None)
-                    continue
-            if array.dtype.storage != storage:
-                wanted = by_storage(storage)
-                shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
-                refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
-                      f'out=np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
-            if mode != "in" and not array.writable:
-                shown = name if mode != "result" else "out="
-                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name}.copy()" if mode != "result" else "out=np.empty(...)")
-            tensors.append(array.for_runtime())
-        if waiting:
-            taken = len(out) - len(waiting)
-            refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")
-        values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
-        order = []
-
-        def allocate(index, storage, shape):
-            order.append(index)
-            return arrays.allocate(library, storage, shape)
-
-        made = self.executable.run(tensors, values, allocate)
-        for index, value in zip(order, made):
-            if index in copied:
-                arrays.copy_into(copied[index], value, f"{self.name}: out=")
-            else:
-                returned.append((index, value))
-        returned = [value for _, value in sorted(returned, key=lambda pair: pair[0])]
-        if not returned:
-            return None
-        return returned[0] if len(returned) == 1 else tuple(returned)
+    def _execute(self, tensors: list, values: list, allocate, gpu, stream: int):
+        return self.executable.run(tensors, values, allocate)
 
 
 def make_version(fn, target: str, compilation, spec):

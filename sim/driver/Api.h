@@ -6,3 +6,5 @@
 
 #define CU extern "C" __attribute__((visibility("default"))) int
 using DevicePtr = unsigned long long;
+/// Calls of several threads come one after the other.
+#define LOCKED std::lock_guard guard(state().mutex)

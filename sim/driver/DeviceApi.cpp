@@ -7,10 +7,23 @@
 using namespace tessera::sim::driver;
 
 namespace {
-int context; // one context; its address is the handle
-thread_local bool current = false;
-thread_local int contextDepth = 0;
+char contexts[maxDevices]; // one of each GPU; its address is the handle
+thread_local int current = -1;
+thread_local std::vector<int> pushed; // what was current before
+
+int deviceOf(const void *context) {
+  auto at = static_cast<const char *>(context) - contexts;
+  return at >= 0 && at < int(maxDevices) ? int(at) : 0;
+}
+unsigned archOf(int device) {
+  return state().archs[device >= 0 && device < int(maxDevices) ? device : 0];
+}
 } // namespace
+
+namespace tessera::sim::driver {
+int currentDevice() { return current < 0 ? 0 : current; }
+unsigned currentArch() { return archOf(currentDevice()); }
+} // namespace tessera::sim::driver
 
 CU cuInit(unsigned) { return Success; }
 CU cuDriverGetVersion(int *version) {
@@ -18,17 +31,17 @@ CU cuDriverGetVersion(int *version) {
   return Success;
 }
 CU cuDeviceGetCount(int *count) {
-  *count = 1;
+  *count = int(state().deviceCount);
   return Success;
 }
 CU cuDeviceGet(int *device, int ordinal) {
-  if (ordinal != 0)
+  if (ordinal < 0 || ordinal >= int(state().deviceCount))
     return InvalidDevice;
-  *device = 0;
+  *device = ordinal;
   return Success;
 }
-CU cuDeviceGetName(char *name, int size, int) {
-  std::snprintf(name, size, "Tessera simulator (sm_%u)", state().arch);
+CU cuDeviceGetName(char *name, int size, int device) {
+  std::snprintf(name, size, "Tessera simulator (sm_%u)", archOf(device));
   return Success;
 }
 CU cuDeviceGetUuid_v2(unsigned char *uuid, int) {
@@ -46,14 +59,14 @@ CU cuDeviceGetPCIBusId(char *id, int size, int) {
   std::snprintf(id, size, "0000:00:00.0");
   return Success;
 }
-CU cuDeviceComputeCapability(int *major, int *minor, int) {
-  *major = state().arch / 10;
-  *minor = state().arch % 10;
+CU cuDeviceComputeCapability(int *major, int *minor, int device) {
+  *major = int(archOf(device) / 10);
+  *minor = int(archOf(device) % 10);
   return Success;
 }
 
-CU cuDeviceGetAttribute(int *value, int attribute, int) {
-  unsigned arch = state().arch;
+CU cuDeviceGetAttribute(int *value, int attribute, int device) {
+  unsigned arch = archOf(device);
   struct Entry {
     int attribute, value;
   };
@@ -113,8 +126,10 @@ CU cuDeviceGetAttribute(int *value, int attribute, int) {
   return attribute >= 1 && attribute < 200 ? Success : InvalidValue;
 }
 
-CU cuDevicePrimaryCtxRetain(void **ctx, int) {
-  *ctx = &context;
+CU cuDevicePrimaryCtxRetain(void **ctx, int device) {
+  if (device < 0 || device >= int(state().deviceCount))
+    return InvalidDevice;
+  *ctx = &contexts[device];
   return Success;
 }
 CU cuDevicePrimaryCtxRelease_v2(int) { return Success; }
@@ -126,41 +141,43 @@ CU cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) {
   *active = 1;
   return Success;
 }
-CU cuCtxCreate_v2(void **ctx, unsigned, int) {
-  *ctx = &context;
-  current = true;
+CU cuCtxCreate_v2(void **ctx, unsigned, int device) {
+  if (device < 0 || device >= int(state().deviceCount))
+    return InvalidDevice;
+  *ctx = &contexts[device];
+  current = device;
   return Success;
 }
-CU cuCtxCreate_v4(void **ctx, void *, unsigned, int) {
-  *ctx = &context;
-  current = true;
-  return Success;
+CU cuCtxCreate_v4(void **ctx, void *, unsigned flags, int device) {
+  return cuCtxCreate_v2(ctx, flags, device);
 }
 CU cuCtxDestroy_v2(void *) {
-  current = false;
+  current = -1;
   return Success;
 }
 CU cuCtxGetCurrent(void **ctx) {
-  *ctx = current ? &context : nullptr;
+  *ctx = current >= 0 ? &contexts[current] : nullptr;
   return Success;
 }
 CU cuCtxSetCurrent(void *ctx) {
-  current = ctx != nullptr;
+  current = ctx ? deviceOf(ctx) : -1;
   return Success;
 }
 CU cuCtxPushCurrent_v2(void *ctx) {
-  ++contextDepth;
+  pushed.push_back(current);
   return cuCtxSetCurrent(ctx);
 }
 CU cuCtxPopCurrent_v2(void **ctx) {
   if (ctx)
-    *ctx = &context;
-  if (contextDepth && --contextDepth == 0)
-    current = false;
+    *ctx = current >= 0 ? &contexts[current] : nullptr;
+  if (pushed.empty())
+    return current >= 0 ? Success : InvalidContext;
+  current = pushed.back();
+  pushed.pop_back();
   return Success;
 }
 CU cuCtxGetDevice(int *device) {
-  *device = 0;
+  *device = currentDevice();
   return Success;
 }
 CU cuCtxGetApiVersion(void *, unsigned *version) {
@@ -171,7 +188,7 @@ CU cuCtxGetFlags(unsigned *flags) {
   *flags = 0;
   return Success;
 }
-CU cuCtxSynchronize(void) { return state().stickyError; }
+CU cuCtxSynchronize(void) { return pendingError(); }
 CU cuCtxGetLimit(size_t *value, int) {
   *value = 8 << 20;
   return Success;

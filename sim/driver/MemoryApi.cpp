@@ -10,6 +10,7 @@ namespace {
 
 int allocate(DevicePtr *out, size_t bytes, Allocation::Kind kind,
              const char *name) {
+  LOCKED;
   if (!bytes) {
     *out = 0;
     return InvalidValue;
@@ -22,6 +23,7 @@ int allocate(DevicePtr *out, size_t bytes, Allocation::Kind kind,
 }
 
 int release(DevicePtr p) {
+  LOCKED;
   if (!p)
     return Success;
   return state().device.memory.release(p) ? Success : InvalidValue;
@@ -101,57 +103,71 @@ int copy2D(const Copy2D *c, void *stream) {
 } // namespace
 
 CU cuMemAlloc_v2(DevicePtr *p, size_t n) {
+  LOCKED;
   return allocate(p, n, Allocation::Device, "device memory");
 }
 CU cuMemFree_v2(DevicePtr p) { return release(p); }
 CU cuMemAllocPitch_v2(DevicePtr *p, size_t *pitch, size_t width, size_t height,
                       unsigned) {
+  LOCKED;
   *pitch = (width + 511) / 512 * 512;
   return allocate(p, *pitch * height, Allocation::Device, "pitched memory");
 }
 CU cuMemAllocHost_v2(void **p, size_t n) {
+  LOCKED;
   return allocate(reinterpret_cast<DevicePtr *>(p), n, Allocation::Host,
                   "pinned memory");
 }
 CU cuMemHostAlloc(void **p, size_t n, unsigned) {
+  LOCKED;
   return cuMemAllocHost_v2(p, n);
 }
 CU cuMemFreeHost(void *p) { return release(reinterpret_cast<DevicePtr>(p)); }
 CU cuMemHostGetDevicePointer_v2(DevicePtr *d, void *h, unsigned) {
+  LOCKED;
   *d = reinterpret_cast<DevicePtr>(h);
   return state().device.memory.find(*d) ? Success : InvalidValue;
 }
 CU cuMemHostGetFlags(unsigned *flags, void *) {
+  LOCKED;
   *flags = 2;
   return Success;
 }
 CU cuMemHostRegister_v2(void *p, size_t n, unsigned) {
+  LOCKED;
   state().device.memory.expose(reinterpret_cast<DevicePtr>(p), n,
                                "registered host memory");
   return Success;
 }
 CU cuMemHostUnregister(void *p) {
+  LOCKED;
   state().device.memory.unexpose(reinterpret_cast<DevicePtr>(p));
   return Success;
 }
 CU cuMemAllocManaged(DevicePtr *p, size_t n, unsigned) {
+  LOCKED;
   return allocate(p, n, Allocation::Managed, "managed memory");
 }
 CU cuMemAllocAsync(DevicePtr *p, size_t n, void *) {
+  LOCKED;
   return allocate(p, n, Allocation::Device, "pool memory");
 }
 CU cuMemAllocFromPoolAsync(DevicePtr *p, size_t n, void *, void *) {
+  LOCKED;
   return allocate(p, n, Allocation::Device, "pool memory");
 }
 CU cuMemFreeAsync(DevicePtr p, void *stream) {
+  LOCKED;
   return enqueue(streamOf(stream), 11, [p] { return release(p); });
 }
 CU cuMemGetInfo_v2(size_t *free, size_t *total) {
+  LOCKED;
   *total = state().totalMemory;
   *free = *total - state().device.memory.bytesInUse();
   return Success;
 }
 CU cuMemGetAddressRange_v2(DevicePtr *base, size_t *size, DevicePtr p) {
+  LOCKED;
   Allocation *a = state().device.memory.find(p);
   if (!a || a->freed)
     return InvalidValue;
@@ -162,6 +178,7 @@ CU cuMemGetAddressRange_v2(DevicePtr *base, size_t *size, DevicePtr p) {
   return Success;
 }
 CU cuMemPrefetchAsync_v2(DevicePtr, size_t, uint64_t, unsigned, void *) {
+  LOCKED;
   return Success;
 }
 CU cuMemAdvise_v2(DevicePtr, size_t, int, uint64_t) { return Success; }
@@ -170,15 +187,18 @@ namespace {
 int pool; // one pool; its address is the handle
 }
 CU cuDeviceGetDefaultMemPool(void **p, int) {
+  LOCKED;
   *p = &pool;
   return Success;
 }
 CU cuDeviceGetMemPool(void **p, int) {
+  LOCKED;
   *p = &pool;
   return Success;
 }
 CU cuDeviceSetMemPool(int, void *) { return Success; }
 CU cuMemPoolCreate(void **p, const void *) {
+  LOCKED;
   *p = &pool;
   return Success;
 }
@@ -186,62 +206,80 @@ CU cuMemPoolDestroy(void *) { return Success; }
 CU cuMemPoolTrimTo(void *, size_t) { return Success; }
 CU cuMemPoolSetAttribute(void *, int, void *) { return Success; }
 CU cuMemPoolGetAttribute(void *, int, void *value) {
+  LOCKED;
   std::memset(value, 0, 8);
   return Success;
 }
 
 CU cuMemcpy(DevicePtr to, DevicePtr from, size_t n) {
+  LOCKED;
   return copy(nullptr, to, from, n);
 }
 CU cuMemcpyAsync(DevicePtr to, DevicePtr from, size_t n, void *s) {
+  LOCKED;
   return copy(s, to, from, n);
 }
 CU cuMemcpyHtoD_v2(DevicePtr to, const void *from, size_t n) {
+  LOCKED;
   return copy(nullptr, to, reinterpret_cast<DevicePtr>(from), n);
 }
 CU cuMemcpyDtoH_v2(void *to, DevicePtr from, size_t n) {
+  LOCKED;
   return copy(nullptr, reinterpret_cast<DevicePtr>(to), from, n);
 }
 CU cuMemcpyDtoD_v2(DevicePtr to, DevicePtr from, size_t n) {
+  LOCKED;
   return copy(nullptr, to, from, n);
 }
 CU cuMemcpyHtoDAsync_v2(DevicePtr to, const void *from, size_t n, void *s) {
+  LOCKED;
   return copy(s, to, reinterpret_cast<DevicePtr>(from), n);
 }
 CU cuMemcpyDtoHAsync_v2(void *to, DevicePtr from, size_t n, void *s) {
+  LOCKED;
   return copy(s, reinterpret_cast<DevicePtr>(to), from, n);
 }
 CU cuMemcpyDtoDAsync_v2(DevicePtr to, DevicePtr from, size_t n, void *s) {
+  LOCKED;
   return copy(s, to, from, n);
 }
 CU cuMemcpy2D_v2(const void *c) {
+  LOCKED;
   return copy2D(static_cast<const Copy2D *>(c), nullptr);
 }
 CU cuMemcpy2DUnaligned_v2(const void *c) { return cuMemcpy2D_v2(c); }
 CU cuMemcpy2DAsync_v2(const void *c, void *s) {
+  LOCKED;
   return copy2D(static_cast<const Copy2D *>(c), s);
 }
 
 CU cuMemsetD8_v2(DevicePtr p, unsigned char v, size_t n) {
+  LOCKED;
   return fill(nullptr, p, v, n);
 }
 CU cuMemsetD16_v2(DevicePtr p, unsigned short v, size_t n) {
+  LOCKED;
   return fill(nullptr, p, v, n);
 }
 CU cuMemsetD32_v2(DevicePtr p, unsigned v, size_t n) {
+  LOCKED;
   return fill(nullptr, p, v, n);
 }
 CU cuMemsetD8Async(DevicePtr p, unsigned char v, size_t n, void *s) {
+  LOCKED;
   return fill(s, p, v, n);
 }
 CU cuMemsetD16Async(DevicePtr p, unsigned short v, size_t n, void *s) {
+  LOCKED;
   return fill(s, p, v, n);
 }
 CU cuMemsetD32Async(DevicePtr p, unsigned v, size_t n, void *s) {
+  LOCKED;
   return fill(s, p, v, n);
 }
 CU cuMemsetD2D8Async(DevicePtr p, size_t pitch, unsigned char v, size_t width,
                      size_t height, void *s) {
+  LOCKED;
   for (size_t row = 0; row < height; ++row)
     if (int r = fill(s, p + row * pitch, v, width))
       return r;
@@ -249,10 +287,12 @@ CU cuMemsetD2D8Async(DevicePtr p, size_t pitch, unsigned char v, size_t width,
 }
 CU cuMemsetD2D8_v2(DevicePtr p, size_t pitch, unsigned char v, size_t width,
                    size_t height) {
+  LOCKED;
   return cuMemsetD2D8Async(p, pitch, v, width, height, nullptr);
 }
 
 CU cuPointerGetAttribute(void *out, int attribute, DevicePtr p) {
+  LOCKED;
   Allocation *a = state().device.memory.find(p);
   switch (attribute) {
   case 2: // memory type: 1 host, 2 device
@@ -284,11 +324,13 @@ CU cuPointerGetAttribute(void *out, int attribute, DevicePtr p) {
 }
 CU cuPointerGetAttributes(unsigned count, int *attributes, void **out,
                           DevicePtr p) {
+  LOCKED;
   for (unsigned k = 0; k < count; ++k)
     cuPointerGetAttribute(out[k], attributes[k], p);
   return Success;
 }
 CU cuTensorMapEncodeTiled(void *, ...) {
+  LOCKED;
   return problem(NotSupported,
                  "tensor maps (TMA) belong to the second half (Hopper)");
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 using namespace tessera::sim;
 using namespace tessera::sim::driver;
@@ -34,15 +35,34 @@ struct LaunchConfig {
 } // namespace
 
 CU cuModuleLoadData(void **out, const void *image) {
+  LOCKED;
   return loadModule(image, reinterpret_cast<Module **>(out));
 }
-CU cuModuleLoadDataEx(void **out, const void *image, unsigned, int *, void **) {
-  return cuModuleLoadData(out, image);
+CU cuModuleLoadDataEx(void **out, const void *image, unsigned count,
+                      int *options, void **values) {
+  // Messages go into the caller's buffer, if there is one.
+  char *log = nullptr;
+  size_t size = 0;
+  for (unsigned k = 0; k < count; ++k)
+    if (options[k] == 5) // CU_JIT_ERROR_LOG_BUFFER
+      log = static_cast<char *>(values[k]);
+    else if (options[k] == 6)
+      size = reinterpret_cast<size_t>(values[k]);
+  bool before = std::exchange(isQuiet(), log && size ? true : isQuiet());
+  int code = cuModuleLoadData(out, image);
+  isQuiet() = before;
+  if (code && log && size) {
+    std::snprintf(log, size, "%s", lastMessage().c_str());
+    lastMessage().clear();
+  }
+  return code;
 }
 CU cuModuleLoadFatBinary(void **out, const void *image) {
+  LOCKED;
   return cuModuleLoadData(out, image);
 }
 CU cuModuleLoad(void **out, const char *path) {
+  LOCKED;
   std::ifstream in(path, std::ios::binary);
   if (!in)
     return 301; // CUDA_ERROR_FILE_NOT_FOUND
@@ -51,6 +71,7 @@ CU cuModuleLoad(void **out, const char *path) {
   return cuModuleLoadData(out, text.str().c_str());
 }
 CU cuModuleUnload(void *handle) {
+  LOCKED;
   Module *m = moduleOf(handle);
   if (!m)
     return InvalidHandle;
@@ -59,6 +80,7 @@ CU cuModuleUnload(void *handle) {
   return Success;
 }
 CU cuModuleGetFunction(void **out, void *handle, const char *name) {
+  LOCKED;
   Module *m = moduleOf(handle);
   if (!m)
     return InvalidHandle;
@@ -66,6 +88,7 @@ CU cuModuleGetFunction(void **out, void *handle, const char *name) {
   return *out ? Success : NotFound;
 }
 CU cuModuleGetFunctionCount(unsigned *count, void *handle) {
+  LOCKED;
   Module *m = moduleOf(handle);
   if (!m)
     return InvalidHandle;
@@ -74,6 +97,7 @@ CU cuModuleGetFunctionCount(unsigned *count, void *handle) {
 }
 CU cuModuleGetGlobal_v2(DevicePtr *address, size_t *bytes, void *handle,
                         const char *name) {
+  LOCKED;
   Module *m = moduleOf(handle);
   if (!m)
     return InvalidHandle;
@@ -87,6 +111,7 @@ CU cuModuleGetGlobal_v2(DevicePtr *address, size_t *bytes, void *handle,
   return Success;
 }
 CU cuModuleGetLoadingMode(int *mode) {
+  LOCKED;
   *mode = 1;
   return Success;
 }
@@ -94,45 +119,56 @@ CU cuModuleGetLoadingMode(int *mode) {
 // A library is a module here, and a kernel is its function.
 CU cuLibraryLoadData(void **out, const void *image, int *, void **, unsigned,
                      int *, void **, unsigned) {
+  LOCKED;
   return cuModuleLoadData(out, image);
 }
 CU cuLibraryLoadFromFile(void **out, const char *path, int *, void **, unsigned,
                          int *, void **, unsigned) {
+  LOCKED;
   return cuModuleLoad(out, path);
 }
 CU cuLibraryUnload(void *handle) { return cuModuleUnload(handle); }
 CU cuLibraryGetKernel(void **out, void *handle, const char *name) {
+  LOCKED;
   return cuModuleGetFunction(out, handle, name);
 }
 CU cuLibraryGetModule(void **out, void *handle) {
+  LOCKED;
   *out = handle;
   return Success;
 }
 CU cuLibraryGetGlobal(DevicePtr *address, size_t *bytes, void *handle,
                       const char *name) {
+  LOCKED;
   return cuModuleGetGlobal_v2(address, bytes, handle, name);
 }
 CU cuLibraryGetManaged(DevicePtr *address, size_t *bytes, void *handle,
                        const char *name) {
+  LOCKED;
   return cuModuleGetGlobal_v2(address, bytes, handle, name);
 }
 CU cuKernelGetFunction(void **out, void *kernel) {
+  LOCKED;
   *out = kernel;
   return Success;
 }
 CU cuFuncGetModule(void **out, void *f) {
+  LOCKED;
   *out = static_cast<Function *>(f)->module;
   return Success;
 }
 CU cuFuncGetName(const char **name, void *f) {
+  LOCKED;
   *name = static_cast<Function *>(f)->name.c_str();
   return Success;
 }
 CU cuKernelGetName(const char **name, void *f) {
+  LOCKED;
   return cuFuncGetName(name, f);
 }
 CU cuFuncGetParamInfo(void *handle, size_t index, size_t *offset,
                       size_t *size) {
+  LOCKED;
   auto *f = static_cast<Function *>(handle);
   const ptx::Function *entry = f->module->linked->findFunction(f->name);
   if (index >= entry->params.size())
@@ -150,6 +186,7 @@ CU cuFuncGetParamInfo(void *handle, size_t index, size_t *offset,
 }
 
 CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
+  LOCKED;
   auto *f = static_cast<Function *>(handle);
   const ptx::Function *entry = f->module->linked->findFunction(f->name);
   switch (attribute) {
@@ -172,7 +209,7 @@ CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
     return Success;
   case 5:
   case 6:
-    *value = int(state().arch);
+    *value = int(currentArch());
     return Success;
   case 8:
     *value = int(f->maxDynamicShared);
@@ -183,18 +220,21 @@ CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
   }
 }
 CU cuFuncSetAttribute(void *handle, int attribute, int value) {
+  LOCKED;
   auto *f = static_cast<Function *>(handle);
   if (attribute == 8) {
-    if (value < 0 || unsigned(value) > sharedPerBlockOptin(state().arch))
+    if (value < 0 || unsigned(value) > sharedPerBlockOptin(currentArch()))
       return InvalidValue;
     f->maxDynamicShared = unsigned(value);
   }
   return Success;
 }
 CU cuKernelGetAttribute(int *value, int attribute, void *kernel, int) {
+  LOCKED;
   return cuFuncGetAttribute(value, attribute, kernel);
 }
 CU cuKernelSetAttribute(int attribute, int value, void *kernel, int) {
+  LOCKED;
   return cuFuncSetAttribute(kernel, attribute, value);
 }
 CU cuFuncSetCacheConfig(void *, int) { return Success; }
@@ -203,6 +243,7 @@ CU cuFuncLoad(void *) { return Success; }
 CU cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
                   void *stream, void **params, void **extra) {
+  LOCKED;
   if (!function)
     return InvalidHandle;
   LaunchRequest r{
@@ -214,6 +255,7 @@ CU cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 }
 CU cuLaunchKernelEx(const void *configuration, void *function, void **params,
                     void **extra) {
+  LOCKED;
   const auto *c = static_cast<const LaunchConfig *>(configuration);
   LaunchRequest r{static_cast<Function *>(function),
                   {c->grid[0], c->grid[1], c->grid[2]},
@@ -233,6 +275,7 @@ CU cuLaunchKernelEx(const void *configuration, void *function, void **params,
 CU cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
                              unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned shared, void *stream, void **params) {
+  LOCKED;
   LaunchRequest r{
       static_cast<Function *>(function), {gx, gy, gz}, {bx, by, bz}};
   r.shared = shared;
@@ -242,6 +285,7 @@ CU cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
   return launch(streamOf(stream), std::move(r));
 }
 CU cuLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
+  LOCKED;
   return enqueue(streamOf(stream), 3, [=] {
     function(data);
     return int(Success);
@@ -253,25 +297,28 @@ CU cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *f,
                                                         int threads,
                                                         size_t dynamic,
                                                         unsigned) {
+  LOCKED;
   if (threads <= 0)
     return InvalidValue;
   int staticShared = 0;
   if (int code = cuFuncGetAttribute(&staticShared, 1, f))
     return code;
   *blocks =
-      int(tessera::sim::report::occupancy(state().arch, unsigned(threads),
+      int(tessera::sim::report::occupancy(currentArch(), unsigned(threads),
                                           uint32_t(staticShared + dynamic), 0)
               .blocks);
   return Success;
 }
 CU cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f,
                                                int threads, size_t dynamic) {
+  LOCKED;
   return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
       blocks, f, threads, dynamic, 0);
 }
 CU cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f,
                                     size_t (*dynamic)(int), size_t fixed,
                                     int limit) {
+  LOCKED;
   int best = 0, bestThreads = 0, most = 0;
   cuFuncGetAttribute(&most, 0, f);
   if (limit > 0)
@@ -291,10 +338,11 @@ CU cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f,
 }
 CU cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *f, int blocks,
                                            int) {
+  LOCKED;
   int staticShared = 0;
   cuFuncGetAttribute(&staticShared, 1, f);
   size_t each =
-      (sharedPerBlockOptin(state().arch) + 1024) / size_t(std::max(1, blocks));
+      (sharedPerBlockOptin(currentArch()) + 1024) / size_t(std::max(1, blocks));
   *bytes = each > size_t(staticShared) + 1024 ? each - staticShared - 1024 : 0;
   return Success;
 }

@@ -24,7 +24,8 @@ State::State() : device(sharedDevice()) {
     return value && *value ? value : nullptr;
   };
   if (const char *text = option("TESSERA_SIM_ARCH"))
-    arch = unsigned(std::atoi(!std::strncmp(text, "sm_", 3) ? text + 3 : text));
+    archs[0] =
+        unsigned(std::atoi(!std::strncmp(text, "sm_", 3) ? text + 3 : text));
   check = option("TESSERA_SIM_CHECK") && *option("TESSERA_SIM_CHECK") != '0';
   count = option("TESSERA_SIM_COUNT") != nullptr;
   if (const char *text = option("TESSERA_SIM_SEED")) {
@@ -47,9 +48,15 @@ std::string &lastMessage() {
   return message;
 }
 
+bool &isQuiet() {
+  thread_local bool quiet = false;
+  return quiet;
+}
+
 int problem(int code, const std::string &message) {
   lastMessage() = message;
-  std::fprintf(stderr, "tessera-sim: %s\n", message.c_str());
+  if (!isQuiet() && !session())
+    std::fprintf(stderr, "tessera-sim: %s\n", message.c_str());
   return code;
 }
 
@@ -57,6 +64,7 @@ Stream *streamOf(void *handle) {
   // 0, 1 and 2 are the default streams.
   if (reinterpret_cast<uintptr_t>(handle) <= 2)
     return &state().defaultStream;
+  std::lock_guard lock(state().mutex);
   auto *stream = static_cast<Stream *>(handle);
   return state().streams.count(stream) ? stream : nullptr;
 }
@@ -64,9 +72,10 @@ Stream *streamOf(void *handle) {
 int enqueue(Stream *stream, int kind, Work work) {
   if (!stream)
     return InvalidHandle;
+  std::lock_guard lock(state().mutex);
   if (!stream->capturing) {
-    if (state().stickyError)
-      return state().stickyError;
+    if (int code = pendingError())
+      return code;
     return work();
   }
   auto node = std::make_unique<GraphNode>();
@@ -95,6 +104,7 @@ Function *Module::function(const std::string &name) {
 
 int loadTexts(std::vector<std::string> texts, Module **out) {
   State &s = state();
+  std::lock_guard lock(s.mutex);
   try {
     auto module = std::make_unique<Module>();
     module->linked = LinkedModule::load(std::move(texts), s.device.memory);
@@ -118,7 +128,7 @@ int loadModule(const void *image, Module **out) {
   if (magic == 0xBA55ED50) {
     try {
       auto entries = readFatContainer(image, 1ull << 40);
-      return loadTexts({choosePtx(entries, state().arch).text}, out);
+      return loadTexts({choosePtx(entries, currentArch()).text}, out);
     } catch (const std::exception &e) {
       return problem(NoBinaryForGpu, e.what());
     }
@@ -135,6 +145,7 @@ int loadModule(const void *image, Module **out) {
 
 int packParams(Function *f, void **kernelParams, void **extra,
                std::vector<uint8_t> &out) {
+  std::lock_guard lock(state().mutex);
   try {
     Program &program = f->module->linked->program(f->name);
     out.assign(program.paramSize, 0);
@@ -195,29 +206,42 @@ int launch(Stream *stream, LaunchRequest request) {
                        std::to_string(shared) +
                        " bytes of dynamic shared memory, allowed are " +
                        std::to_string(request.function->maxDynamicShared));
-  return enqueue(stream, 0, [request, &s] {
+  return enqueue(stream, 0, [request, &s, arch = currentArch()] {
     Function *f = request.function;
+    Session *reported = session().get();
     LaunchOptions o;
     std::copy_n(request.grid, 3, o.grid);
     std::copy_n(request.block, 3, o.block);
     std::copy_n(request.cluster, 3, o.cluster);
     o.dynamicShared = request.shared;
-    o.arch = s.arch;
+    o.arch = arch;
     o.check = s.check;
     o.count = s.count;
     o.adversarial = s.adversarial;
     o.seed = s.seed;
     o.threads = s.threads;
     o.cooperative = request.cooperative;
+    if (reported)
+      reported->apply(o);
     try {
-      LaunchResult r =
-          launchKernel(s.device, *f->module->linked, f->name, o,
-                       request.params.data(), request.params.size());
-      if (!s.reportPath.empty()) {
-        std::ofstream out(s.reportPath, std::ios::app);
-        out << "{\"kernel\": " << report::quote(f->name) << ", \"result\": "
-            << report::toJson(r, &f->module->linked->program(f->name), "")
-            << "}\n";
+      LaunchResult r = launchKernel(
+          reported ? reported->device : s.device, *f->module->linked, f->name,
+          o, request.params.data(), request.params.size());
+      auto text = [&] {
+        return "{\"kernel\": " + report::quote(f->name) + ", \"result\": " +
+               report::toJson(r, &f->module->linked->program(f->name, o.ring),
+                              "") +
+               "}";
+      };
+      if (!s.reportPath.empty())
+        std::ofstream(s.reportPath, std::ios::app) << text() << "\n";
+      if (r.fault >= 0 && !r.reports.empty())
+        lastMessage() = r.reports.back().kind + ": " + r.reports.back().message;
+      if (reported) {
+        reported->reports.push_back(text());
+        if (r.fault >= 0)
+          reported->fault = resultOf(r.fault);
+        return int(Success);
       }
       for (const Report &report : r.reports)
         std::fprintf(

@@ -79,14 +79,20 @@ struct Event {
   GraphNode *node = nullptr;
 };
 
+constexpr unsigned maxDevices = 64;
+
 struct State {
   Device &device;
-  unsigned arch = 80;
+  // The architecture of each simulated GPU; the first is $TESSERA_SIM_ARCH's.
+  std::atomic<unsigned> archs[maxDevices] = {80};
+  std::atomic<unsigned> deviceCount{1};
   bool check = false, adversarial = false, count = false;
   uint64_t seed = 0;
   unsigned threads = 0;
   std::string reportPath;
-  int stickyError = Success;
+  std::atomic<int> stickyError{Success};
+  // Held by every call that touches more than its own arguments, and while
+  // work runs: kernels run one after the other.
   std::recursive_mutex mutex;
   std::set<Module *> modules;
   std::set<Stream *> streams;
@@ -96,12 +102,36 @@ struct State {
   State();
 };
 State &state();
+/// The architecture of the current context's GPU.
+unsigned currentArch();
+int currentDevice();
+
+/// What one thread's launches are reported to; tessera_sim_driver.h.
+struct Session {
+  struct Options {
+    bool check, count, adversarial, ieee, ring;
+    unsigned threads;
+    uint64_t seed, maxInstructions;
+  } options;
+  Device device; // sees the driver's memory, and what is exposed here
+  std::vector<uint64_t> exposed;
+  std::vector<std::string> reports;
+  int fault = Success;
+
+  void apply(LaunchOptions &options) const;
+};
+/// Of this thread; null if there is none.
+std::unique_ptr<Session> &session();
+/// The fault that later calls of this thread return.
+int pendingError();
 
 /// Runs work now, or records it if the stream is captured.
 int enqueue(Stream *stream, int nodeKind, Work work);
 Stream *streamOf(void *handle);
 std::string &lastMessage();
-/// Reports a problem once on standard error and returns `code`.
+/// True while messages go to the caller, not to standard error.
+bool &isQuiet();
+/// Remembers a message, prints it on standard error, and returns `code`.
 int problem(int code, const std::string &message);
 int loadModule(const void *image, Module **out);
 /// Loads PTX texts that are linked together.

@@ -67,6 +67,7 @@ int kernelWork(const KernelNodeParams *p, Work &work) {
 } // namespace
 
 CU cuStreamCreate(void **out, unsigned flags) {
+  LOCKED;
   auto *s = new Stream();
   s->flags = flags;
   state().streams.insert(s);
@@ -74,11 +75,13 @@ CU cuStreamCreate(void **out, unsigned flags) {
   return Success;
 }
 CU cuStreamCreateWithPriority(void **out, unsigned flags, int priority) {
+  LOCKED;
   int code = cuStreamCreate(out, flags);
   static_cast<Stream *>(*out)->priority = priority;
   return code;
 }
 CU cuStreamDestroy_v2(void *handle) {
+  LOCKED;
   Stream *s = streamOf(handle);
   if (!s || s == &state().defaultStream)
     return InvalidHandle;
@@ -87,32 +90,39 @@ CU cuStreamDestroy_v2(void *handle) {
   return Success;
 }
 CU cuStreamSynchronize(void *handle) {
-  return streamOf(handle) ? state().stickyError : int(InvalidHandle);
+  LOCKED;
+  return streamOf(handle) ? pendingError() : int(InvalidHandle);
 }
 CU cuStreamQuery(void *handle) { return cuStreamSynchronize(handle); }
 CU cuStreamGetFlags(void *handle, unsigned *flags) {
+  LOCKED;
   *flags = streamOf(handle)->flags;
   return Success;
 }
 CU cuStreamGetPriority(void *handle, int *priority) {
+  LOCKED;
   *priority = streamOf(handle)->priority;
   return Success;
 }
 CU cuStreamGetId(void *handle, unsigned long long *id) {
+  LOCKED;
   *id = reinterpret_cast<unsigned long long>(handle);
   return Success;
 }
 CU cuStreamAddCallback(void *handle, void (*callback)(void *, int, void *),
                        void *data, unsigned) {
+  LOCKED;
   return enqueue(streamOf(handle), 3, [=] {
-    callback(handle, state().stickyError, data);
+    callback(handle, pendingError(), data);
     return int(Success);
   });
 }
 CU cuStreamAttachMemAsync(void *, DevicePtr, size_t, unsigned) {
+  LOCKED;
   return Success;
 }
 CU cuStreamWaitEvent(void *handle, void *event, unsigned) {
+  LOCKED;
   Stream *s = streamOf(handle);
   auto *e = static_cast<Event *>(event);
   if (!s || !e)
@@ -132,14 +142,17 @@ CU cuStreamWaitEvent(void *handle, void *event, unsigned) {
 }
 
 CU cuEventCreate(void **out, unsigned) {
+  LOCKED;
   *out = new Event();
   return Success;
 }
 CU cuEventDestroy_v2(void *event) {
+  LOCKED;
   delete static_cast<Event *>(event);
   return Success;
 }
 CU cuEventRecord(void *event, void *handle) {
+  LOCKED;
   auto *e = static_cast<Event *>(event);
   Stream *s = streamOf(handle);
   if (!e || !s)
@@ -151,14 +164,17 @@ CU cuEventRecord(void *event, void *handle) {
   return Success;
 }
 CU cuEventRecordWithFlags(void *event, void *handle, unsigned) {
+  LOCKED;
   return cuEventRecord(event, handle);
 }
 CU cuEventSynchronize(void *event) {
-  return event ? state().stickyError : int(InvalidHandle);
+  LOCKED;
+  return event ? pendingError() : int(InvalidHandle);
 }
 CU cuEventQuery(void *event) { return cuEventSynchronize(event); }
 /// Wall time of the simulation, which says nothing about a GPU.
 CU cuEventElapsedTime_v2(float *ms, void *start, void *end) {
+  LOCKED;
   auto *a = static_cast<Event *>(start), *b = static_cast<Event *>(end);
   if (!a->recorded || !b->recorded)
     return InvalidHandle;
@@ -166,10 +182,12 @@ CU cuEventElapsedTime_v2(float *ms, void *start, void *end) {
   return Success;
 }
 CU cuEventElapsedTime(float *ms, void *start, void *end) {
+  LOCKED;
   return cuEventElapsedTime_v2(ms, start, end);
 }
 
 CU cuStreamBeginCapture_v2(void *handle, int) {
+  LOCKED;
   Stream *s = streamOf(handle);
   if (!s || s->capturing)
     return InvalidHandle;
@@ -179,6 +197,7 @@ CU cuStreamBeginCapture_v2(void *handle, int) {
   return Success;
 }
 CU cuStreamEndCapture(void *handle, void **graph) {
+  LOCKED;
   Stream *s = streamOf(handle);
   if (!s || !s->capturing || !s->originOfCapture)
     return CaptureInvalidated;
@@ -198,12 +217,14 @@ CU cuStreamEndCapture(void *handle, void **graph) {
   return Success;
 }
 CU cuStreamIsCapturing(void *handle, int *status) {
+  LOCKED;
   *status = streamOf(handle)->capturing ? 1 : 0;
   return Success;
 }
 CU cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id,
                              void **graph, const void **dependencies,
                              size_t *count) {
+  LOCKED;
   Stream *s = streamOf(handle);
   *status = s->capturing ? 1 : 0;
   if (id)
@@ -219,14 +240,17 @@ CU cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id,
 CU cuThreadExchangeStreamCaptureMode(int *) { return Success; }
 
 CU cuGraphCreate(void **out, unsigned) {
+  LOCKED;
   *out = new Graph();
   return Success;
 }
 CU cuGraphDestroy(void *graph) {
+  LOCKED;
   delete static_cast<Graph *>(graph);
   return Success;
 }
 CU cuGraphGetNodes(void *graph, void **nodes, size_t *count) {
+  LOCKED;
   auto *g = static_cast<Graph *>(graph);
   if (nodes)
     for (size_t k = 0; k < std::min(*count, g->nodes.size()); ++k)
@@ -236,6 +260,7 @@ CU cuGraphGetNodes(void *graph, void **nodes, size_t *count) {
 }
 CU cuGraphAddKernelNode_v2(void **out, void *graph, void *const *dependencies,
                            size_t count, const void *params) {
+  LOCKED;
   Work work;
   if (int code =
           kernelWork(static_cast<const KernelNodeParams *>(params), work))
@@ -246,6 +271,7 @@ CU cuGraphAddKernelNode_v2(void **out, void *graph, void *const *dependencies,
 }
 CU cuGraphAddEmptyNode(void **out, void *graph, void *const *dependencies,
                        size_t count) {
+  LOCKED;
   *out = addNode(
       static_cast<Graph *>(graph), 5, [] { return int(Success); },
       reinterpret_cast<GraphNode *const *>(dependencies), count);
@@ -253,6 +279,7 @@ CU cuGraphAddEmptyNode(void **out, void *graph, void *const *dependencies,
 }
 CU cuGraphAddHostNode(void **out, void *graph, void *const *dependencies,
                       size_t count, const void *params) {
+  LOCKED;
   struct HostParams {
     void (*function)(void *);
     void *data;
@@ -268,21 +295,25 @@ CU cuGraphAddHostNode(void **out, void *graph, void *const *dependencies,
 }
 CU cuGraphAddDependencies(void *, void *const *from, void *const *to,
                           size_t count) {
+  LOCKED;
   for (size_t k = 0; k < count; ++k)
     static_cast<GraphNode *>(to[k])->after.push_back(
         static_cast<GraphNode *>(from[k]));
   return Success;
 }
 CU cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long) {
+  LOCKED;
   auto *exec = new GraphExec();
   exec->works = sorted(*static_cast<Graph *>(graph));
   *out = exec;
   return Success;
 }
 CU cuGraphInstantiate_v2(void **out, void *graph, void *, char *, size_t) {
+  LOCKED;
   return cuGraphInstantiateWithFlags(out, graph, 0);
 }
 CU cuGraphExecUpdate_v2(void *exec, void *graph, void *info) {
+  LOCKED;
   static_cast<GraphExec *>(exec)->works = sorted(*static_cast<Graph *>(graph));
   if (info)
     *static_cast<int *>(info) = 0;
@@ -290,6 +321,7 @@ CU cuGraphExecUpdate_v2(void *exec, void *graph, void *info) {
 }
 CU cuGraphUpload(void *, void *) { return Success; }
 CU cuGraphLaunch(void *exec, void *handle) {
+  LOCKED;
   auto works = static_cast<GraphExec *>(exec)->works;
   return enqueue(streamOf(handle), 4, [works] {
     for (const Work &work : works)
@@ -299,6 +331,7 @@ CU cuGraphLaunch(void *exec, void *handle) {
   });
 }
 CU cuGraphExecDestroy(void *exec) {
+  LOCKED;
   delete static_cast<GraphExec *>(exec);
   return Success;
 }
@@ -314,6 +347,7 @@ tessera_sim_graph_node(void *graph, int kind, void *const *dependencies,
 // Loads PTX texts that are linked together (-rdc programs).
 CU tessera_sim_load_texts(const char *const *texts, size_t count,
                           void **module) {
+  LOCKED;
   return loadTexts(std::vector<std::string>(texts, texts + count),
                    reinterpret_cast<Module **>(module));
 }

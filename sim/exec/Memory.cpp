@@ -88,6 +88,11 @@ void Memory::unexpose(uint64_t base) {
 }
 
 Allocation *Memory::find(uint64_t address) {
+  Allocation *own = findOwn(address);
+  return own || !parent ? own : parent->find(address);
+}
+
+Allocation *Memory::findOwn(uint64_t address) {
   std::lock_guard lock(mutex);
   for (auto *map : {&live, &freed}) {
     auto it = map->upper_bound(address);
@@ -123,7 +128,7 @@ std::string Memory::describe(uint64_t address) {
                   a.base - address, a.name.c_str(), a.size);
     return text;
   }
-  return "near no allocation";
+  return parent ? parent->describe(address) : "near no allocation";
 }
 
 void Memory::markInitialised(uint64_t base, uint64_t size) {

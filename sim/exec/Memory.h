@@ -55,6 +55,8 @@ public:
   void unexpose(uint64_t base);
   /// The live or freed allocation that holds `address`, or null.
   Allocation *find(uint64_t address);
+  /// The same without the parent's.
+  Allocation *findOwn(uint64_t address);
   /// The allocation nearest to `address`, for reports.
   std::string describe(uint64_t address);
   /// Marks bytes as written by the host.
@@ -63,6 +65,9 @@ public:
   /// Called for an unknown address; may expose() it and return true.
   std::function<bool(uint64_t)> resolver;
   std::atomic<uint64_t> generation{1}; // changes when the map does
+  /// Whose allocations are visible here too. They must not change while a
+  /// kernel runs on this memory.
+  Memory *parent = nullptr;
 
 private:
   std::map<uint64_t, std::unique_ptr<Allocation>> live, freed;

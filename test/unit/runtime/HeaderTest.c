@@ -1,6 +1,6 @@
 /* The C header as a stranger's C11 program uses it.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "tessera-c/runtime.h"
+#include "tessera-c/device.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ int main(void) {
   int64_t sizes[1] = {3};
   tsr_symbol symbol = {"twice", twice};
   tsr_tensor tensor = {x, sizes, NULL, TSR_F32, 1};
-  tsr_call call = {sizeof call, &tensor, NULL, 1, 0, NULL, NULL};
+  tsr_call call = {sizeof call, &tensor, NULL, 1, 0, NULL, NULL, NULL, NULL, 0};
   tsr_plan *plan = NULL;
   tsr_executable *executable = NULL;
   tsr_status status = tsr_plan_parse(text, strlen(text), &plan);

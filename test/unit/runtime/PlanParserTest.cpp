@@ -101,7 +101,20 @@ static const Mistake mistakes[] = {
     {"NoFunction", "tessera.plan 1\ntarget cpu 1\n",
      "plan line 2: expected 'function', found 'target'"},
     {"OtherTarget", "tessera.plan 1\nfunction f\ntarget cuda 1\n",
-     "plan line 3: expected 'cpu', found 'cuda'"},
+     "plan line 3: expected cpu or a GPU such as sm_80, found 'cuda'"},
+    {"OtherGpuVersion", "tessera.plan 1\nfunction f\ntarget sm_80 2\n",
+     "plan line 3: the kernels have GPU ABI version 2, this runtime calls "
+     "version 1"},
+    {"GpuLaunchWithoutBlock",
+     "tessera.plan 1\nfunction f\ntarget sm_80 1\nbody\nlaunch @k() grid 1\n",
+     "plan line 5: expected 'block', found the end of the line"},
+    {"GpuBlockTooLarge",
+     "tessera.plan 1\nfunction f\ntarget sm_80 1\nbody\n"
+     "launch @k() grid 1 block 2048 shared 0\n",
+     "plan line 5: block takes a number from 1 to 1024, found '2048'"},
+    {"CpuLaunchWithBlock",
+     head + "body\nlaunch @k() grid 1 block 32 shared 0\n",
+     "plan line 5: unexpected 'block'"},
     {"HeaderWord", head + "argument\n",
      "plan line 4: expected arg, result, message, requires or body, found "
      "'argument'"},
