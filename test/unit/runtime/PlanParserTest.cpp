@@ -114,7 +114,7 @@ static const Mistake mistakes[] = {
      "plan line 5: block takes a number from 1 to 1024, found '2048'"},
     {"CpuLaunchWithBlock",
      head + "body\nlaunch @k() grid 1 block 32 shared 0\n",
-     "plan line 5: unexpected 'block'"},
+     "plan line 5: unexpected 'block' behind a complete statement"},
     {"HeaderWord", head + "argument\n",
      "plan line 4: expected arg, result, message, requires or body, found "
      "'argument'"},
