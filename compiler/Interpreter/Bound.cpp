@@ -307,12 +307,15 @@ protected:
     case S::Silu:
     case S::Gelu:
     case S::GeluTanh: {
-      // |f'| < 1.13. Relative errors as docs/language.md promises.
-      Real own = types.in == Element::F64
-                     ? (op == S::Silu ? 0x1p-50L : (4 + 2 * a * a) * 0x1p-52L)
-                     : 0x1p-21L;
+      // |f'| < 1.13. Errors as docs/language.md promises: relative, or, where
+      // 1 + tanh cancels, of the operand.
+      bool wide = types.in == Element::F64;
+      Real own = !wide || op == S::GeluTanh ? (wide ? 0x1p-50L : 0x1p-21L)
+                 : op == S::Silu            ? 0x1p-50L
+                                            : (4 + 2 * a * a) * 0x1p-52L;
       Real moved = 1.13L * ea;
-      Real error = moved + own * (std::fabs(value) + moved) + tiny(types.in);
+      Real size = op == S::GeluTanh ? a + ea : std::fabs(value) + moved;
+      Real error = moved + own * size + tiny(types.in);
       return narrowed(types, make(value, error));
     }
     default:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/ScheduleToTile/Passes.h"
+#include "compiler/Tile/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -11,7 +12,7 @@ using namespace mlir;
 
 void tessera::tile::buildScheduleToTilePipeline(OpPassManager &pm) {
   pm.addPass(createScheduleToTilePass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createSimplifyPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCheckValueContractPass());
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Graph/Transforms/Passes.h"
+#include "compiler/Tile/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -17,7 +18,7 @@ void tessera::graph::buildGraphPipeline(OpPassManager &pm) {
   // Needs the transpose of the keys as a flag, and the scale before folding
   // rounds it to the dtype of the scores.
   pm.addNestedPass<func::FuncOp>(createRaiseAttentionPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(tile::createSimplifyPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCheckContractPass());
 }

@@ -4,6 +4,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SimplifyPass : Pass<"tile-simplify", "::mlir::ModuleOp"> {
+  let summary = "Canonicalise, but leave element-wise ops on tiles alone";
+  let description = [{
+    Elements of a tile that lie outside their dim do not exist, and a result
+    has the elements its operands have. Upstream's folds do not know that:
+    `arith.cmpi uge, %x, %x` becomes a constant of all ones, and a sum of it
+    counts the whole tile. So arithmetic on tiles is neither folded nor
+    rewritten; scalars, loops and branches are.
+  }];
+}
+
 def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Cut tile programs into loop nests over scratch buffers";
   let description = [{
