@@ -428,6 +428,10 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
       diagnostic.setFix(targetName + " with the dim of the rows of " + name);
       return failure();
     }
+  // The known one says more.
+  for (size_t i = 0; i < rows.rank(); ++i)
+    if (!rows.extents[i].isConstant() && all.extents[i].isConstant())
+      rows.extents[i] = all.extents[i];
   DType wide = getAccumulate(context.request)
                    .value_or(getAccumulateDType(logits->dtype));
   SmallVector<NamedAttribute> attributes;

@@ -261,7 +261,11 @@ Value crossEntropy(Primitives &p, CrossEntropyOp op) {
       p.builder, p.loc,
       tensorType(targets).clone(tensorType(logits).getElementType()), picked,
       p.sizesOf(targets));
-  return p.binary<SubOp>(total, p.inner(flat, op.getAccumulate()));
+  // Only one of the two may know a size.
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, axis));
+  return p.binary<SubOp>(
+      p.broadcast(total, axes, op),
+      p.broadcast(p.inner(flat, op.getAccumulate()), axes, op));
 }
 
 Value reduction(Primitives &p, ReduceOp op) {

@@ -75,6 +75,18 @@ def heads(got, q, k, v, dtype, causal=False, scale=None):
 SHAPES = [(1, 1, 1, 1, 1, 16), (2, 4, 2, 65, 127, 64), (1, 2, 1, 127, 65, 40), (1, 2, 2, 7, 1000, 64), (1, 3, 3, 63, 63, 1)]
 
 
+@pytest.mark.parametrize("rows, targets", (('65', '"M"'), ('"M"', '65'), ('65', '65')))
+def test_cross_entropy_where_one_knows_the_size(rows, targets, inputs):
+    """Seed 10875: of the two, only the logits knew their rows."""
+    text = f'@tsr.function\ndef f(x: Tensor[{rows}, "N", fp32], t: Tensor[{targets}, i64]):\n    return tsr.cross_entropy(x, t, reduction="none")\n'
+    fn = tsr.compile_source("import tessera as tsr\nfrom tessera import Tensor, fp32, i64\n" + text).f
+    x, t = inputs.normal(65, 9, dtype="fp32"), np.arange(65) % 9
+    plain = function('tsr.cross_entropy(x, t, reduction="none")', "x t")
+    np.testing.assert_array_equal(fn(x, t), plain(x, t))
+    with pytest.raises(tsr.TesseraError, match="65"):
+        fn(x, t[:64])
+
+
 @pytest.mark.parametrize("causal", (False, True))
 @pytest.mark.parametrize("dtype", ("fp32", "fp16", "bf16"))
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
