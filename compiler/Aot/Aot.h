@@ -28,12 +28,20 @@ struct Guard {
   int64_t value;
 };
 
+/// Kernels for one GPU architecture: tsr_image.
+struct Image {
+  std::string arch;
+  std::string data;
+};
+
 /// Compiled with CompileOptions::symbolPrefix, so that the kernels of all
 /// versions can be linked together.
 struct Version {
   Artifact artifact;
   std::string symbolPrefix;
   std::vector<Guard> guards;
+  /// A version for GPUs has these instead of an object file.
+  std::vector<Image> images;
 };
 
 struct Function {

@@ -91,9 +91,11 @@ static void writeFunction(raw_ostream &os, const std::string &table,
   }
   os << "};\n\n"
      << "/// Computes what stands in `args`; the status says what does not "
-        "fit.\n"
+        "fit. On a\n/// GPU (tessera/device.h) if one is given: `args` are in "
+        "its memory then.\n"
      << "inline tessera::Status " << name << "(const " << name
-     << "_args &args) {\n";
+     << "_args &args, tsr_device *device = nullptr, void *stream = nullptr) "
+        "{\n";
   auto list = [&](bool scalar, StringRef before, StringRef after) {
     bool first = true;
     for (const Field &field : fields)
@@ -114,7 +116,8 @@ static void writeFunction(raw_ostream &os, const std::string &table,
   }
   os << "  return tessera::run(" << table << ", "
      << (tensors ? "tensors" : "nullptr") << ", " << tensors << ", "
-     << (scalars ? "scalars" : "nullptr") << ", " << scalars << ");\n"
+     << (scalars ? "scalars" : "nullptr") << ", " << scalars
+     << ", device, stream);\n"
      << "}\n\n";
 }
 

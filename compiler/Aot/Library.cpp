@@ -157,8 +157,9 @@ Expected<std::vector<std::string>> writeLibrary(const Library &library,
   addObject(*tables, library.name + ".tables.o");
   for (const Function &function : library.functions)
     for (auto [i, version] : llvm::enumerate(function.versions))
-      addObject(version.artifact.object,
-                function.name + "." + std::to_string(i) + ".o");
+      if (version.images.empty())
+        addObject(version.artifact.object,
+                  function.name + "." + std::to_string(i) + ".o");
   std::vector<NewArchiveMember> members;
   for (const std::unique_ptr<MemoryBuffer> &buffer : buffers)
     members.emplace_back(buffer->getMemBufferRef());

@@ -54,6 +54,7 @@ private:
         ArrayType::get(rows.front()->getType(), rows.size()), rows));
   }
   Expected<Constant *> makeVersion(const Version &version);
+  Constant *makeImages(const Version &version);
 
   llvm::Module &module;
   LLVMContext &context;
@@ -67,7 +68,9 @@ Expected<Constant *> TableBuilder::makeVersion(const Version &version) {
     return parsed.takeError();
   SmallVector<Constant *> symbols, guards;
   auto *type = FunctionType::get(Type::getInt32Ty(context), false);
-  for (int32_t i = 0, e = tsr_plan_num_kernels(parsed->get()); i < e; ++i) {
+  int32_t linked =
+      version.images.empty() ? tsr_plan_num_kernels(parsed->get()) : 0;
+  for (int32_t i = 0; i < linked; ++i) {
     std::string name = tsr_plan_kernel(parsed->get(), i);
     FunctionCallee kernel =
         module.getOrInsertFunction(version.symbolPrefix + name, type);
@@ -84,20 +87,32 @@ Expected<Constant *> TableBuilder::makeVersion(const Version &version) {
        number(int64_t(guards.size()))});
 }
 
+Constant *TableBuilder::makeImages(const Version &version) {
+  SmallVector<Constant *> images;
+  for (const Image &image : version.images)
+    images.push_back(
+        ConstantStruct::getAnon({text(image.arch), text(image.data),
+                                 number(int64_t(image.data.size()))}));
+  return ConstantStruct::getAnon(
+      {table(images), number(int64_t(images.size()))});
+}
+
 Error TableBuilder::addFunction(const Library &library,
                                 const Function &function) {
-  SmallVector<Constant *> versions;
+  SmallVector<Constant *> versions, images;
   for (const Version &version : function.versions) {
     Expected<Constant *> row = makeVersion(version);
     if (!row)
       return row.takeError();
     versions.push_back(*row);
+    images.push_back(makeImages(version));
   }
   Constant *slots = ConstantAggregateZero::get(
       ArrayType::get(pointer(), function.versions.size()));
   Constant *value = ConstantStruct::getAnon(
       {number(sizeof(tsr_function)), text(function.name), table(versions),
-       number(int64_t(versions.size())), add(slots, /*constant=*/false)});
+       number(int64_t(versions.size())), add(slots, /*constant=*/false),
+       table(images)});
   new GlobalVariable(module, value->getType(), true,
                      GlobalValue::ExternalLinkage, value,
                      "tsr_" + library.name + "_" + function.name);

@@ -268,9 +268,11 @@ private:
 
 /// Runs a function of a library built ahead of time; for its header.
 inline Status run(const tsr_function &function, const tsr_tensor *tensors,
-                  size_t numTensors, const int64_t *scalars,
-                  size_t numScalars) {
+                  size_t numTensors, const int64_t *scalars, size_t numScalars,
+                  tsr_device *device = nullptr, void *stream = nullptr) {
   tsr_call call = makeCall(tensors, numTensors, scalars, numScalars);
+  call.device = device;
+  call.stream = stream;
   return Status(tsr_function_run(&function, &call));
 }
 

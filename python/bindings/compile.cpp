@@ -348,6 +348,12 @@ void python::bindCompile(nb::module_ &module) {
             std::vector<ArgumentSpec> arguments;
             for (nb::handle argument : nb::cast<nb::list>(parts[3]))
               arguments.push_back(toArgument(argument));
+            for (nb::handle image : nb::cast<nb::list>(parts[4])) {
+              auto [arch, data] =
+                  nb::cast<std::pair<std::string, nb::bytes>>(image);
+              version.images.push_back(
+                  {arch, std::string(data.c_str(), data.size())});
+            }
             version.guards =
                 unwrap(aot::guardsFor(version.artifact.plan, arguments));
             function.versions.push_back(std::move(version));

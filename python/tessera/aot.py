@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import pathlib
+import re
 
-from . import _core, source
+from . import _core, gpu, source
 from .arguments import Spec, spec_from_words
 from .dtypes import as_dtype
 from .errors import ArgumentError, CompileError
@@ -49,14 +50,21 @@ def _any_strides(arguments: list) -> list:
     return [(*a[:3], -1) if a[0] == "tensor" else a for a in arguments]
 
 
+def _age(target: str) -> tuple:
+    number, suffix = re.fullmatch(r"sm_(\d+)([af]?)", target).groups()
+    return divmod(int(number), 10) + (suffix,)
+
+
 def build(function, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
     """Compiles every version and writes the library; the files."""
     levels = []
     for target in [targets] if isinstance(targets, str) else targets:
-        if target not in LEVELS:
-            kind = "not yet" if target.startswith(("sm_", "cudatile:", "gfx", "spirv")) else "no such target"
-            raise CompileError(source.at_user(f"{kind}: ahead of time for {target!r}; there are {', '.join(LEVELS)}", 'targets=["cpu"]', str(target)))
-        levels += [level for level in LEVELS[target] if level not in levels]
+        if target not in LEVELS and not (isinstance(target, str) and target.startswith("sm_") and gpu.is_gpu(target)):
+            kind = "not yet" if str(target).startswith(("sm_", "cudatile:", "gfx", "spirv")) else "no such target"
+            raise CompileError(source.at_user(f"{kind}: ahead of time for {target!r}; there are {', '.join(LEVELS)}, sm_80 ...", 'targets=["cpu"]', str(target)))
+        levels += [level for level in LEVELS.get(target, (target,)) if level not in levels]
+    # The first version that a GPU can run is taken: the newest of them.
+    levels.sort(key=lambda level: _age(level) if level.startswith("sm_") else (0, 0, ""), reverse=True)
     name = name or function.__name__
     if not name.isidentifier():
         raise ArgumentError(source.at_user(f"{name!r} cannot name a library", 'name="kernels"', name))
@@ -70,6 +78,11 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
             variants = [given] if _any_strides(given) == given else [given, _any_strides(given)]
             for arguments in variants:
                 prefix = f"{name}_{function.__name__}_v{len(versions)}_"
-                artifact = function._start(Spec(arguments, spec.captured, level, spec.tuned), symbol_prefix=prefix).finish()
-                versions.append((artifact.plan, artifact.object, prefix, arguments))
+                asked = Spec(arguments, spec.captured, level, spec.tuned)
+                if level.startswith("sm_"):
+                    made = gpu.GpuVersion(function, level, function._start(asked), asked)
+                    versions.append((made.plan, b"", "", arguments, made.images))
+                    continue
+                artifact = function._start(asked, symbol_prefix=prefix).finish()
+                versions.append((artifact.plan, artifact.object, prefix, arguments, []))
     return _core.write_library(name, [(function.__name__, versions)], str(directory), runtime_directory())

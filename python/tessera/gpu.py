@@ -131,8 +131,12 @@ class GpuVersion(Runner):
         """The plan with its kernels: machine code if the assembler is there, and PTX, which a newer driver compiles itself."""
         if self.ptx is None:
             raise ArgumentError(f"{self.name} is compiled for {self.target}, and plans of CUDA Tile IR are not launched yet")
-        images = [(self.chip, self.cubin)] if shutil.which("ptxas") else []
-        return _runtime.Executable.of_images(self.plan, [*images, (self.chip, self.ptx.encode())])
+        return _runtime.Executable.of_images(self.plan, self.images)
+
+    @property
+    def images(self) -> list[tuple[str, bytes]]:
+        cubin = [(self.chip, self.cubin)] if shutil.which("ptxas") else []
+        return [*cubin, (self.chip, self.ptx.encode())]
 
     @property
     def tensors(self) -> list:

@@ -126,3 +126,25 @@ def test_shared_library_needs_nothing(tmp_path):
 def test_a_target_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(tsr.CompileError, match="not yet: ahead of time for 'sm_80'"):
         scaled.aot(tmp_path, targets=["sm_80"])
+
+
+def test_a_strangers_project_on_a_gpu(prefix, tmp_path):
+    """Several architectures in one library; the device's own is taken. The simulator's driver poses as GPUs of three of them."""
+    from tessera import kernels
+    from tessera.sim import driver
+
+    project = tmp_path / "stranger"
+    shutil.copytree(ROOT / "test/install/gpu", project)
+    kernels.gemm.aot(tmp_path / "kernels", targets=["sm_80", "sm_89"], name="kernels", A=fp32, B=fp32, C=fp32)
+    run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix};{tmp_path / 'kernels'}", "-DCMAKE_BUILD_TYPE=Release")
+    run("cmake", "--build", project / "build")
+    for arch, source in (("sm_80", "sm_80"), ("sm_86", "sm_80"), ("sm_89", "sm_89"), ("sm_120", "sm_89")):
+        report = tmp_path / f"{arch}.json"
+        environment = {**os.environ, "TESSERA_CUDA_DRIVER": driver.library().path, "TESSERA_SIM_ARCH": arch, "TESSERA_SIM_REPORT": str(report)}
+        said = run(project / "build/app", env=environment)
+        assert said == f"Tessera simulator ({arch})\nright\ngemm: this library has no code for the CPU; name a GPU in the call\n"
+        assert report.read_text().count('"kernel"') == 1
+    old = subprocess.run([project / "build/app"], env={**environment, "TESSERA_SIM_ARCH": "sm_75"}, capture_output=True, text=True)
+    assert old.returncode == 1 and "no kernels for Tessera simulator (sm_75) (sm_75)" in old.stdout
+    none = subprocess.run([project / "build/app"], env={**os.environ, "TESSERA_CUDA_DRIVER": "/nowhere/libcuda.so.1"}, capture_output=True, text=True)
+    assert none.returncode == 1 and none.stdout.startswith("error: there is no CUDA driver: /nowhere/libcuda.so.1: cannot open")

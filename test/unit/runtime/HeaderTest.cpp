@@ -1,6 +1,6 @@
 // The C++17 header as a stranger uses it: no exceptions, no RTTI, all warnings.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tessera/runtime.h"
+#include "tessera/device.h"
 
 #include <cstdio>
 #include <cstring>
