@@ -104,10 +104,15 @@ def tool(name: str, package: str) -> Finding:
 
 
 def gpu() -> Finding:
-    nodes = sorted(pathlib.Path("/dev").glob("nvidia[0-9]*"))
-    if nodes:
-        return Finding("gpu", "missing", f"{len(nodes)} found; this version compiles for the CPU")
-    return Finding("gpu", "missing", "none")
+    from . import cuda
+    from .errors import DeviceError
+
+    try:
+        found = cuda.device()
+    except DeviceError as error:
+        return Finding("gpu", "missing", str(error))
+    return Finding("gpu", "ok", f"{found.name}, {cuda.target_of(found)}, driver for CUDA {found.driver_version // 1000}.{found.driver_version % 1000 // 10}; "
+                   "`tessera gpu-selftest` tries the kernels")
 
 
 def library(name: str, needs: str) -> Finding:
