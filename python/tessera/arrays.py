@@ -5,6 +5,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import ctypes
+
 import numpy
 
 from . import _runtime
@@ -160,12 +164,28 @@ def _from_torch(value, gpu: bool = False) -> Array | None:
     return Array(value, value.data_ptr(), tuple(value.shape), value.stride(), ours, "torch", True, on)
 
 
+_filled: contextvars.ContextVar = contextvars.ContextVar("_filled", default=False)
+
+
+@contextlib.contextmanager
+def filled():
+    """New arrays in this block are full of NaN (integers: -1): an element that is never written shows, and does not happen to hold
+    the result of an earlier run."""
+    token = _filled.set(True)
+    try:
+        yield
+    finally:
+        _filled.reset(token)
+
+
 def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0):
     """A new array, and its address."""
     if library == "torch":
         import torch
 
         made = torch.empty(shape, dtype=to_torch(storage), device=None if gpu is None else f"cuda:{gpu.ordinal}")
+        if _filled.get() and gpu is None:
+            ctypes.memset(made.data_ptr(), 1 if storage == "bool" else 255, made.nbytes)
         return made, made.data_ptr()
     if gpu is not None and library == "cupy":
         import cupy
@@ -179,6 +199,8 @@ def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0
         made = cuda.DeviceArray(shape, to_numpy(storage), gpu, stream)
         return made, made.address
     made = numpy.empty(shape, dtype=to_numpy(storage))
+    if _filled.get():
+        ctypes.memset(made.__array_interface__["data"][0], 1 if storage == "bool" else 255, made.nbytes)
     return made, made.__array_interface__["data"][0]
 
 

@@ -180,7 +180,8 @@ class _Bisection:
         copies = {name: np.array(to_numpy(self.values[name]), copy=True) for name in written}
         given |= {name: arrays.describe(copy) for name, copy in copies.items()}
         scalars = {name: value for name, value in self.values.items() if name not in given}
-        result = version.run(given, scalars, ())
+        with arrays.filled():
+            result = version.run(given, scalars, ())
         returned = iter(() if result is None else result if isinstance(result, tuple) else (result,))
         return [np.asarray(to_numpy(copies[name])) if name in copies else np.asarray(to_numpy(next(returned))) for name in self.names]
 

@@ -195,7 +195,8 @@ def _compiled(fn, args: tuple, kwargs: dict, target: str):
         if p.name in bound and arrays.is_array(bound[p.name]):
             value = bound[p.name]
             copies[p.name] = bound[p.name] = value.clone() if hasattr(value, "clone") else numpy.array(value, copy=True)
-    result = fn(target=target, **bound)
+    with arrays.filled():
+        result = fn._call_slowly(target=target, **bound)
     returned = () if result is None else result if isinstance(result, tuple) else (result,)
     rest, all_ = iter(returned), []
     for p in written:
