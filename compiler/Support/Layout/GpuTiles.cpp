@@ -89,7 +89,8 @@ Layout fmaRhs(const Layout &result, int64_t k) {
       .sublayout({"register", "lane", "warp"}, {"dim0", "dim1"});
 }
 
-Layout blocked(const std::vector<int64_t> &shape, int64_t warps) {
+Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
+               int64_t withinWarp) {
   int64_t rank = int64_t(shape.size());
   std::vector<int> bits(rank, 0);
   auto take = [&](int64_t axis, int64_t count, std::vector<Index> &bases) {
@@ -109,7 +110,8 @@ Layout blocked(const std::vector<int64_t> &shape, int64_t warps) {
   for (; lanesLeft > 1; lanesLeft /= 2)
     lanes.push_back(Index(rank, 0)); // the same element again
   for (int64_t axis = 0; axis < rank; ++axis)
-    warpsLeft = take(axis, warpsLeft, warpBases);
+    if (axis != withinWarp)
+      warpsLeft = take(axis, warpsLeft, warpBases);
   for (; warpsLeft > 1; warpsLeft /= 2)
     warpBases.push_back(Index(rank, 0));
   std::vector<Dim> outs;

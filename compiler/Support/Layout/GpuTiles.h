@@ -51,8 +51,10 @@ Layout fmaLhs(const Layout &result, int64_t k);
 Layout fmaRhs(const Layout &result, int64_t k);
 
 /// A tile of any shape for element-wise work: lanes along the last dim first,
-/// then the others; warps over the first dims first, then the last.
-Layout blocked(const std::vector<int64_t> &shape, int64_t warps);
+/// then the others; warps over the first dims first, then the last. Along
+/// `withinWarp`, if there is such a dim, a warp keeps all (a scan).
+Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
+               int64_t withinWarp = -1);
 
 /// The layout of a reduction's result along `axis`: that output is dropped,
 /// the later ones move up, registers that held nothing else are gone.
