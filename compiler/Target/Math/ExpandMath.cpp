@@ -3,6 +3,7 @@
 
 #include "compiler/Target/Math/ExpandMath.h"
 
+#include "compiler/Target/Math/Double.h"
 #include "compiler/Target/Math/Expansions.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -116,12 +117,14 @@ template <typename Op> struct ComputeInF32 : OpRewritePattern<Op> {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   explicit ExpandMathPass(const ExpandMathOptions &options = {}) {
     branchOnLargeArguments = options.branchOnLargeArguments;
+    expandDoubles = options.expandDoubles;
   }
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     ExpandMathOptions options;
     options.branchOnLargeArguments = branchOnLargeArguments;
+    options.expandDoubles = expandDoubles;
     populateExpandMathPatterns(patterns, options);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
@@ -133,6 +136,8 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
 void populateExpandMathPatterns(RewritePatternSet &patterns,
                                 const ExpandMathOptions &options) {
   MLIRContext *context = patterns.getContext();
+  if (options.expandDoubles)
+    populateExpandDoublePatterns(patterns);
   patterns.add<ExpandUnary<math::ExpOp>>(context, expandExp);
   patterns.add<ExpandUnary<math::Exp2Op>>(context, expandExp2);
   patterns.add<ExpandUnary<math::ExpM1Op>>(context, expandExpM1);

@@ -18,12 +18,14 @@ struct ExpandMathOptions {
   /// always computed and selected. True: behind an `scf.if` that asks whether
   /// any element needs them; faster where a branch is (CPU, GPU threads).
   bool branchOnLargeArguments = false;
+  /// Expand f64 scalars, too: for machines without a math library.
+  bool expandDoubles = false;
 };
 
 /// exp exp2 expm1 log log2 log1p rsqrt sin cos sincos tanh erf erfc powf on f32
 /// scalars and vectors of any static shape become arith ops, math.fma,
 /// math.sqrt and math.floor; on f16 and bf16 they are computed in f32 and
-/// rounded once more. f64 is left alone.
+/// rounded once more. f64 is left alone unless asked for.
 void populateExpandMathPatterns(mlir::RewritePatternSet &patterns,
                                 const ExpandMathOptions &options = {});
 

@@ -13,7 +13,8 @@ def ExpandMathPass : Pass<"target-expand-math"> {
     libm differs between machines, is scalar, and does not exist on GPUs.
     `exp exp2 expm1 log log2 log1p rsqrt sin cos sincos tanh erf powf` of f32
     become `arith` ops, `math.fma`, `math.sqrt` and `math.floor`. f16 and bf16
-    are computed in f32 and rounded once more; f64 is left alone.
+    are computed in f32 and rounded once more; f64 is left alone, unless
+    `expand-doubles` is given (machines without a math library).
 
     Before:
     ```mlir
@@ -33,6 +34,8 @@ def ExpandMathPass : Pass<"target-expand-math"> {
            /*default=*/"false",
            "Compute the argument reduction of sin and cos for |x| > 20000 only "
            "if an element needs it, behind an scf.if">,
+    Option<"expandDoubles", "expand-doubles", "bool", /*default=*/"false",
+           "Expand f64 scalars, too">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
