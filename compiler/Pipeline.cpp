@@ -64,8 +64,9 @@ static void buildGraph(OpPassManager &pm, const CompileOptions &) {
   graph::buildGraphPipeline(pm);
 }
 
-static void buildSchedule(OpPassManager &pm, const CompileOptions &) {
-  schedule::buildSchedulePipeline(pm);
+static void buildSchedule(OpPassManager &pm, const CompileOptions &options) {
+  schedule::buildSchedulePipeline(pm,
+                                  machineOf(options.target) == Machine::Nvidia);
 }
 
 static void buildTileValue(OpPassManager &pm, const CompileOptions &) {

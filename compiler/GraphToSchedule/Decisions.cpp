@@ -18,6 +18,7 @@ struct Writer {
   OpBuilder &builder;
   Location loc;
   DictionaryAttr schedule;
+  bool gpu = false;
 
   ParamAttr param(int64_t value, ArrayRef<int64_t> range, StringRef by) {
     return ParamAttr::get(builder.getContext(), value, range,
@@ -124,14 +125,21 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   int64_t rank = group.rank;
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, value, axis);
-  writer.tile(rank - 2, value, rank - 2, 128, {16, 32, 64, 128, 256});
-  writer.tile(rank - 1, value, rank - 1, 256, {64, 128, 256, 512});
+  // A core's caches hold a large block; a GPU's shared memory a small one, and
+  // its many blocks want to be many.
+  bool gpu = writer.gpu;
+  writer.tile(rank - 2, value, rank - 2, gpu ? 64 : 128,
+              {16, 32, 64, 128, 256});
+  writer.tile(rank - 1, value, rank - 1, gpu ? 64 : 256, {64, 128, 256, 512});
   GemmOp gemm;
   for (auto &[op, maps] : group.members)
     if (auto found = dyn_cast<GemmOp>(op))
       gemm = found;
-  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1, 256,
-                              {64, 128, 256, 512}, "loop");
+  SmallVector<int64_t> depths = {64, 128, 256, 512};
+  if (gpu)
+    depths.insert(depths.begin(), 32);
+  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1, gpu ? 32 : 256,
+                              depths, "loop");
   return "gemm:sequential-" + std::to_string(depth);
 }
 
@@ -180,9 +188,9 @@ void writeAlong(Writer &writer, Value value, int64_t axis) {
 } // namespace
 
 std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
-                                     DictionaryAttr schedule) {
+                                     DictionaryAttr schedule, bool gpu) {
   Value value = group.root->getResult(0);
-  Writer writer{builder, group.root->getLoc(), schedule};
+  Writer writer{builder, group.root->getLoc(), schedule, gpu};
   std::string numerics = "elementwise";
   switch (group.kind) {
   case Group::Kind::Map:

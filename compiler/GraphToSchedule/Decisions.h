@@ -12,7 +12,7 @@ namespace tessera::schedule {
 /// builder's position. `schedule` is what the user's decorators said (may be
 /// null). Returns the numerics class.
 std::string writeDecisions(mlir::OpBuilder &builder, const Group &group,
-                           mlir::DictionaryAttr schedule);
+                           mlir::DictionaryAttr schedule, bool gpu);
 
 /// The same for a copy of `value`.
 std::string writeCopyDecisions(mlir::OpBuilder &builder, mlir::Value value,

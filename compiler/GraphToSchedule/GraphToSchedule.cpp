@@ -24,8 +24,8 @@ namespace {
 /// Rewrites one function by the groups `Fusion` finds, block by block.
 class Rewriter {
 public:
-  explicit Rewriter(func::FuncOp function)
-      : function(function),
+  explicit Rewriter(func::FuncOp function, bool gpu)
+      : function(function), gpu(gpu),
         schedule(function->getAttrOfType<DictionaryAttr>("gir.schedule")) {}
 
   LogicalResult run() {
@@ -131,7 +131,7 @@ private:
     Value result = group.root->getResult(0);
     auto [fuse, body] = makeFuse(group.root, result);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    fuse.setNumerics(writeDecisions(builder, group, schedule));
+    fuse.setNumerics(writeDecisions(builder, group, schedule, gpu));
     SmallVector<Operation *> members;
     for (auto &[op, maps] : group.members)
       members.push_back(op);
@@ -282,6 +282,7 @@ private:
   }
 
   func::FuncOp function;
+  bool gpu;
   DictionaryAttr schedule;
   DenseMap<Value, Value> inMemory;
   int64_t count = 0;
@@ -317,6 +318,8 @@ void wrapKernel(graph::KernelOp kernel) {
 
 struct GraphToSchedulePass
     : schedule::impl::GraphToSchedulePassBase<GraphToSchedulePass> {
+  using GraphToSchedulePassBase::GraphToSchedulePassBase;
+
   void runOnOperation() override {
     SmallVector<graph::KernelOp> kernels(
         getOperation().getOps<graph::KernelOp>());
@@ -326,7 +329,7 @@ struct GraphToSchedulePass
       if (function.isExternal())
         continue;
       resolveDims(function);
-      if (failed(Rewriter(function).run()))
+      if (failed(Rewriter(function, gpu).run()))
         return signalPassFailure();
       function->removeAttr("gir.schedule");
     }

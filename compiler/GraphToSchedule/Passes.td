@@ -68,6 +68,10 @@ def GraphToSchedulePass : Pass<"graph-to-schedule", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"gpu", "gpu", "bool", /*default=*/"false",
+           "First tile sizes for a GPU's shared memory">,
+  ];
   let dependentDialects = ["::tessera::graph::GraphDialect",
                            "::tessera::schedule::ScheduleDialect"];
 }

@@ -15,7 +15,7 @@ namespace tessera::schedule {
 #include "compiler/Schedule/Transforms/Passes.h.inc"
 
 /// Adds stage 2 to `pm`: Graph IR in, Schedule IR out.
-void buildSchedulePipeline(mlir::OpPassManager &pm);
+void buildSchedulePipeline(mlir::OpPassManager &pm, bool gpu = false);
 
 /// The passes of this stage and of the step into it, for command-line drivers.
 void registerSchedulePipeline();

@@ -10,20 +10,20 @@
 
 using namespace mlir;
 
-void tessera::schedule::buildSchedulePipeline(OpPassManager &pm) {
+void tessera::schedule::buildSchedulePipeline(OpPassManager &pm, bool gpu) {
   pm.addNestedPass<func::FuncOp>(createDecomposeCompositesPass());
   // After the composites: their one rounding is between ops too.
   pm.addNestedPass<func::FuncOp>(createRelaxRoundingPass());
   // One value for equal sizes and equal subexpressions: fusion counts readers.
   pm.addPass(createCSEPass());
-  pm.addPass(createGraphToSchedulePass());
+  pm.addPass(createGraphToSchedulePass({gpu}));
   pm.addPass(createCheckContractPass());
 }
 
 void tessera::schedule::registerSchedulePipeline() {
   registerGraphToSchedulePasses();
   registerSchedulePasses();
-  PassPipelineRegistration<>("schedule-pipeline",
-                             "Stage 2: Graph IR to Schedule IR",
-                             buildSchedulePipeline);
+  PassPipelineRegistration<>(
+      "schedule-pipeline", "Stage 2: Graph IR to Schedule IR",
+      [](OpPassManager &pm) { buildSchedulePipeline(pm); });
 }
