@@ -20,7 +20,7 @@ bool mayStandInKernel(Operation *op) {
   if (isa<LLVM::BitcastOp, LLVM::ConstantOp, LLVM::ExtractValueOp, LLVM::GEPOp,
           LLVM::InlineAsmOp, LLVM::InsertElementOp, LLVM::IntToPtrOp,
           LLVM::LoadOp, LLVM::PoisonOp, LLVM::PtrToIntOp, LLVM::StoreOp,
-          target::AllocateOp, target::ReturnOp>(op))
+          target::AllocateOp, target::AssertOp, target::ReturnOp>(op))
     return true;
   return isa_and_present<arith::ArithDialect, math::MathDialect,
                          NVVM::NVVMDialect, scf::SCFDialect>(op->getDialect());
@@ -39,7 +39,9 @@ bool hasCode(Operation *op) {
                      math::Log2Op, math::Log1pOp, math::RsqrtOp, math::SinOp,
                      math::CosOp, math::SincosOp, math::TanhOp, math::ErfOp,
                      math::ErfcOp, math::PowFOp>(op);
-  return expands && !op->getResult(0).getType().isF64(); // (C4)
+  // (C4)
+  return expands && !(op->getResult(0).getType().isF64() &&
+                      isa<math::ErfcOp, math::SincosOp>(op));
 }
 
 struct CheckNvidiaContractPass

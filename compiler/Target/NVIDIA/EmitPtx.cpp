@@ -138,9 +138,54 @@ struct KernelToNvvmPass
             LLVM::AddressOfOp::create(builder, op->getLoc(), shared)
                 .getResult());
         op->erase();
+      } else if (auto check = dyn_cast<AssertOp>(op)) {
+        lower(check, module, builder);
       }
     });
     kernel.erase();
+  }
+
+  /// The driver's own report of a failed assertion: message, file, line.
+  void lower(AssertOp check, gpu::GPUModuleOp module, OpBuilder &builder) {
+    Location loc = check.getLoc();
+    auto generic = LLVM::LLVMPointerType::get(&getContext());
+    StringRef callee = "__assertfail";
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                    {generic, generic, builder.getI32Type(),
+                                     generic, builder.getI64Type()});
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    if (!module.lookupSymbol(callee))
+      LLVM::LLVMFuncOp::create(outside, loc, callee, type);
+    auto text = [&](StringRef given) -> Value {
+      std::string bytes = (given + Twine('\0')).str(), name;
+      for (int n = 0; name.empty() || module.lookupSymbol(name); ++n)
+        name = "assert_text_" + std::to_string(n);
+      auto global = LLVM::GlobalOp::create(
+          outside, loc,
+          LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
+          /*isConstant=*/true, LLVM::Linkage::Internal, name,
+          builder.getStringAttr(bytes), /*alignment=*/1, /*addrSpace=*/1);
+      return LLVM::AddrSpaceCastOp::create(
+          builder, loc, generic,
+          LLVM::AddressOfOp::create(builder, loc, global));
+    };
+    auto place = loc->findInstanceOf<FileLineColLoc>();
+    Value truth =
+        arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+    Value fails =
+        arith::XOrIOp::create(builder, loc, check.getCondition(), truth);
+    auto branch = scf::IfOp::create(builder, loc, fails, false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value line = arith::ConstantOp::create(
+        builder, loc, builder.getI32IntegerAttr(place ? place.getLine() : 0));
+    Value one =
+        arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
+    Value file = text(place ? place.getFilename().getValue() : "");
+    LLVM::CallOp::create(
+        builder, loc, type, callee,
+        ValueRange{text(check.getMessage()), file, line, text(""), one});
+    check.erase();
   }
 
   void runOnOperation() override {
@@ -181,7 +226,8 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
   manager.enableVerifier(false);
   manager.addPass(createKernelToNvvmPass());
   OpPassManager &device = manager.nest<gpu::GPUModuleOp>();
-  device.addPass(createExpandMathPass({/*branchOnLargeArguments=*/true}));
+  device.addPass(createExpandMathPass(
+      {/*branchOnLargeArguments=*/true, /*expandDoubles=*/true}));
   device.addPass(arith::createArithExpandOpsPass());
   device.addPass(createSCFToControlFlowPass());
   device.addPass(createConvertToLLVMPass());

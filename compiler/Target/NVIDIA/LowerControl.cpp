@@ -4,6 +4,7 @@
 #include "compiler/Target/IR/Target.h"
 #include "compiler/Target/NVIDIA/NvidiaLowering.h"
 #include "compiler/Target/NVIDIA/Passes.h"
+#include "compiler/Tile/Transforms/GpuLayouts.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -150,19 +151,47 @@ LogicalResult NvidiaLowering::lowerScfFor(scf::ForOp op) {
   return success();
 }
 
-LogicalResult NvidiaLowering::lowerIf(scf::IfOp op) {
-  // Result types are known once the first arm is lowered; so both are lowered
-  // into regions of their own before the op is made.
+SmallVector<Type> NvidiaLowering::flatTypes(ValueRange values) {
   SmallVector<Type> types;
-  for (Value result : op.getResults()) {
-    Type type = getElementTypeOrSelf(result);
-    int64_t count = isa<RankedTensorType>(result.getType())
-                        ? ThreadLayout(result).registers()
+  for (Value value : values) {
+    int64_t count = isa<RankedTensorType>(value.getType())
+                        ? ThreadLayout(value).registers()
                         : 1;
-    types.append(count, type);
+    types.append(count, getElementTypeOrSelf(value));
   }
+  return types;
+}
+
+LogicalResult NvidiaLowering::lowerWhile(scf::WhileOp op) {
+  auto loop = scf::WhileOp::create(builder, loc, flatTypes(op.getResults()),
+                                   flatten(op.getInits()));
+  OpBuilder::InsertionGuard guard(builder);
+  auto enter = [&](Block *from, Region &to) {
+    Block &block = to.emplaceBlock();
+    for (Type type : flatTypes(ValueRange(from->getArguments())))
+      block.addArgument(type, loc);
+    unflatten(ValueRange(from->getArguments()),
+              ValueRange(block.getArguments()));
+    builder.setInsertionPointToEnd(&block);
+    return lowerBlock(*from);
+  };
+  Location at = loc;
+  if (failed(enter(op.getBeforeBody(), loop.getBefore())))
+    return failure();
+  scf::ConditionOp condition = op.getConditionOp();
+  scf::ConditionOp::create(builder, at,
+                           scalars.lookup(condition.getCondition()),
+                           flatten(condition.getArgs()));
+  if (failed(enter(op.getAfterBody(), loop.getAfter())))
+    return failure();
+  scf::YieldOp::create(builder, at, flatten(op.getYieldOp().getResults()));
+  unflatten(op.getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult NvidiaLowering::lowerIf(scf::IfOp op) {
   bool hasElse = !op.getElseRegion().empty();
-  auto branch = scf::IfOp::create(builder, loc, types,
+  auto branch = scf::IfOp::create(builder, loc, flatTypes(op.getResults()),
                                   scalars.lookup(op.getCondition()), hasElse);
   for (auto [from, to] :
        {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
@@ -183,6 +212,17 @@ LogicalResult NvidiaLowering::lowerIf(scf::IfOp op) {
   return success();
 }
 
+/// What a thread holds beyond the tile is true already (MaskAbsent).
+void NvidiaLowering::lowerAssert(tile::AssertOp op) {
+  Value holds;
+  if (isa<RankedTensorType>(op.getCondition().getType()))
+    for (Value truth : tiles[op.getCondition()])
+      holds = both(holds, truth);
+  else
+    holds = scalars.lookup(op.getCondition());
+  AssertOp::create(builder, loc, holds, op.getMessageAttr());
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -190,8 +230,8 @@ LogicalResult NvidiaLowering::lowerIf(scf::IfOp op) {
 LogicalResult NvidiaLowering::lowerOp(Operation *op) {
   loc = op->getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<tile::ReturnOp, tile::YieldOp, scf::YieldOp, tile::AllocOp>(
-          [](auto) { return success(); })
+      .Case<tile::ReturnOp, tile::YieldOp, scf::YieldOp, scf::ConditionOp,
+            tile::AllocOp>([](auto) { return success(); })
       .Case([&](tile::ProgramOp program) {
         return lowerProgram(program), success();
       })
@@ -235,12 +275,21 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
         }
         return success();
       })
+      .Case([&](tile::ConvertLayoutOp convert) {
+        return lowerConvert(convert), success();
+      })
+      .Case([&](tile::ReshapeOp reshape) {
+        return lowerReshape(reshape), success();
+      })
+      .Case([&](tile::CatOp cat) { return lowerCat(cat), success(); })
+      .Case([&](tile::ScanOp scan) { return lowerScan(scan), success(); })
+      .Case([&](tile::RandOp rand) { return lowerRand(rand), success(); })
       .Case(
-          [&](tile::ConvertLayoutOp convert) { return lowerConvert(convert); })
+          [&](tile::AtomicOp atomic) { return lowerAtomic(atomic), success(); })
+      .Case([&](tile::AssertOp check) { return lowerAssert(check), success(); })
       .Case([&](tile::ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](tile::MmaOp mma) {
-        bool wide = mma.getLhs().getType().getElementTypeBitWidth() > 16;
-        return wide ? lowerFma(mma) : lowerMma(mma), success();
+        return tile::usesFma(mma) ? lowerFma(mma) : lowerMma(mma), success();
       })
       .Case([&](tile::LoadOp load) { return lowerLoad(load); })
       .Case([&](tile::StoreOp store) {
@@ -260,6 +309,7 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
       .Case([&](tile::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::ForOp loop) { return lowerScfFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
+      .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
       .Case([&](arith::ConstantOp constant) -> LogicalResult {
         if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
           Value value = arith::ConstantOp::create(

@@ -12,13 +12,21 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
 
-NvidiaLowering::Access NvidiaLowering::access(Value view, ValueRange indices,
-                                              const ThreadLayout *layout) {
+NvidiaLowering::Access
+NvidiaLowering::access(Value view, OperandRange indices,
+                       const ThreadLayout *layout,
+                       std::optional<ArrayAttr> indexAxes) {
   const GpuView &memory = views[view];
   Access result;
   result.origin = memory.address;
+  auto spans = tile::axesOfIndices(indices, indexAxes);
   for (auto [number, index] : llvm::enumerate(indices)) {
     Value bytes = mul(toI64(memory.strides[number]), i64(memory.elementBytes));
+    if (isa<RankedTensorType>(index.getType())) {
+      result.gathers.push_back({index, ThreadLayout(index), spans[number],
+                                bytes, toI64(memory.sizes[number])});
+      continue;
+    }
     if (!isa<tile::RangeType>(index.getType())) {
       Value position = scalars.lookup(index);
       // A program id lies within its dim; other scalars may point anywhere.
@@ -33,6 +41,7 @@ NvidiaLowering::Access NvidiaLowering::access(Value view, ValueRange indices,
     const GpuRange &range = ranges[index];
     result.origin = add(result.origin, mul(toI64(range.start), bytes));
     AccessAxis along;
+    along.axis = spans[number].empty() ? 0 : spans[number].front();
     along.bytes = bytes;
     along.room = range.length;
     if (memory.staticStrides[number] == 1)
@@ -40,10 +49,10 @@ NvidiaLowering::Access NvidiaLowering::access(Value view, ValueRange indices,
     result.axes.push_back(along);
   }
   result.base = result.origin;
-  for (auto [number, along] : llvm::enumerate(result.axes)) {
+  for (AccessAxis &along : result.axes) {
     if (!layout)
       break;
-    Value mine = base(*layout, int64_t(number));
+    Value mine = base(*layout, along.axis);
     along.room = arith::SubIOp::create(builder, loc, along.room, mine);
     Value wide =
         arith::ExtUIOp::create(builder, loc, builder.getI64Type(), mine);
@@ -52,10 +61,22 @@ NvidiaLowering::Access NvidiaLowering::access(Value view, ValueRange indices,
   return result;
 }
 
+/// Where a gather's element at `offset` lies along its dim.
+Value NvidiaLowering::positionAt(AccessGather &gather,
+                                 ArrayRef<int64_t> offset) {
+  SmallVector<int64_t> at;
+  for (int64_t axis : gather.axes)
+    at.push_back(offset[axis]);
+  return toI64(tiles[gather.index][gather.layout.find(at)]);
+}
+
 Value NvidiaLowering::addressAt(Access &access, ArrayRef<int64_t> offset) {
   Value address = access.base;
   int64_t constant = 0;
-  for (auto [along, step] : llvm::zip(access.axes, offset)) {
+  for (AccessGather &gather : access.gathers)
+    address = add(address, mul(positionAt(gather, offset), gather.bytes));
+  for (AccessAxis &along : access.axes) {
+    int64_t step = offset[along.axis];
     if (along.constantBytes >= 0)
       constant += step * along.constantBytes;
     else if (step)
@@ -66,7 +87,12 @@ Value NvidiaLowering::addressAt(Access &access, ArrayRef<int64_t> offset) {
 
 Value NvidiaLowering::insideAt(Access &access, ArrayRef<int64_t> offset) {
   Value inside = access.inside;
-  for (auto [along, step] : llvm::zip(access.axes, offset)) {
+  for (AccessGather &gather : access.gathers)
+    inside = both(
+        inside, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                      positionAt(gather, offset), gather.size));
+  for (AccessAxis &along : access.axes) {
+    int64_t step = offset[along.axis];
     Value &known = along.insideAt[step];
     if (!known)
       known = less(i32(step), along.room);
@@ -148,7 +174,8 @@ LogicalResult NvidiaLowering::lowerLoad(tile::LoadOp op) {
     return success();
   }
   ThreadLayout layout(op.getResult());
-  Access from = access(op.getView(), op.getIndices(), &layout);
+  Access from =
+      access(op.getView(), op.getIndices(), &layout, op.getIndexAxes());
   Registers result;
   for (int64_t r = 0; r < layout.registers(); ++r) {
     Value inside = insideAt(from, layout.offset(r));
@@ -177,17 +204,22 @@ void NvidiaLowering::lowerScalarStore(tile::StoreOp op) {
                   both(first, insideAt(to, {})));
 }
 
-/// Of the threads that hold the same element, the first writes it.
+Value NvidiaLowering::firstHolder(const ThreadLayout &layout) {
+  Value first;
+  for (auto [number, name] : {std::pair(lane, "lane"), std::pair(warp, "warp")})
+    if (int64_t mask = layout.redundant(name))
+      first = both(first,
+                   arith::CmpIOp::create(
+                       builder, loc, arith::CmpIPredicate::eq,
+                       arith::AndIOp::create(builder, loc, number, i32(mask)),
+                       i32(0)));
+  return first;
+}
+
 NvidiaLowering::Access NvidiaLowering::storeAccess(tile::StoreOp op,
                                                    const ThreadLayout &layout) {
-  Access to = access(op.getView(), op.getIndices(), &layout);
-  for (auto [number, name] : {std::pair(lane, "lane"), std::pair(warp, "warp")})
-    if (int64_t mask = layout.redundant(name)) {
-      Value bits = arith::AndIOp::create(builder, loc, number, i32(mask));
-      to.inside = both(
-          to.inside, arith::CmpIOp::create(
-                         builder, loc, arith::CmpIPredicate::eq, bits, i32(0)));
-    }
+  Access to = access(op.getView(), op.getIndices(), &layout, op.getIndexAxes());
+  to.inside = both(to.inside, firstHolder(layout));
   return to;
 }
 

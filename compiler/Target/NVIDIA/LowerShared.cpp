@@ -10,6 +10,8 @@
 
 #include "compiler/Support/Layout/GpuTiles.h"
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Tile/Transforms/GpuLayouts.h"
+#include "compiler/Tile/Transforms/GpuScratch.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -207,6 +209,15 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
 // Fragments
 //===----------------------------------------------------------------------===//
 
+/// Do products without tensor cores read it, maybe through transposes?
+static bool isReadByFma(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    if (auto mma = dyn_cast<tile::MmaOp>(user))
+      return tile::usesFma(mma);
+    return isa<tile::TransposeOp>(user) && isReadByFma(user);
+  });
+}
+
 LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
   auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
   tile::BufferType type = op.getBuffer().getType();
@@ -214,8 +225,8 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
   ThreadLayout fragment(op.getResult());
   std::optional<layout::MatrixLoad> load =
       layout::matrixLoad(fragment.get(), layout::contiguousAxis(memory));
-  // Wider elements are read where they are used (lowerFma).
-  if (type.getElementType().getIntOrFloatBitWidth() > 16)
+  // Without tensor cores they are read where they are used (lowerFma).
+  if (isReadByFma(op))
     return success();
   if (!load || type.getElementType().getIntOrFloatBitWidth() != 16)
     return op.emitError() << "only fragments of 16-bit elements can be loaded "
@@ -255,11 +266,17 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
 static constexpr int64_t stepsPerTurn = 2;
 
 struct NvidiaLowering::SharedOperand {
-  tile::AllocOp buffer;
+  tile::AllocOp buffer; // null: computed, on a board in scratch memory
   Layout memory;
   std::pair<Value, Value> dynamic;
   bool swapped = false; // the buffer has the operand's axes the other way round
   Type element;
+  // Computed operands.
+  layout::Board board;
+  int64_t first = 0;
+  std::optional<ThreadLayout> layout; // of the result
+  int64_t kAxis = 0, size = 0;        // of the other axis
+  Value step;
 };
 
 NvidiaLowering::SharedOperand
@@ -294,27 +311,85 @@ NvidiaLowering::sharedOperand(Value operand, int64_t kAxis, Value step) {
 }
 
 Value NvidiaLowering::loadShared(SharedOperand &operand, ArrayRef<int64_t> at) {
-  Index place = {at[0], at[1]};
-  if (operand.swapped)
-    std::swap(place[0], place[1]);
-  Value pointer =
-      sharedPointer(operand.buffer, operand.dynamic, operand.memory, place,
-                    operand.element.getIntOrFloatBitWidth() / 8);
-  return LLVM::LoadOp::create(builder, loc, operand.element, pointer);
+  if (operand.buffer) {
+    Index place = {at[0], at[1]};
+    if (operand.swapped)
+      std::swap(place[0], place[1]);
+    Value pointer =
+        sharedPointer(operand.buffer, operand.dynamic, operand.memory, place,
+                      operand.element.getIntOrFloatBitWidth() / 8);
+    return LLVM::LoadOp::create(builder, loc, operand.element, pointer);
+  }
+  // Plain rows: this thread's row (or column) times the row's length, plus k.
+  int64_t bits = operand.element.getIntOrFloatBitWidth();
+  int64_t bytes = std::clamp<int64_t>(bits / 8, 1, 4),
+          other = 1 - operand.kAxis;
+  Value mine = add(base(*operand.layout, other), i32(at[other]));
+  Value step = add(operand.step, i32(at[operand.kAxis]));
+  // The result may be held beyond the operand; what is there does not matter.
+  if (operand.layout->get().outSize(other ? "dim1" : "dim0") > operand.size)
+    mine = arith::SelectOp::create(builder, loc, less(mine, i32(operand.size)),
+                                   mine, i32(0));
+  Value place = add(mul(mine, i32(operand.board.weights[other][0])),
+                    mul(step, i32(operand.board.weights[operand.kAxis][0])));
+  return loadWords(operand.element, mul(place, i32(bytes)), operand.board,
+                   operand.first);
 }
 
 void NvidiaLowering::lowerFma(tile::MmaOp op) {
   ThreadLayout layout(op.getResult());
+  Type type = getElementTypeOrSelf(op.getResult());
   int64_t k = op.getLhs().getType().getDimSize(1);
   int64_t turn = k % stepsPerTurn == 0 ? stepsPerTurn : 1;
+  // Computed operands go to shared memory first.
+  std::optional<SharedOperand> computed[2];
+  int64_t first = 0;
+  if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch")) {
+    first = scratch.getInt();
+    NVVM::Barrier0Op::create(builder, loc);
+    for (int number : {0, 1}) {
+      Value operand = op->getOperand(number);
+      auto found = tiles.find(operand);
+      if (found == tiles.end() || found->second.empty())
+        continue;
+      auto tile = cast<RankedTensorType>(operand.getType());
+      SharedOperand on;
+      on.board = layout::rowMajorBoard(tile.getShape().vec(), /*oddRows=*/true);
+      on.first = first;
+      on.element = tile.getElementType();
+      on.layout = layout;
+      on.kAxis = 1 - number;
+      on.size = tile.getDimSize(number);
+      put(found->second, ThreadLayout(operand), tile.getShape(), on.board,
+          first);
+      first += tile::boardBytes(on.board, on.element);
+      computed[number] = on;
+    }
+    NVVM::Barrier0Op::create(builder, loc);
+  }
   auto loop = scf::ForOp::create(builder, loc, i32(0), i32(k), i32(turn),
                                  tiles[op.getAcc()]);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value step = loop.getInductionVar();
-    SharedOperand lhs = sharedOperand(op.getLhs(), 1, step),
-                  rhs = sharedOperand(op.getRhs(), 0, step);
+    auto side = [&](int number) {
+      if (!computed[number])
+        return sharedOperand(op->getOperand(number), 1 - number, step);
+      SharedOperand operand = *computed[number];
+      operand.step = step;
+      return operand;
+    };
+    SharedOperand lhs = side(0), rhs = side(1);
+    auto widened = [&](Value value) -> Value {
+      if (value.getType() == type)
+        return value;
+      if (isa<FloatType>(type))
+        return arith::ExtFOp::create(builder, loc, type, value);
+      if (value.getType().isInteger(1))
+        return arith::ExtUIOp::create(builder, loc, type, value);
+      return arith::ExtSIOp::create(builder, loc, type, value);
+    };
     Registers sums(loop.getRegionIterArgs().begin(),
                    loop.getRegionIterArgs().end());
     for (int64_t s = 0; s < turn; ++s) {
@@ -322,10 +397,12 @@ void NvidiaLowering::lowerFma(tile::MmaOp op) {
       for (int64_t r = 0; r < layout.registers(); ++r) {
         Value &a = rows[layout.offset(r)[0]], &b = columns[layout.offset(r)[1]];
         if (!a)
-          a = loadShared(lhs, {layout.offset(r)[0], s});
+          a = widened(loadShared(lhs, {layout.offset(r)[0], s}));
         if (!b)
-          b = loadShared(rhs, {s, layout.offset(r)[1]});
-        sums[r] = math::FmaOp::create(builder, loc, a, b, sums[r]);
+          b = widened(loadShared(rhs, {s, layout.offset(r)[1]}));
+        sums[r] = isa<FloatType>(type)
+                      ? Value(math::FmaOp::create(builder, loc, a, b, sums[r]))
+                      : add(mul(a, b), sums[r]);
       }
     }
     scf::YieldOp::create(builder, loc, sums);

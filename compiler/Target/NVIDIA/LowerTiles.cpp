@@ -116,21 +116,6 @@ void NvidiaLowering::lowerIndex(tile::IndexOp op) {
   tiles[op.getResult()] = result;
 }
 
-/// The registers of one lane in another order.
-LogicalResult NvidiaLowering::lowerConvert(tile::ConvertLayoutOp op) {
-  ThreadLayout from(op.getInput()), to(op.getResult());
-  Registers result;
-  for (int64_t r = 0; r < to.registers(); ++r) {
-    int64_t source = from.find(to.offset(r));
-    if (source < 0 || from.bits("lane") != to.bits("lane") ||
-        from.bits("warp") != to.bits("warp"))
-      return op.emitError() << "a layout can only be changed within a thread";
-    result.push_back(tiles[op.getInput()][source]);
-  }
-  tiles[op.getResult()] = result;
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -177,13 +162,16 @@ Value NvidiaLowering::combine(tile::ReduceKind kind, Value a, Value b) {
 
 /// The value of the lane whose number differs in the bits of `laneMask`.
 Value NvidiaLowering::shuffle(Value value, int64_t laneMask) {
+  return shuffle(value, i32(laneMask), NVVM::ShflKind::bfly);
+}
+
+Value NvidiaLowering::shuffle(Value value, Value other, NVVM::ShflKind kind) {
   Type type = value.getType();
   int64_t bits = type.getIntOrFloatBitWidth();
   Type word = builder.getI32Type();
   auto exchange = [&](Value given) -> Value {
     return NVVM::ShflOp::create(builder, loc, given.getType(), i32(-1), given,
-                                i32(laneMask), i32(31), NVVM::ShflKind::bfly,
-                                UnitAttr());
+                                other, i32(31), kind, UnitAttr());
   };
   if (type.isF32() || type.isInteger(32))
     return exchange(value);

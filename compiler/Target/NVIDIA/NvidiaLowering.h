@@ -11,10 +11,11 @@
 #ifndef TESSERA_COMPILER_TARGET_NVIDIA_NVIDIALOWERING_H
 #define TESSERA_COMPILER_TARGET_NVIDIA_NVIDIALOWERING_H
 
-#include "compiler/Support/Layout/Layout.h"
+#include "compiler/Support/Layout/Exchange.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <map>
@@ -57,6 +58,8 @@ private:
   std::map<layout::Index, int64_t> registerAt;
 };
 
+struct AccessGather;
+
 /// A number that depends on the thread: bits of `input` and their images.
 struct ThreadInput {
   mlir::Value input; // i32
@@ -95,9 +98,10 @@ private:
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
   mlir::Value shuffle(mlir::Value value, int64_t laneMask);
+  mlir::Value shuffle(mlir::Value value, mlir::Value other,
+                      mlir::NVVM::ShflKind kind);
   void lowerBroadcast(tile::BroadcastOp op);
   void lowerIndex(tile::IndexOp op);
-  mlir::LogicalResult lowerConvert(tile::ConvertLayoutOp op);
   void lowerMma(tile::MmaOp op);
   /// Without tensor cores: a loop over k, operands straight from shared memory.
   void lowerFma(tile::MmaOp op);
@@ -110,6 +114,32 @@ private:
   mlir::Value loadShared(SharedOperand &operand, llvm::ArrayRef<int64_t> at);
   /// Pairs of 16-bit registers as 32-bit ones.
   Registers pairs(mlir::Value tile);
+  // LowerExchange.cpp
+  /// This thread's place on a board, in elements.
+  mlir::Value threadPlace(const ThreadLayout &layout,
+                          const layout::Board &board);
+  /// Does the element of register `r` exist? Null: for all threads.
+  mlir::Value insideShape(const ThreadLayout &layout, int64_t r,
+                          llvm::ArrayRef<int64_t> shape);
+  /// Writes a tile to shared memory from byte `first` on, `shift` elements in.
+  void put(mlir::ValueRange values, const ThreadLayout &layout,
+           llvm::ArrayRef<int64_t> shape, const layout::Board &board,
+           int64_t first, int64_t shift = 0);
+  Registers take(mlir::Type element, const ThreadLayout &layout,
+                 llvm::ArrayRef<int64_t> shape, const layout::Board &board,
+                 int64_t first);
+  mlir::Value loadWords(mlir::Type element, mlir::Value place,
+                        const layout::Board &board, int64_t first);
+  void lowerConvert(tile::ConvertLayoutOp op);
+  void lowerReshape(tile::ReshapeOp op);
+  void lowerCat(tile::CatOp op);
+  void lowerScan(tile::ScanOp op);
+  void lowerRand(tile::RandOp op);
+  mlir::Value random(mlir::Value seed, mlir::Value index);
+  // LowerAtomics.cpp
+  void lowerAtomic(tile::AtomicOp op);
+  void atomicElement(tile::ReduceKind kind, mlir::Value value,
+                     mlir::Value address, mlir::Value predicate);
   // LowerControl.cpp
   void lowerProgram(tile::ProgramOp op);
   void defineRange(mlir::Value range, mlir::Value start, mlir::Value extent,
@@ -117,12 +147,17 @@ private:
   mlir::LogicalResult lowerFor(tile::ForOp op);
   mlir::LogicalResult lowerScfFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
+  llvm::SmallVector<mlir::Type> flatTypes(mlir::ValueRange values);
+  void lowerAssert(tile::AssertOp op);
   Registers flatten(mlir::ValueRange values);
   void unflatten(mlir::ValueRange values, mlir::ValueRange flat);
   // LowerMemory.cpp
   struct Access;
-  Access access(mlir::Value view, mlir::ValueRange indices,
-                const ThreadLayout *layout);
+  Access access(mlir::Value view, mlir::OperandRange indices,
+                const ThreadLayout *layout,
+                std::optional<mlir::ArrayAttr> indexAxes = std::nullopt);
+  mlir::Value positionAt(AccessGather &gather, llvm::ArrayRef<int64_t> offset);
   mlir::Value addressAt(Access &access, llvm::ArrayRef<int64_t> offset);
   mlir::Value insideAt(Access &access, llvm::ArrayRef<int64_t> offset);
   mlir::Value predicatedLoad(mlir::Type type, mlir::Value address,
@@ -131,6 +166,8 @@ private:
                        mlir::Value predicate);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
   void lowerScalarStore(tile::StoreOp op);
+  /// Of the threads that hold the same element, the first. Null: all differ.
+  mlir::Value firstHolder(const ThreadLayout &layout);
   Access storeAccess(tile::StoreOp op, const ThreadLayout &layout);
   void storeElement(tile::StoreOp op, Access &to, const ThreadLayout &layout,
                     int64_t r);

@@ -16,11 +16,12 @@ tessera_target.kernel @vectors(%p: !llvm.ptr<1>) attributes {config = #tessera_t
 
 // -----
 
-// There is no expansion for f64, and no library on the GPU.
+// There is no expansion for it, and no library on the GPU.
 tessera_target.kernel @wide(%x: f64, %y: f32) attributes {config = #tessera_target.kernel_config<grid = [], block = [32, 1], shared = 0, regs = 0>} {
-  // expected-error @below {{not yet: exp of fp64 on a GPU}}
+  // expected-error @below {{not yet: erfc of fp64 on a GPU}}
   // expected-note @below {{fix: target="cpu", which has it}}
-  %a = math.exp %x : f64
+  %a = math.erfc %x : f64
+  %d = math.exp %x : f64
   %b = math.exp %y : f32
   %c = math.sqrt %x : f64
   tessera_target.return

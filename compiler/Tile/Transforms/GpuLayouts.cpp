@@ -47,6 +47,28 @@ Layout tessera::tile::inputLayout(TransposeOp op, const Layout &result) {
   return result.transposed(order);
 }
 
+Layout tessera::tile::indexLayout(ArrayRef<int64_t> axes, const Layout &tile) {
+  Layout layout = tile;
+  for (int64_t axis = int64_t(tile.outs().size()) - 1; axis >= 0; --axis)
+    if (!llvm::is_contained(axes, axis))
+      layout = layout::sliced(layout, axis);
+  if (llvm::is_sorted(axes))
+    return layout;
+  std::vector<int> order; // what axis i of the index is among those kept
+  for (int64_t axis : axes)
+    order.push_back(
+        int(llvm::count_if(axes, [&](int64_t a) { return a < axis; })));
+  return layout.transposed(order);
+}
+
+bool tessera::tile::isWithinWarp(const Layout &layout, int64_t axis) {
+  std::optional<int> warp = layout.findIn("warp");
+  for (int b = 0; warp && b < layout.ins()[*warp].bits; ++b)
+    if (layout.basis(*warp, b)[axis])
+      return false;
+  return true;
+}
+
 static Layout resultLayout(TransposeOp op, const Layout &input) {
   std::vector<int> order(op.getPermutation().begin(),
                          op.getPermutation().end());
@@ -119,7 +141,9 @@ void GpuLayouts::chooseWarps(FuncOp func) {
 }
 
 bool tessera::tile::usesFma(MmaOp mma) {
-  return mma.getLhs().getType().getElementTypeBitWidth() > 16;
+  Type element = mma.getLhs().getType().getElementType();
+  return !(element.isF16() || element.isBF16()) ||
+         !getElementTypeOrSelf(mma.getResult()).isF32();
 }
 
 static layout::WarpGrid gridOf(MmaOp mma, int64_t warps, bool rowsOnly) {
@@ -232,6 +256,34 @@ void GpuLayouts::join(Value from, ValueRange others) {
       assign(other, *layout);
 }
 
+template <typename Access>
+void GpuLayouts::spreadAccess(Access op, Value moved) {
+  const Layout *layout = tileType(moved) ? find(moved) : nullptr;
+  if (!layout)
+    return;
+  if (op.getMask())
+    join(moved, op.getMask());
+  auto spans = axesOfIndices(op.getIndices(), op.getIndexAxes());
+  for (auto [index, span] : llvm::zip(op.getIndices(), spans))
+    if (tileType(index) && !find(index))
+      assign(index, indexLayout(span, *layout));
+}
+
+template <typename Access>
+std::optional<Layout> GpuLayouts::wantedByAccess(Access op, Value moved,
+                                                 OpOperand &operand) const {
+  const Layout *layout = tileType(moved) ? find(moved) : nullptr;
+  if (!layout)
+    return std::nullopt;
+  if (operand.get() == op.getMask())
+    return *layout;
+  auto spans = axesOfIndices(op.getIndices(), op.getIndexAxes());
+  for (auto [i, index] : llvm::enumerate(op.getIndices()))
+    if (&op.getIndicesMutable()[i] == &operand)
+      return indexLayout(spans[i], *layout);
+  return std::nullopt;
+}
+
 void GpuLayouts::spreadThrough(Operation *op, Value tile) {
   const Layout &layout = *find(tile);
   // Carried values: what enters, is carried, is yielded and leaves.
@@ -287,13 +339,33 @@ void GpuLayouts::spreadThrough(Operation *op, Value tile) {
       .Case([&](FilledOp filled) {
         join(tile, {filled.getInput(), filled.getResult()});
       })
-      .Case([&](StoreOp store) {
-        if (tile == store.getValue() && store.getMask())
-          join(tile, store.getMask());
+      .Case<StoreOp, AtomicOp>([&](auto access) {
+        if (tile == access.getValue())
+          spreadAccess(access, tile);
       })
       .Case([&](LoadOp load) {
-        if (tile == load.getResult() && load.getMask())
-          join(tile, load.getMask());
+        if (tile == load.getResult())
+          spreadAccess(load, tile);
+      })
+      .Case([&](ScanOp scan) {
+        if (isWithinWarp(layout, scan.getAxis()))
+          join(tile, {scan.getInput(), scan.getResult()});
+      })
+      .Case(
+          [&](RandOp rand) { join(tile, {rand.getIndex(), rand.getResult()}); })
+      .Case([&](scf::WhileOp loop) {
+        auto among = [&](ValueRange a, ValueRange b, ValueRange c) {
+          for (size_t i = 0; i < a.size(); ++i)
+            if (tile == a[i] || tile == b[i] || tile == c[i])
+              join(tile, {a[i], b[i], c[i]});
+        };
+        among(loop.getInits(), ValueRange(loop.getBeforeArguments()),
+              loop.getYieldOp().getResults());
+        among(loop.getConditionOp().getArgs(),
+              ValueRange(loop.getAfterArguments()), loop.getResults());
+      })
+      .Case([&](scf::ConditionOp condition) {
+        spreadThrough(condition->getParentOp(), tile);
       })
       .Default([&](Operation *other) {
         if (!isElementwise(other))
@@ -315,10 +387,21 @@ std::optional<Layout> GpuLayouts::wanted(OpOperand &operand) const {
       .Case([&](scf::ForOp loop) {
         return as(loop.getRegionIterArg(number - 3));
       })
+      .Case([&](scf::WhileOp loop) {
+        return as(loop.getBeforeArguments()[number]);
+      })
+      .Case([&](scf::ConditionOp condition) {
+        auto loop = cast<scf::WhileOp>(condition->getParentOp());
+        return as(loop.getAfterArguments()[number - 1]);
+      })
       .Case<YieldOp, scf::YieldOp>([&](Operation *yield) {
+        if (auto loop = dyn_cast<scf::WhileOp>(yield->getParentOp()))
+          return as(loop.getBeforeArguments()[number]);
         return as(yield->getParentOp()->getResult(number));
       })
       .Case([&](BroadcastOp broadcast) -> std::optional<Layout> {
+        if (!find(broadcast))
+          return std::nullopt;
         return inputLayout(broadcast, *find(broadcast));
       })
       .Case([&](TransposeOp transpose) -> std::optional<Layout> {
@@ -329,13 +412,18 @@ std::optional<Layout> GpuLayouts::wanted(OpOperand &operand) const {
       .Case([&](MmaOp mma) -> std::optional<Layout> {
         if (operand.get() == mma.getAcc())
           return resultOf(mma);
+        if (usesFma(mma)) // through memory
+          return std::nullopt;
         return number == 0 ? lhsOf(mma) : rhsOf(mma);
       })
-      .Case([&](StoreOp store) -> std::optional<Layout> {
-        return operand.get() == store.getMask() ? as(store.getValue())
-                                                : std::nullopt;
+      .Case<StoreOp, AtomicOp>([&](auto access) {
+        return wantedByAccess(access, access.getValue(), operand);
       })
-      .Case([&](LoadOp load) { return as(load.getResult()); })
+      .Case([&](LoadOp load) {
+        return wantedByAccess(load, load.getResult(), operand);
+      })
+      .Case([&](ScanOp scan) { return as(scan); })
+      .Case([&](RandOp rand) { return as(rand.getResult()); })
       .Case([&](FilledOp filled) { return as(filled); })
       .Case([&](ReduceOp) -> std::optional<Layout> { return std::nullopt; })
       .Default([&](Operation *other) -> std::optional<Layout> {

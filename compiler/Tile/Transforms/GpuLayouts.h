@@ -51,6 +51,11 @@ private:
   void spread(mlir::Value tile);
   void spreadThrough(mlir::Operation *op, mlir::Value tile);
   void join(mlir::Value from, mlir::ValueRange others);
+  /// Index tiles and mask of an access, from the tile that it moves.
+  template <typename Access> void spreadAccess(Access op, mlir::Value moved);
+  template <typename Access>
+  std::optional<layout::Layout> wantedByAccess(Access op, mlir::Value moved,
+                                               mlir::OpOperand &operand) const;
 
   int64_t warps = 1;
   bool rowsOnly = false;
@@ -63,7 +68,7 @@ private:
 /// through shared memory: two ranges, no gather, no mask.
 LoadOp sharedOperand(mlir::Value operand);
 
-/// Are the operands too wide for tensor cores (fp32 means fp32)?
+/// Has the tensor core no such product (fp32 means fp32)?
 bool usesFma(MmaOp mma);
 
 /// Element-wise: one result element per element of the operands.
@@ -72,6 +77,11 @@ bool isElementwise(mlir::Operation *op);
 /// The layout of a broadcast's input, of a transpose's input.
 layout::Layout inputLayout(BroadcastOp op, const layout::Layout &result);
 layout::Layout inputLayout(TransposeOp op, const layout::Layout &result);
+/// The layout of an index tile that spans `axes` of the tile of an access.
+layout::Layout indexLayout(llvm::ArrayRef<int64_t> axes,
+                           const layout::Layout &tile);
+/// Does a warp hold all positions along the axis? Then it can scan them.
+bool isWithinWarp(const layout::Layout &layout, int64_t axis);
 
 /// Do the same threads hold the same elements in the same registers?
 bool isSame(const layout::Layout &a, const layout::Layout &b);

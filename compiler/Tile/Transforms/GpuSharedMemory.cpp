@@ -19,6 +19,8 @@
 
 #include "compiler/Tile/Transforms/GpuSharedMemory.h"
 
+#include "compiler/Tile/Transforms/GpuScratch.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -48,9 +50,10 @@ public:
           users[load].push_back(mma);
     });
     func.walk([&](StoreOp store) { written.insert(store.getView()); });
+    func.walk([&](AtomicOp atomic) { written.insert(atomic.getView()); });
     func.walk([&](LoadOp load) { read.insert(load.getView()); });
     visit(func.getBody().front(), /*isLoop=*/false);
-    placeReductions();
+    bytes += placeScratch(func, bytes);
     for (LoadOp load : finished)
       eraseUnused(load);
     return bytes;
@@ -67,7 +70,6 @@ private:
   void stage(LoadOp load, State &state);
   void await(Operation *before, State &state);
   Value fragmentOf(Value operand, const Layout &wanted, MmaOp mma);
-  void placeReductions();
   void eraseUnused(LoadOp load);
 
   FuncOp func;
@@ -258,9 +260,10 @@ void SharedCopies::visit(Block &block, bool isLoop) {
   state.readElsewhere = isLoop;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Another thread may have written, or still have to read, the element.
-    Value view = isa<LoadOp>(op)    ? cast<LoadOp>(op).getView()
-                 : isa<StoreOp>(op) ? cast<StoreOp>(op).getView()
-                                    : Value();
+    Value view = isa<LoadOp>(op)     ? cast<LoadOp>(op).getView()
+                 : isa<StoreOp>(op)  ? cast<StoreOp>(op).getView()
+                 : isa<AtomicOp>(op) ? cast<AtomicOp>(op).getView()
+                                     : Value();
     if (view && written.contains(view) && read.contains(view)) {
       OpBuilder builder(&op);
       BarrierOp::create(builder, op.getLoc());
@@ -287,33 +290,6 @@ void SharedCopies::visit(Block &block, bool isLoop) {
             fragmentOf(mma.getRhs(), layouts.rhsOf(mma), mma));
     }
   }
-}
-
-/// A reduction whose axis is spread over warps needs memory to join them.
-void SharedCopies::placeReductions() {
-  int64_t most = 0;
-  func.walk([&](ReduceOp reduce) {
-    RankedTensorType type = reduce.getInput().getType();
-    std::optional<Layout> input =
-        Layout::parse(cast<StringAttr>(type.getEncoding()).str());
-    std::optional<int> warp = input->findIn("warp");
-    int64_t parts = 1;
-    for (int b = 0; warp && b < input->ins()[*warp].bits; ++b)
-      if (input->basis(*warp, b)[reduce.getAxis()])
-        parts *= 2;
-    if (parts == 1)
-      return;
-    int64_t results = 1;
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      if (axis != int64_t(reduce.getAxis()))
-        results *= input->outSize("dim" + std::to_string(axis));
-    int64_t size = std::max<int64_t>(4, type.getElementTypeBitWidth() / 8);
-    most = std::max(most, results * parts * size);
-    reduce->setAttr(
-        "scratch",
-        IntegerAttr::get(IntegerType::get(func.getContext(), 64), bytes));
-  });
-  bytes += llvm::alignTo(most, 128);
 }
 
 void SharedCopies::eraseUnused(LoadOp load) {

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Three steps, each on the whole kernel:
-//   1. absence becomes explicit: what a reduction or a product must skip is
-//      replaced by its neutral element
+//   1. ops that a GPU does as several are taken apart; absence becomes
+//      explicit: what a reduction or a product must skip is replaced by its
+//      neutral element
 //   2. every tile gets a layout, as the encoding of its type
 //   3. loads that feed products become copies into shared memory, a barrier,
-//      and fragment loads
+//      and fragment loads; tiles that change threads by shared memory get a
+//      place there
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Support/Layout/Queries.h"
+#include "compiler/Tile/Transforms/GpuDecompose.h"
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 #include "compiler/Tile/Transforms/GpuSharedMemory.h"
 #include "compiler/Tile/Transforms/MaskAbsent.h"
@@ -42,38 +44,18 @@ static LogicalResult refuse(Operation *op, const Twine &what) {
 
 static LogicalResult checkSupported(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      // (C2) of Target/NVIDIA/README.md, as is what follows but the products.
-      .Case<AtomicOp, ScanOp, ReshapeOp, CatOp, RandOp, PrintOp, AssertOp,
-            scf::WhileOp>(
-          [](Operation *other) { return refuse(other, wordFor(other)); })
-      .Case([](MmaOp mma) -> LogicalResult { // (C1)
+      .Case([](PrintOp print) { return refuse(print, wordFor(print)); }) // (C2)
+      .Case([](MmaOp mma) -> LogicalResult {                             // (C1)
         Type element = mma.getLhs().getType().getElementType();
-        auto result = dyn_cast<RankedTensorType>(mma.getResult().getType());
-        if (!result || result.getRank() != 2)
-          return refuse(mma, "@ of a tile with one axis");
-        bool half = element.isF16() || element.isBF16();
-        if (half && !result.getElementType().isF32())
-          return refuse(mma, "@ that accumulates in another type than fp32");
-        if (half)
-          return success();
-        if (!element.isF32() && !element.isF64())
+        if (!element.isF16() && !element.isBF16() && !element.isF32() &&
+            !element.isF64() && !element.isSignlessInteger())
           return refuse(mma, "@ of " + nameOf(element));
-        if (!sharedOperand(mma.getLhs()) || !sharedOperand(mma.getRhs()))
-          return mma.emitError()
-                 << "not yet: @ of a computed tile of " << nameOf(element)
-                 << " on a GPU; use fp16 or bf16 operands";
         return success();
       })
-      .Case([](ReduceOp reduce) -> LogicalResult {
-        if (reduce.getKind() == ReduceKind::Argmax ||
-            reduce.getKind() == ReduceKind::Argmin)
-          return refuse(reduce, wordFor(reduce));
-        return success();
-      })
-      .Case<LoadOp, StoreOp>([](auto access) -> LogicalResult {
-        for (Value index : access.getIndices())
-          if (isa<RankedTensorType>(index.getType()))
-            return refuse(access, "a gather or scatter");
+      .Case([](AtomicOp atomic) -> LogicalResult { // (C2)
+        Type element = getElementTypeOrSelf(atomic.getValue());
+        if (element.getIntOrFloatBitWidth() < 16)
+          return refuse(atomic, "an atomic on " + nameOf(element));
         return success();
       })
       .Case([](arith::ConstantOp constant) -> LogicalResult {
@@ -93,7 +75,7 @@ namespace {
 class LayoutApplier {
 public:
   LayoutApplier(FuncOp func) : func(func), layouts(func) {}
-  LogicalResult run();
+  void run();
   const GpuLayouts &getLayouts() const { return layouts; }
 
 private:
@@ -104,19 +86,28 @@ private:
         StringAttr::get(func.getContext(), layouts.canonical(layout).print()));
   }
   /// `tile`, held as `layout`, at the builder's place.
-  FailureOr<Value> materialise(OpBuilder &builder, Value tile,
-                               const Layout &layout);
+  Value materialise(OpBuilder &builder, Value tile, const Layout &layout);
+  /// The op's result is held as `natural`; its users get what was assigned.
+  void setNatural(Operation *op, const Layout &natural);
   void setType(Value tile);
 
   FuncOp func;
   GpuLayouts layouts;
-  // What a tile that was made here is held as.
-  llvm::DenseMap<Value, Layout> made;
 };
 } // namespace
 
-/// May the op be done again somewhere else? Then it need not be moved.
-static bool isRepeatable(Operation *op) {
+/// May the op be done again somewhere else? Then it need not be moved. Small
+/// things only: `budget` ops.
+static bool isRepeatable(Operation *op, int &budget) {
+  if (--budget < 0)
+    return false;
+  auto operandsAre = [&] {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return !isa<RankedTensorType>(operand.getType()) ||
+             (def && isRepeatable(def, budget));
+    });
+  };
   if (isa<FillOp, IndexOp, arith::ConstantOp>(op))
     return true;
   if (auto load = dyn_cast<LoadOp>(op)) {
@@ -127,19 +118,36 @@ static bool isRepeatable(Operation *op) {
     auto kernel = cast<FuncOp>(argument.getOwner()->getParentOp());
     auto mode = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                     "gir.mode");
-    return mode && mode == "in" && !load.getMask();
+    return mode && mode == "in" && operandsAre();
   }
   if (isa<BroadcastOp, TransposeOp>(op) || isElementwise(op))
-    return llvm::all_of(op->getOperands(), [](Value operand) {
-      Operation *def = operand.getDefiningOp();
-      return !isa<RankedTensorType>(operand.getType()) ||
-             (def && isRepeatable(def));
-    });
+    return operandsAre();
   return false;
 }
 
-FailureOr<Value> LayoutApplier::materialise(OpBuilder &builder, Value tile,
-                                            const Layout &wanted) {
+static bool isRepeatable(Operation *op) {
+  int budget = 12;
+  return isRepeatable(op, budget);
+}
+
+/// What an operand of a repeatable op must have for the result to be `result`.
+static Layout operandLayout(OpOperand &operand, const Layout &result) {
+  Operation *op = operand.getOwner();
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return inputLayout(broadcast, result);
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return inputLayout(transpose, result);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    auto spans = axesOfIndices(load.getIndices(), load.getIndexAxes());
+    for (size_t i = 0; i < spans.size(); ++i)
+      if (&load.getIndicesMutable()[i] == &operand)
+        return indexLayout(spans[i], result);
+  }
+  return result;
+}
+
+Value LayoutApplier::materialise(OpBuilder &builder, Value tile,
+                                 const Layout &wanted) {
   Operation *op = tile.getDefiningOp();
   Type type = typed(tile, wanted);
   Location loc = tile.getLoc();
@@ -155,39 +163,17 @@ FailureOr<Value> LayoutApplier::materialise(OpBuilder &builder, Value tile,
           .getResult();
     }
     SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (tileType(operand)) {
-        Layout needed = wanted;
-        if (auto broadcast = dyn_cast<BroadcastOp>(op))
-          needed = inputLayout(broadcast, wanted);
-        else if (auto transpose = dyn_cast<TransposeOp>(op))
-          needed = inputLayout(transpose, wanted);
-        FailureOr<Value> other = materialise(builder, operand, needed);
-        if (failed(other))
-          return failure();
-        operand = *other;
-      }
-      operands.push_back(operand);
-    }
+    for (OpOperand &operand : op->getOpOperands())
+      operands.push_back(tileType(operand.get())
+                             ? materialise(builder, operand.get(),
+                                           operandLayout(operand, wanted))
+                             : operand.get());
     Operation *copy = builder.clone(*op);
     copy->setOperands(operands);
     copy->getResult(0).setType(type);
     return copy->getResult(0);
   }
-  // The threads that hold an element must be those that want it: what crosses
-  // lanes or warps would have to go through shared memory.
-  std::string text = cast<StringAttr>(tileType(tile).getEncoding()).str();
-  std::optional<Layout> have = Layout::parse(text);
-  std::optional<layout::Conversion> moved;
-  if (have)
-    moved = layout::convert(*have, wanted);
-  // (C3)
-  if (!moved || moved->movement > layout::Movement::Registers)
-    return op ? op->emitError() << "not yet: a tile that has to change threads "
-                                   "on a GPU"
-              : func.emitError() << "not yet: a carried tile that has to "
-                                    "change threads on a GPU";
-  return ConvertLayoutOp::create(builder, loc, type, tile).getResult();
+  return ConvertLayoutOp::create(builder, loc, type, tile);
 }
 
 void LayoutApplier::setType(Value tile) {
@@ -204,7 +190,24 @@ void LayoutApplier::setType(Value tile) {
   }
 }
 
-LogicalResult LayoutApplier::run() {
+static Layout layoutOf(Type type) {
+  auto text = cast<StringAttr>(cast<RankedTensorType>(type).getEncoding());
+  return *Layout::parse(text.str());
+}
+
+void LayoutApplier::setNatural(Operation *op, const Layout &natural) {
+  Value result = op->getResult(0);
+  Type type = typed(result, natural), assigned = result.getType();
+  if (type == assigned)
+    return;
+  result.setType(type);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto moved = ConvertLayoutOp::create(builder, op->getLoc(), assigned, result);
+  result.replaceAllUsesExcept(moved, moved);
+}
+
+void LayoutApplier::run() {
   SmallVector<Operation *> ops;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   // Types first, so that operands can be compared with what is wanted.
@@ -222,26 +225,14 @@ LogicalResult LayoutApplier::run() {
     if (auto reduce = dyn_cast<ReduceOp>(op);
         reduce && tileType(reduce.getResult())) {
       // It leaves its result where its input was.
-      Layout input = *Layout::parse(
-          cast<StringAttr>(tileType(reduce.getInput()).getEncoding()).str());
-      Type natural =
-          typed(reduce.getResult(), layout::sliced(input, reduce.getAxis()));
-      Type assigned = reduce.getResult().getType();
-      if (natural != assigned) {
-        reduce.getResult().setType(cast<RankedTensorType>(natural));
-        OpBuilder builder(op->getContext());
-        builder.setInsertionPointAfter(op);
-        FailureOr<Value> moved = materialise(
-            builder, reduce.getResult(),
-            *Layout::parse(
-                cast<StringAttr>(cast<RankedTensorType>(assigned).getEncoding())
-                    .str()));
-        if (failed(moved))
-          return failure();
-        reduce.getResult().replaceUsesWithIf(*moved, [&](OpOperand &use) {
-          return use.getOwner() != moved->getDefiningOp();
-        });
-      }
+      Layout input = layoutOf(reduce.getInput().getType());
+      setNatural(op, layout::sliced(input, reduce.getAxis()));
+    }
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      RankedTensorType type = tileType(scan);
+      if (!isWithinWarp(layoutOf(type), scan.getAxis()))
+        setNatural(op, layout::blocked(type.getShape().vec(),
+                                       layouts.getWarps(), scan.getAxis()));
     }
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {
@@ -251,15 +242,12 @@ LogicalResult LayoutApplier::run() {
           mma && operand.get() != mma.getAcc() && sharedOperand(operand.get()))
         continue; // step 3
       std::optional<Layout> wanted = layouts.wanted(operand);
-      if (!wanted)
-        continue;
-      FailureOr<Value> value = materialise(builder, operand.get(), *wanted);
-      if (failed(value))
-        return failure();
-      operand.set(*value);
+      if (isa<ScanOp>(op))
+        wanted = layoutOf(op->getResult(0).getType());
+      if (wanted)
+        operand.set(materialise(builder, operand.get(), *wanted));
     }
   }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,6 +286,7 @@ struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
     func.walk([&](Operation *op) { good &= succeeded(checkSupported(op)); });
     if (!good)
       return failure();
+    decomposeForGpu(func);
     {
       GpuLayouts plain(func);
       maskAbsent(func, [&](Value tile, int64_t axis) -> int64_t {
@@ -306,8 +295,7 @@ struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
       });
     }
     LayoutApplier applier(func);
-    if (failed(applier.run()))
-      return failure();
+    applier.run();
     int64_t shared = copyThroughShared(func, applier.getLayouts());
     OpBuilder builder(func.getContext());
     func->setAttr("tile.block", builder.getI64IntegerAttr(

@@ -24,8 +24,12 @@ public:
 
 private:
   /// `tile` where its positions along `axes` exist, else `neutral`.
+  /// With `with`, where that exists at its axes, too.
   Value masked(OpBuilder &builder, Location loc, Value tile,
-               ArrayRef<int64_t> axes, Attribute neutral);
+               ArrayRef<int64_t> axes, Attribute neutral, Value with = {},
+               ArrayRef<int64_t> withAxes = {});
+  /// A scatter's index: what does not exist is written nowhere.
+  template <typename Access> void maskIndices(OpBuilder &builder, Access op);
   Value rangeOf(OpBuilder &builder, Location loc, Value tile, int64_t axis);
   bool isFull(Value tile, int64_t axis);
 
@@ -59,7 +63,8 @@ Value MaskInserter::rangeOf(OpBuilder &builder, Location loc, Value tile,
 }
 
 Value MaskInserter::masked(OpBuilder &builder, Location loc, Value tile,
-                           ArrayRef<int64_t> axes, Attribute neutral) {
+                           ArrayRef<int64_t> axes, Attribute neutral,
+                           Value with, ArrayRef<int64_t> withAxes) {
   RankedTensorType type = tileType(tile);
   Value mask;
   auto also = [&](Value other) {
@@ -67,10 +72,14 @@ Value MaskInserter::masked(OpBuilder &builder, Location loc, Value tile,
         mask ? Value(arith::AndIOp::create(builder, loc, mask, other)) : other;
   };
   for (int64_t axis : axes) {
-    if (isFull(tile, axis))
+    if (isFull(tile, axis) && (!with || isFull(with, withAxes[axis])))
       continue;
     int64_t size = type.getDimSize(axis);
     SmallVector<Value> bounds = llvm::to_vector(ranges.get(tile, axis));
+    if (with)
+      for (Value range : ranges.get(with, withAxes[axis]))
+        if (!llvm::is_contained(bounds, range))
+          bounds.push_back(range);
     if (bounds.empty())
       bounds.push_back(rangeOf(builder, loc, tile, axis));
     Value along;
@@ -127,10 +136,25 @@ static Attribute neutralOf(ReduceKind kind, Type type) {
   return builder.getIntegerAttr(type, value);
 }
 
+template <typename Access>
+void MaskInserter::maskIndices(OpBuilder &builder, Access op) {
+  auto spans = axesOfIndices(op.getIndices(), op.getIndexAxes());
+  for (auto [i, span] : llvm::enumerate(spans)) {
+    Value index = op.getIndices()[i];
+    RankedTensorType type = tileType(index);
+    if (!type)
+      continue;
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    Attribute nowhere = builder.getIntegerAttr(type.getElementType(), -1);
+    op.getIndicesMutable()[i].set(masked(builder, op.getLoc(), index, axes,
+                                         nowhere, op.getValue(), span));
+  }
+}
+
 void MaskInserter::run() {
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
-    if (isa<ReduceOp, MmaOp, FilledOp>(op))
+    if (isa<ReduceOp, MmaOp, FilledOp, AssertOp, StoreOp, AtomicOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -149,7 +173,18 @@ void MaskInserter::run() {
           continue;
         Type element = tileType(tile).getElementType();
         op->setOperand(number, masked(builder, loc, tile, axis,
-                                      builder.getFloatAttr(element, 0.0)));
+                                      builder.getZeroAttr(element)));
+      }
+    } else if (auto store = dyn_cast<StoreOp>(op)) {
+      maskIndices(builder, store);
+    } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
+      maskIndices(builder, atomic);
+    } else if (auto check = dyn_cast<AssertOp>(op)) {
+      Value condition = check.getCondition();
+      if (RankedTensorType type = tileType(condition)) {
+        auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+        op->setOperand(0, masked(builder, loc, condition, axes,
+                                 builder.getBoolAttr(true)));
       }
     } else if (auto filled = dyn_cast<FilledOp>(op)) {
       // The value is a scalar of the program, so the mask is inverted.

@@ -135,18 +135,75 @@ tile.plan @copy {
 
 // -----
 
-tile.func @refused(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
+// A computed operand of a product without tensor cores, and a scan of what a
+// product left: both pass through shared memory, of which there is one piece.
+// CHECK-LABEL: tile.func @computed
+// CHECK-SAME:    tile.shared = 2176 : i64
+// CHECK:         tile.mma {{.*}} {{[{].*}}scratch = 1024 : i64
+// CHECK:         tile.scan sum
+tile.func @computed(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %cst = arith.constant 0.0 : f32
   %M = tile.dim %A, 0 : memref<?x?xf32, strided<[?, 1]>>
   %m, %n = tile.program extents(%M, %M) tiles = [16, 16] : !tile.range<16>, !tile.range<16>
   %a = tile.load %A[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
   %z = tile.fill %cst[%m, %n] : f32, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
   %e = math.exp %a : tensor<16x16xf32>
-  // expected-error @below {{not yet: @ of a computed tile of fp32 on a GPU; use fp16 or bf16 operands}}
   %c = tile.mma %e, %a, %z : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
-  // expected-error @below {{not yet: a scan (cumsum, cumprod, cummax) on a GPU}}
-  // expected-note @below {{fix: target="cpu", which has it}}
   %s = tile.scan sum %c axis = 0 : tensor<16x16xf32>
   tile.store %s, %C[%m, %n] : tensor<16x16xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16>
+  tile.return
+}
+
+// -----
+
+// Two users of one sum: the tile it came from, and a store of the transposed
+// one. It changes threads by the cheapest way, which is said on it.
+// CHECK-LABEL: tile.func @changes_threads
+// CHECK:         %[[S:.*]] = tile.reduce sum
+// CHECK:         tile.convert_layout %[[S]] {way = "shuffles"}
+// CHECK-NOT:     tile.barrier
+tile.func @changes_threads(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
+  %M = tile.dim %A, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %M) tiles = [16, 16] : !tile.range<16>, !tile.range<16>
+  %a = tile.load %A[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
+  %e = math.exp %a : tensor<16x16xf32>
+  %s = tile.reduce sum %e axis = 1 : tensor<16x16xf32> -> tensor<16xf32>
+  %b = tile.broadcast %s axes = [0] [%n] : tensor<16xf32>, !tile.range<16> -> tensor<16x16xf32>
+  %c = tile.broadcast %s axes = [1] [%n] : tensor<16xf32>, !tile.range<16> -> tensor<16x16xf32>
+  %q = arith.divf %e, %b : tensor<16x16xf32>
+  %r = arith.addf %q, %c : tensor<16x16xf32>
+  tile.store %r, %C[%m, %n] : tensor<16x16xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16>
+  tile.return
+}
+
+// -----
+
+// The position of the largest element is the smallest position of an element
+// that equals it; what does not exist is no candidate.
+// CHECK-LABEL: tile.func @position
+// CHECK:         tile.reduce max
+// CHECK:         arith.cmpf oeq
+// CHECK:         arith.cmpf uno
+// CHECK:         arith.select
+// CHECK:         tile.reduce min
+// CHECK-NOT:     argmax
+tile.func @position(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?xi64, strided<[1]>>) {
+  %M = tile.dim %A, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %M) tiles = [16, 16] : !tile.range<16>, !tile.range<16>
+  %a = tile.load %A[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
+  %s = tile.reduce argmax %a axis = 1 : tensor<16x16xf32> -> tensor<16xi64>
+  tile.store %s, %C[%m] : tensor<16xi64>, memref<?xi64, strided<[1]>>, !tile.range<16>
+  tile.return
+}
+
+// -----
+
+tile.func @refused(%A: memref<?xf32, strided<[1]>>) {
+  %M = tile.dim %A, 0 : memref<?xf32, strided<[1]>>
+  %m = tile.program extents(%M) tiles = [16] : !tile.range<16>
+  %a = tile.load %A[%m] : memref<?xf32, strided<[1]>>, !tile.range<16> -> tensor<16xf32>
+  // expected-error @below {{not yet: print on a GPU}}
+  // expected-note @below {{fix: target="cpu", which has it}}
+  tile.print "a is {}" %a : tensor<16xf32>
   tile.return
 }

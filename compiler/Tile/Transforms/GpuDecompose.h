@@ -1,0 +1,18 @@
+//===- GpuDecompose.h - Ops that a GPU does as several ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TESSERA_COMPILER_TILE_TRANSFORMS_GPUDECOMPOSE_H
+#define TESSERA_COMPILER_TILE_TRANSFORMS_GPUDECOMPOSE_H
+
+#include "compiler/Tile/IR/Tile.h"
+
+namespace tessera::tile {
+
+/// At the value level, before absence is made explicit:
+///   argmax(x)        the smallest position where x is max(x), or is NaN
+///   a @ b, one axis  the sum of the products
+void decomposeForGpu(FuncOp func);
+
+} // namespace tessera::tile
+
+#endif // TESSERA_COMPILER_TILE_TRANSFORMS_GPUDECOMPOSE_H

@@ -1,0 +1,106 @@
+//===- GpuScratch.cpp - Memory for tiles that change threads --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/Transforms/GpuScratch.h"
+
+#include "compiler/Tile/Transforms/GpuLayouts.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+using layout::Layout;
+
+static Layout layoutOf(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  return *Layout::parse(cast<StringAttr>(type.getEncoding()).str());
+}
+
+static int64_t bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+int64_t tessera::tile::boardBytes(const layout::Board &board, Type element) {
+  return llvm::alignTo(board.elements * bytesOf(element), 16);
+}
+
+/// A reduction whose axis is spread over warps needs memory to join them.
+static int64_t bytesOfReduction(ReduceOp reduce) {
+  RankedTensorType type = reduce.getInput().getType();
+  Layout input = layoutOf(reduce.getInput());
+  std::optional<int> warp = input.findIn("warp");
+  int64_t parts = 1;
+  for (int b = 0; warp && b < input.ins()[*warp].bits; ++b)
+    if (input.basis(*warp, b)[reduce.getAxis()])
+      parts *= 2;
+  if (parts == 1)
+    return 0;
+  int64_t results = 1;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != int64_t(reduce.getAxis()))
+      results *= input.outSize("dim" + std::to_string(axis));
+  return results * parts * std::max<int64_t>(4, bytesOf(type.getElementType()));
+}
+
+static int64_t bytesOfConversion(ConvertLayoutOp convert) {
+  auto type = cast<RankedTensorType>(convert.getType());
+  layout::Exchange plan = layout::planExchange(
+      layoutOf(convert.getInput()), layoutOf(convert.getResult()),
+      type.getShape().vec(), bytesOf(type.getElementType()));
+  using Way = layout::Exchange::Way;
+  OpBuilder builder(convert);
+  convert->setAttr(
+      "way", builder.getStringAttr(plan.way == Way::Shared     ? "shared"
+                                   : plan.way == Way::Shuffles ? "shuffles"
+                                                               : "registers"));
+  if (!plan.needsMemory())
+    return 0;
+  convert->setAttr("conflicts",
+                   builder.getI64IntegerAttr(plan.board.conflicts));
+  return boardBytes(plan.board, type.getElementType());
+}
+
+/// Operands that were not loaded into buffers.
+static int64_t bytesOfProduct(MmaOp mma) {
+  if (!tessera::tile::usesFma(mma))
+    return 0;
+  int64_t bytes = 0;
+  for (Value operand : {mma.getLhs(), mma.getRhs()}) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    while (auto transpose = operand.getDefiningOp<TransposeOp>())
+      operand = transpose.getInput();
+    if (!operand.getDefiningOp<LocalLoadOp>())
+      bytes += boardBytes(
+          layout::rowMajorBoard(type.getShape().vec(), /*oddRows=*/true),
+          type.getElementType());
+  }
+  return bytes;
+}
+
+int64_t tessera::tile::placeScratch(FuncOp func, int64_t first) {
+  int64_t most = 0;
+  func.walk([&](Operation *op) {
+    auto plain = [](Value tile) {
+      auto type = cast<RankedTensorType>(tile.getType());
+      return boardBytes(layout::rowMajorBoard(type.getShape().vec(), false),
+                        type.getElementType());
+    };
+    int64_t bytes =
+        llvm::TypeSwitch<Operation *, int64_t>(op)
+            .Case([](ReduceOp reduce) { return bytesOfReduction(reduce); })
+            .Case([](ConvertLayoutOp convert) {
+              return bytesOfConversion(convert);
+            })
+            .Case([](MmaOp mma) { return bytesOfProduct(mma); })
+            .Case<ReshapeOp, CatOp>(
+                [&](auto other) { return plain(other.getResult()); })
+            .Default([](Operation *) { return 0; });
+    if (!bytes)
+      return;
+    most = std::max(most, bytes);
+    op->setAttr("scratch", OpBuilder(op).getI64IntegerAttr(first));
+  });
+  return llvm::alignTo(most, 128);
+}

@@ -1,0 +1,29 @@
+//===- GpuScratch.h - Memory for tiles that change threads ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions over warps, conversions of layouts, reshapes, joins and computed
+// operands of products without tensor cores pass through shared memory for the
+// time of one op. They all use the same bytes, behind the kernel's buffers;
+// `scratch` on the op says where.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TILE_TRANSFORMS_GPUSCRATCH_H
+#define TESSERA_COMPILER_TILE_TRANSFORMS_GPUSCRATCH_H
+
+#include "compiler/Support/Layout/Exchange.h"
+#include "compiler/Tile/IR/Tile.h"
+
+namespace tessera::tile {
+
+/// Bytes of a board, a multiple of 16. A truth takes a byte.
+int64_t boardBytes(const layout::Board &board, mlir::Type element);
+
+/// Sets `scratch` on the ops that need it, from byte `first` on, and what a
+/// conversion takes (`way`, `conflicts`) as attributes for the reader. Returns
+/// the bytes used.
+int64_t placeScratch(FuncOp func, int64_t first);
+
+} // namespace tessera::tile
+
+#endif // TESSERA_COMPILER_TILE_TRANSFORMS_GPUSCRATCH_H
