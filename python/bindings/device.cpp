@@ -4,6 +4,7 @@
 #include "tessera-c/device.h"
 
 #include "python/bindings/executable.h"
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -41,6 +42,26 @@ CudaDevice *wrap(tsr_device *handle) {
 
 tsr_device *python::deviceOf(nb::handle device) {
   return device.is_none() ? nullptr : nb::cast<CudaDevice &>(device).handle;
+}
+
+/// What an object of another library is, by DLPack: (address, sizes, strides,
+/// code, bits, ordinal, who keeps it alive). None if it is not on a GPU.
+static nb::object viewByDLPack(nb::object object) {
+  auto *array = new nb::ndarray<>(nb::cast<nb::ndarray<>>(object));
+  nb::capsule owner(array, [](void *kept) noexcept {
+    delete static_cast<nb::ndarray<> *>(kept);
+  });
+  if (array->device_type() != nb::device::cuda::value)
+    return nb::none();
+  nb::list sizes, strides;
+  for (size_t axis = 0; axis < array->ndim(); ++axis) {
+    sizes.append(array->shape(axis));
+    strides.append(array->stride(axis));
+  }
+  return nb::make_tuple(reinterpret_cast<uintptr_t>(array->data()),
+                        nb::tuple(sizes), nb::tuple(strides),
+                        int(array->dtype().code), int(array->dtype().bits),
+                        array->device_id(), owner);
 }
 
 static void bindMemory(nb::class_<CudaDevice> &device) {
@@ -204,6 +225,7 @@ void python::bindDevices(nb::module_ &module) {
         return count;
       },
       nb::arg("driver").none());
+  module.def("dlpack_view", viewByDLPack);
   module.def(
       "cuda_device_of",
       [](uintptr_t address) {

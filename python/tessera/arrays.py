@@ -12,7 +12,7 @@ import ctypes
 import numpy
 
 from . import _runtime
-from .dtypes import as_dtype, to_numpy, to_torch
+from .dtypes import as_dtype, known_storage, to_numpy, to_torch
 from .errors import ArgumentError
 
 
@@ -60,12 +60,20 @@ def _refuse(message: str, fix: str):
     raise error
 
 
+_DLPACK_CUDA = 2
+_DLPACK = {0: "i", 1: "u", 2: "f", 4: "bf", 5: "c", 6: "bool"}  # codes of element types, as our storage types begin
+
+
 def is_on_gpu(value) -> bool:
     if isinstance(value, (numpy.ndarray, numpy.generic, type)):
         return False
     if getattr(value, "is_cuda", None) is True:  # torch
         return True
-    return not hasattr(value, "data_ptr") and hasattr(value, "__cuda_array_interface__")
+    if hasattr(value, "data_ptr"):
+        return False
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _DLPACK_CUDA
 
 
 def describe(value, gpu: bool = False) -> Array | None:
@@ -124,6 +132,13 @@ def _from_gpu(value, allowed: bool) -> Array:
         _refuse("is an array on a GPU, but this version runs on the CPU", "{x}.numpy()" if isinstance(value, cuda.DeviceArray) else "{x}.get()")
     if isinstance(value, cuda.DeviceArray):
         return Array(value, value.address, value.shape, value.strides, as_dtype(value.dtype), "cuda", True, value.gpu)
+    if not hasattr(value, "__cuda_array_interface__"):
+        address, sizes, strides, code, bits, ordinal, owner = _runtime.dlpack_view(value)
+        kind = _DLPACK.get(code, "?")
+        ours = known_storage(kind if kind == "bool" else f"{kind}{bits}")
+        if ours is None:
+            _refuse(f"is an array of DLPack type {code} with {bits} bits, which no kernel computes with", "a float32 array")
+        return Array((value, owner), address, sizes, strides, ours, "cuda", True, cuda.device(ordinal))
     known = value.__cuda_array_interface__
     element = numpy.dtype(known["typestr"])
     ours = as_dtype(element)

@@ -101,6 +101,11 @@ def as_dtype(value) -> dtype | None:
     return found
 
 
+def known_storage(token: str):
+    """The type with this storage, or None."""
+    return _by_storage.get(token)
+
+
 _numpy: dict = {}
 
 

@@ -5,11 +5,13 @@ Everything here goes through the code that a GPU would: TESSERA_CUDA_DRIVER name
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import ctypes
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -66,6 +68,44 @@ def test_foreign_arrays(machine, inputs):
     x = inputs.normal(9, 33)
     got = kernels.softmax(Foreign(cuda.array(x)))
     assert np.array_equal(got.numpy(), kernels.softmax(x, target="sim:sm_80"))
+
+
+class OnlyDLPack:
+    """An array that says where it is by DLPack only."""
+
+    class Tensor(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                    ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
+                    ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+    def __init__(self, owner):
+        self.owner = owner
+        self.shape = (ctypes.c_int64 * len(owner.shape))(*owner.shape)
+        code, bits = (4, 16) if owner.dtype.name == "bfloat16" else (2, owner.dtype.itemsize * 8)
+        self.tensor = self.Tensor(owner.address, (2, 0), len(owner.shape), code, bits, 1, self.shape, None, 0, None, None)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, **_):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+@pytest.mark.parametrize("dtype", ("fp32", "bf16"))
+def test_arrays_by_dlpack(machine, inputs, dtype):
+    x = inputs.normal(9, 33, dtype=dtype)
+    got = kernels.softmax(OnlyDLPack(cuda.array(x)))
+    assert np.array_equal(got.numpy(), kernels.softmax(x, target="sim:sm_80"))
+
+
+def test_streams_of_other_libraries():
+    handle = cuda.stream_handle
+    assert handle(None, "cuda", 0) == 0 and handle(7, "cuda", 0) == 7
+    assert handle(types.SimpleNamespace(cuda_stream=11), "torch", 0) == 11 and handle(types.SimpleNamespace(ptr=13), "cupy", 0) == 13
+    with pytest.raises(tsr.ArgumentError, match="stream= is str, not a CUDA stream"):
+        handle("main", "cuda", 0)
 
 
 def test_out_and_temporaries(machine, inputs):
