@@ -143,6 +143,13 @@ tsr_status Run::launchOnCuda(const Step &step, const Launch &launch) {
                      "a grid of " + std::to_string(grid) + " blocks");
   if (grid == 0)
     return nullptr;
+  if (launch.shared > cuda->sharedPerBlock)
+    return makeError(TSR_UNSUPPORTED,
+                     "kernel " +
+                         plan.kernels[static_cast<size_t>(launch.kernel)] +
+                         " needs " + std::to_string(launch.shared) +
+                         " bytes of shared memory; " + cuda->name + " has " +
+                         std::to_string(cuda->sharedPerBlock));
   ContextScope scope(*cuda);
   CudaResult code = scope.code;
   if (!code)

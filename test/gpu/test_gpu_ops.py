@@ -304,6 +304,74 @@ def test_a_matrix_times_a_vector(m, k, dtype, rng):
     agree(matmul, {"a": b, "b": np.ascontiguousarray(a.T)}, True, [(a.astype(np.float64) @ b).astype(dtype)])
 
 
+# ---- float64 functions ---------------------------------------------------------------------------
+
+
+@tsr.kernel
+def double_functions(X: Tensor["N"], E: Out["N"], E2: Out["N"], L: Out["N"], L2: Out["N"], L1: Out["N"], S: Out["N"], C: Out["N"], T: Out["N"], F: Out["N"], R: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):
+        x = X[n]
+        E[n] = tsr.exp(x)
+        E2[n] = tsr.exp2(x)
+        L[n] = tsr.log(tsr.abs(x))
+        L2[n] = tsr.log2(tsr.abs(x))
+        L1[n] = tsr.log1p(tsr.abs(x))
+        S[n] = tsr.sin(x)
+        C[n] = tsr.cos(x)
+        T[n] = tsr.tanh(x)
+        F[n] = tsr.erf(x)
+        R[n] = tsr.rsqrt(tsr.abs(x))
+
+
+def test_double_functions_within_2_ulp(rng):
+    mpmath = pytest.importorskip("mpmath")
+    small = rng.standard_normal(60) * 10.0 ** rng.integers(-12, 2, 60)
+    edges = [1.0, -1.0, 0.5, 2.0, 1 + 2**-52, 1 - 2**-53, np.pi / 2, np.pi, 22.0, 1e5, -1e9 / 7, 0.7071067811865476, 700.0, -740.0, 5e-324]
+    x = np.concatenate([small, rng.uniform(-6, 6, 60), edges])
+    with mpmath.workdps(60):
+        by = {"E": mpmath.exp, "E2": lambda v: mpmath.mpf(2) ** v, "L": lambda v: mpmath.log(abs(v)), "L2": lambda v: mpmath.log(abs(v), 2), "L1": lambda v: mpmath.log1p(abs(v)),
+              "S": mpmath.sin, "C": mpmath.cos, "T": mpmath.tanh, "F": mpmath.erf, "R": lambda v: 1 / mpmath.sqrt(abs(v))}
+        results = double_functions(x, target=TARGET)
+        for (name, exact), got in zip(by.items(), results):
+            for v, g in zip(x, got):
+                want = exact(mpmath.mpf(float(v)))
+                nearest = float(want)
+                if np.isinf(nearest):
+                    assert g == nearest, (name, v)
+                    continue
+                off = abs(mpmath.mpf(float(g)) - want) / mpmath.mpf(float(np.spacing(abs(nearest))))
+                assert off <= 2, f"{name}({v!r}) is {g!r}, expected {nearest!r}, off by {float(off):.2f} ULP"
+
+
+def test_double_functions_at_the_edges():
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], np.float64)
+    with np.errstate(all="ignore"):
+        a = np.abs(x)
+        expected = [np.exp(x), np.exp2(x), np.log(a), np.log2(a), np.log1p(a), np.sin(x), np.cos(x), np.tanh(x), None, 1 / np.sqrt(a)]
+    for got, want in zip(double_functions(x, target=TARGET), expected):
+        if want is not None:
+            np.testing.assert_array_equal(got, want)
+            numbers = ~np.isnan(want)
+            np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(want[numbers]))
+
+
+# ---- random programs -----------------------------------------------------------------------------
+
+
+def test_random_programs(tmp_path):
+    """The same 25 seeds each time, here without the interpreter's stages; many: python -m tessera.fuzz run --target sim:sm_80"""
+    from tessera.fuzz import generate
+
+    programs = [p for p in map(generate, range(60)) if sum(int(np.prod(i.shape)) for i in p.inputs) < 4000][:25]
+    assert len(programs) == 25
+    bad = []
+    for program in programs:
+        outcome = runner.check_program(program, str(tmp_path), (), (TARGET,))
+        if outcome.status != "ok" or outcome.columns[TARGET] != "ok":
+            bad.append(f"python -m tessera.fuzz check {program.seed} --target {TARGET}: {outcome.status} at {outcome.where}: {outcome.detail[:300]} {outcome.columns}")
+    assert not bad, "\n".join(bad)
+
+
 # ---- what the checks are worth -----------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@
 #include "compiler/Tile/Transforms/GpuDecompose.h"
 
 #include "compiler/Tile/Transforms/AxisRanges.h"
+#include "compiler/Tile/Transforms/GpuLayouts.h"
 
 using namespace mlir;
 using namespace tessera::tile;
@@ -176,6 +177,16 @@ void Decomposer::run() {
     else
       decompose(cast<MmaOp>(op));
   }
+  // A buffer is filled and read within one block of code. Without tensor cores
+  // it is read at the product: an operand from outside comes in registers.
+  func.walk([&](MmaOp mma) {
+    if (!usesFma(mma))
+      return;
+    for (Value operand : {mma.getLhs(), mma.getRhs()})
+      if (LoadOp load = sharedOperand(operand);
+          load && load->getBlock() != mma->getBlock())
+        load->setAttr("registers", UnitAttr::get(func.getContext()));
+  });
 }
 
 void tessera::tile::decomposeForGpu(FuncOp func) { Decomposer(func).run(); }

@@ -11,6 +11,7 @@ namespace tessera::tile {
 /// At the value level, before absence is made explicit:
 ///   argmax(x)        the smallest position where x is max(x), or is NaN
 ///   a @ b, one axis  the sum of the products
+/// Loads that must not stay in shared memory are marked `registers`.
 void decomposeForGpu(FuncOp func);
 
 } // namespace tessera::tile

@@ -180,13 +180,25 @@ Layout GpuLayouts::rhsOf(MmaOp mma) const {
 // Spreading
 //===----------------------------------------------------------------------===//
 
+/// Made again where another user wants it differently; so it takes a layout
+/// from its first user and gives it to nobody.
+static bool isSource(Value value) {
+  return isa_and_nonnull<FillOp, IndexOp, arith::ConstantOp>(
+      value.getDefiningOp());
+}
+
 GpuLayouts::GpuLayouts(FuncOp func) {
   chooseWarps(func);
+  // All results of products first: what one's result is computed with may be
+  // another's.
   func.walk([&](MmaOp mma) {
     if (RankedTensorType type = tileType(mma.getResult());
-        type && type.getRank() == 2)
-      assign(mma.getResult(), resultOf(mma));
+        type && type.getRank() == 2) {
+      layouts.insert({mma.getResult(), &canonical(resultOf(mma))});
+      worklist.push_back(mma.getResult());
+    }
   });
+  spreadAll();
   // The rest, tiles of many axes first: those of few are slices of them.
   SmallVector<Value> left;
   auto isNeeded = [](Value tile) {
@@ -209,10 +221,6 @@ GpuLayouts::GpuLayouts(FuncOp func) {
         left.push_back(result);
   });
   // Sources last: they follow what they are used with.
-  auto isSource = [](Value value) {
-    return isa_and_nonnull<FillOp, IndexOp, arith::ConstantOp>(
-        value.getDefiningOp());
-  };
   SmallVector<Value> ordered;
   for (bool sources : {false, true})
     for (int64_t rank : {4, 3, 2, 1, 0})
@@ -232,9 +240,14 @@ const Layout *GpuLayouts::find(Value tile) const {
 void GpuLayouts::assign(Value tile, const Layout &layout) {
   if (!layouts.insert({tile, &canonical(layout)}).second)
     return;
+  if (isSource(tile))
+    return;
   worklist.push_back(tile);
-  if (worklist.size() > 1)
-    return; // The outermost call works the list off.
+  if (worklist.size() == 1) // The outermost call works the list off.
+    spreadAll();
+}
+
+void GpuLayouts::spreadAll() {
   for (size_t i = 0; i < worklist.size(); ++i) {
     Value next = worklist[i];
     if (Operation *op = next.getDefiningOp())

@@ -48,7 +48,7 @@ public:
 private:
   void chooseWarps(FuncOp func);
   void assign(mlir::Value tile, const layout::Layout &layout);
-  void spread(mlir::Value tile);
+  void spreadAll();
   void spreadThrough(mlir::Operation *op, mlir::Value tile);
   void join(mlir::Value from, mlir::ValueRange others);
   /// Index tiles and mask of an access, from the tile that it moves.

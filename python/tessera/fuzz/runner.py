@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 
 from .. import comparison, oracle
-from ..errors import CompileError, RunError
+from ..errors import CompileError, DeviceError, RunError
 from .program import Program
 
 _OP = re.compile(r"\b((?:gir|sched|tile|arith|math|scf)\.[a-z_0-9]+)\b(?! *=)")
@@ -125,11 +125,11 @@ def _check_gpu(fn, arguments: dict, exact: bool, outcome: Outcome, target: str, 
     outcome.where = target
     try:
         got = as_list(oracle._compiled(fn, (), dict(arguments), target))
-    except CompileError as error:
-        reason = re.search(r"not yet: ([^\n]*)", str(error))
+    except (CompileError, DeviceError) as error:
+        reason = re.search(r"not yet: ([^\n]*)|needs \d+ bytes of (shared memory)", str(error))
         if reason is None:
             raise
-        outcome.columns[target] = "refused: not yet: " + re.sub(r"\b[a-z]\w* on the simulator: ", "", reason[1]).partition("; use ")[0]
+        outcome.columns[target] = "refused: not yet: " + (reason[1] or "more shared memory than there is").partition("; use ")[0]
         return
     if exact:
         compare_exact(target, got, machine, "the CPU's machine code")
