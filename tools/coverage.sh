@@ -8,16 +8,7 @@ cd "$(dirname "$0")/.."
 cmake --preset coverage -DPython_EXECUTABLE="$PWD/build/venv/bin/python"
 cmake --build --preset coverage
 
-# An environment with the packages of build/venv, but not its editable install
-# of the release build.
-python=$PWD/build/coverage/venv/bin/python
-[ -x "$python" ] || build/venv/bin/python -m venv --without-pip build/coverage/venv
-site=$("$python" -c 'import site; print(site.getsitepackages()[0])')
-packages=$(build/venv/bin/python -c 'import site; print(site.getsitepackages()[0])')
-printf '%s\n' "$PWD/build/coverage/python" "$packages" > "$site/coverage.pth"
-for file in python/tessera/*; do
-  case $file in *.so) ;; *) ln -sfn "$PWD/$file" "build/coverage/$file" ;; esac
-done
+python=$(tools/instrumented-python.sh coverage)
 
 profiles=$PWD/build/coverage/profiles
 rm -rf "$profiles" && mkdir "$profiles"

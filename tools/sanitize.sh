@@ -16,16 +16,7 @@ cmake --preset asan -DTESSERA_PCH=ON \
   -DCMAKE_BUILD_RPATH="$(dirname "$runtime")"
 cmake --build --preset asan
 
-# An environment with the packages of build/venv, but not its editable install
-# of the release build.
-python=$PWD/build/asan/venv/bin/python
-[ -x "$python" ] || build/venv/bin/python -m venv --without-pip build/asan/venv
-site=$("$python" -c 'import site; print(site.getsitepackages()[0])')
-packages=$(build/venv/bin/python -c 'import site; print(site.getsitepackages()[0])')
-printf '%s\n' "$PWD/build/asan/python" "$packages" > "$site/asan.pth"
-for file in python/tessera/*; do
-  case $file in *.so) ;; *) ln -sfn "$PWD/$file" "build/asan/$file" ;; esac
-done
+python=$(tools/instrumented-python.sh asan)
 
 # LLVM's containers are not instrumented, so what they hand over would look like
 # an overflow, and memory that our instrumented copies of their allocators poison
