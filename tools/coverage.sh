@@ -13,7 +13,7 @@ python=$(tools/instrumented-python.sh coverage)
 profiles=$PWD/build/coverage/profiles
 rm -rf "$profiles" && mkdir "$profiles"
 # Processes of one program merge into few files.
-export LLVM_PROFILE_FILE=$profiles/%m-%4m.profraw
+export LLVM_PROFILE_FILE=$profiles/%4m.profraw
 ctest --test-dir build/coverage -j2 || true
 TESSERA_BIN=$PWD/build/coverage/bin "$python" -m pytest test --ignore=test/install "$@" || true
 
