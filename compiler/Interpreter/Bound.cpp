@@ -468,55 +468,94 @@ protected:
     }
     return fold(kind, types, row);
   }
+  static Cell extreme(Reduction kind, const Cell &a, const Cell &b) {
+    S op = kind == Reduction::Max ? S::Maximum : S::Minimum;
+    Cell pair[] = {a, b};
+    Real values[] = {a.real, b.real};
+    Real value = referenceReal(op, values);
+    if (std::isinf(a.error) || std::isinf(b.error))
+      return make(value, unknown);
+    return make(value, byCorners(op, pair, value));
+  }
   /// Products and extremes.
   Cell fold(Reduction kind, Types types, ArrayRef<Cell> row) {
-    if (kind == Reduction::Prod && row.size() > 2 &&
-        llvm::all_of(row, [](const Cell &x) { return std::isfinite(x.real); }))
-      return multiplied(types, row);
-    Types step{types.in, types.in, types.in};
+    if (kind == Reduction::Prod) {
+      Factors factors;
+      for (const Cell &cell : row)
+        factors.add(cell);
+      return multiplied(types, factors);
+    }
     Cell total = row[0];
-    S op = kind == Reduction::Prod  ? S::Mul
-           : kind == Reduction::Max ? S::Maximum
-                                    : S::Minimum;
     for (const Cell &cell : row.drop_front())
-      total = compute(op, step, {total, cell});
+      total = extreme(kind, total, cell);
     return narrowed(types, total);
   }
-  /// A product of finite factors in any order.
-  static Cell multiplied(Types types, ArrayRef<Cell> row) {
+  /// What a product needs to know of its factors.
+  struct Factors {
     Real value = 1, error = 0;
     // The largest and smallest partial product of any order.
     Real most = 1, least = 1;
     int bits = 0;
-    for (const Cell &x : row) {
+    int64_t count = 0;
+    bool finite = true, isCertain = true;
+
+    void add(const Cell &x) {
+      ++count;
       Real size = std::fabs(x.real);
       error = times(std::fabs(value), x.error) + times(size, error) +
               times(error, x.error);
       value *= x.real;
+      isCertain &= x.error == 0;
+      if (!std::isfinite(x.real)) {
+        finite = false;
+        return;
+      }
       most *= std::max<Real>(size + x.error, 1);
       if (x.real == 0)
-        continue;
+        return;
       least *= std::min<Real>(size, 1);
-      bits += std::ilogb(size) + 1 - lowestBit(size);
+      bits = std::min(1 << 20, bits + std::ilogb(size) + 1 - lowestBit(size));
     }
+  };
+  /// A product in any order.
+  static Cell multiplied(Types types, const Factors &factors) {
+    Real value = factors.value, error = factors.error;
     Format format = formatOf(types.in);
-    if (most > format.largest || std::isnan(error))
+    // Infinities and NaN are what they are, if what meets them is certain and
+    // never becomes 0.
+    if (!factors.finite)
+      return make(value, factors.isCertain &&
+                                 factors.least >= std::ldexp(1.0L, format.least)
+                             ? 0
+                             : unknown);
+    if (factors.most > format.largest || std::isnan(error))
       return make(value, unknown);
-    bool underflows = least < std::ldexp(1.0L, format.least + format.precision);
-    if (certain(row) && bits <= format.precision && !underflows)
+    bool underflows =
+        factors.least < std::ldexp(1.0L, format.least + format.precision);
+    if (factors.isCertain && factors.bits <= format.precision && !underflows)
       return narrowed(types, make(value, 0));
-    Real n = Real(row.size()) - 1, size = std::fabs(value) + error;
+    if (factors.isCertain && factors.count == 2) // one rounding, and which
+      return finish(types, make(value, 0));
+    Real n = Real(factors.count) - 1, size = std::fabs(value) + error;
     error += times(gamma(n, types.in) + n * slack, size);
-    if (underflows || !certain(row))
-      error += n * tiny(types.in) * most;
+    if (underflows || !factors.isCertain)
+      error += n * tiny(types.in) * factors.most;
     return narrowed(types, make(value, error));
   }
   void scanFloats(Reduction kind, Types types, ArrayRef<Cell> row,
                   llvm::MutableArrayRef<Cell> out) override {
     Terms terms;
+    Factors factors;
+    Cell total = row[0];
     for (size_t i = 0; i < row.size(); ++i) {
+      if (kind == Reduction::Prod) {
+        factors.add(row[i]);
+        out[i] = multiplied(types, factors);
+        continue;
+      }
       if (kind != Reduction::Sum) {
-        out[i] = fold(kind, types, row.take_front(i + 1));
+        total = extreme(kind, total, row[i]);
+        out[i] = narrowed(types, total);
         continue;
       }
       terms.add(row[i].real, std::fabs(row[i].real) + row[i].error,

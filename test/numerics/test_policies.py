@@ -162,3 +162,13 @@ def test_a_called_kernel_makes_sizes_constants():
 def test_a_load_is_called_after_its_variable():
     text = row_max.inspect_ir("graph", N=8)
     assert "%x = tile.load %X" in text
+
+
+@pytest.mark.parametrize("n", (8, 24, 25, 33, 47, 48))
+def test_panels_of_a_wider_accumulator(n):
+    """Seed 13949: panels of float64 are 24 wide, and 16 lanes of fp32 were written across their edge."""
+    text = f"@tsr.accum(fp64)\n@tsr.function\ndef f(a: Tensor[33, 7, fp32], b: Tensor[7, {n}, fp32]):\n    return a @ b\n"
+    fn = tsr.compile_source("import tessera as tsr\nfrom tessera import Tensor, fp32, fp64\n" + text).f
+    a, b = (np.arange(33 * 7) % 9 - 4).reshape(33, 7).astype(np.float32), (np.arange(7 * n) % 7 - 3).reshape(7, n).astype(np.float32)
+    for x, y in ((a, b), (a.T.copy().T, b), (a, b.T.copy().T)):
+        np.testing.assert_array_equal(fn(x, y), a @ b)

@@ -3,6 +3,8 @@
 
 #include "compiler/Target/CPU/NestEmitter.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
@@ -42,6 +44,15 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
   lanes = vectorAxis < 0 ? 0 : lower.vectorBytes / narrowest;
   if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0)
     lanes = std::min(lanes, asked);
+  // A vector lies within one panel: of f64, 24 wide, not 16 lanes of f32.
+  for (Operation &op : nest.getBody().front()) {
+    auto store = dyn_cast<tile::LocalStoreOp>(op);
+    if (!store || vectorAxis < 0 || op.hasAttr("zero_padding"))
+      continue;
+    tile::CpuBuffer layout(store.getBuffer().getType());
+    if (layout.terms[vectorAxis].size() > 1)
+      lanes = std::gcd(lanes, layout.run(vectorAxis));
+  }
   for (Operation &op : nest.getBody().front())
     if (op.hasAttr("zero_padding") && vectorAxis >= 0) {
       zeroPadding = true;
