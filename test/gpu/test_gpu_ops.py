@@ -389,3 +389,17 @@ def test_results_are_compared(fn, arguments, monkeypatch):
     monkeypatch.setattr(oracle, "_compiled", wrong)
     with pytest.raises(runner.Mismatch, match=re.escape(TARGET)):
         agree(fn, arguments, True)
+
+
+@pytest.mark.parametrize("fn, arguments", [
+    (product_and_operand, {"A": np.ones((40, 24), np.float16), "B": np.ones((24, 40), np.float16)}),
+    (computed_operands, {"A": np.ones((20, 20), np.float32), "B": np.ones((20, 40), np.float32), "BM": 32, "BN": 32}),
+])
+def test_without_their_barriers_exchanges_race(fn, arguments):
+    """What passes through shared memory, with the barriers cut out of the PTX."""
+    right = fn(**arguments, target=TARGET)
+    version = fn._versions[fn.last_spec.key]
+    broken = version.with_ptx("\n".join(line for line in version.ptx.splitlines() if "bar.sync" not in line and "barrier" not in line))
+    assert broken.ptx != version.ptx and right is not None
+    with pytest.raises(tsr.InternalError, match="race|uninitialised"):
+        broken(*(value for name, value in arguments.items() if not name.startswith("B") or len(name) == 1))

@@ -200,7 +200,7 @@ D expandExp2(Doubles &e, D x) {
   return nanAsIs(e, x, scaled(e, part));
 }
 
-/// exp(x) - 1 as a pair, -40 <= x <= 40.
+/// exp(x) - 1 as a pair, -40 <= x <= 44.
 Pair exponentialLess1(Doubles &e, D x) {
   Exponential part = exponential(e, {x, e.d(0)});
   D power = e.fromBits(e.shiftLeft(e.add(part.k, e.l(1023)), 52));
@@ -224,7 +224,7 @@ D expandExpM1(Doubles &e, D x) {
 }
 
 D expandTanh(Doubles &e, D x) {
-  D inside = e.clamp(e.abs(x), 0, 19);
+  D inside = e.clamp(e.abs(x), 0, 22); // 1 from there on
   Pair t = exponentialLess1(e, inside + inside);
   Pair below = twoSum(t.high, e.d(2));
   below.low = below.low + t.low;

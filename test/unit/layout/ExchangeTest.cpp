@@ -113,6 +113,9 @@ TEST(Exchange, TheSameIsFree) {
   Exchange plan = planExchange(tile, tile, {64, 64}, 4);
   EXPECT_EQ(plan.way, Exchange::Way::Registers);
   EXPECT_EQ(plan.registerCost, 0);
+  // Lanes that hold the same element keep to themselves, too.
+  Layout few = blocked({7}, 4);
+  EXPECT_EQ(planExchange(few, few, {7}, 4).way, Exchange::Way::Registers);
 }
 
 // An accumulator of 16-bit products is the left operand of the next one.
