@@ -108,6 +108,7 @@ tsr_status CudaModule::bind(const Plan &plan) {
           plan.function + " needs the kernel " + plan.kernels[i] +
               ", which its image does not have: " + driver.describe(code));
   }
+  std::vector<int32_t> limits(functions.size(), staticShared);
   for (const Launch &launch : plan.launches) {
     auto index = static_cast<size_t>(launch.kernel);
     const std::string &name = plan.kernels[index];
@@ -121,11 +122,12 @@ tsr_status CudaModule::bind(const Plan &plan) {
                                          std::to_string(words) +
                                          " parameters that the plan of " +
                                          plan.function + " gives it");
-    if (launch.shared <= staticShared)
+    if (launch.shared <= limits[index])
       continue;
     // A variant that the plan may never take: an error if it is launched.
     if (launch.shared > device.sharedPerBlock)
       continue;
+    limits[index] = launch.shared;
     // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     if (CudaResult code =
             driver.funcSetAttribute(functions[index], 8, launch.shared))

@@ -249,11 +249,26 @@ TEST_F(Cuda, WhatAnImageLacks) {
   EXPECT_EQ(error(fewer.c_str(), ptx, "sm_80"),
             "kernel twice does not take the 3 parameters that the plan of grow "
             "gives it");
+}
+
+TEST_F(Cuda, SharedMemoryOfAVariant) {
+  // The second launch asks for more than the GPU has: an error if it is taken.
   std::string large = planText;
-  large.replace(large.find("shared 0"), 8, "shared 200000");
+  large.replace(large.rfind("shared 0"), 8, "shared 200000");
+  tsr_executable *executable = make(large.c_str());
+  std::vector<float> values = ramp(10);
+  EXPECT_EQ(take(grow(executable, values, 0)), "");
   EXPECT_PRED_FORMAT2(testing::IsSubstring,
                       "kernel twice needs 200000 bytes of shared memory",
-                      error(large.c_str(), ptx, "sm_80"));
+                      take(grow(executable, values, 1)));
+  tsr_executable_free(executable);
+  // One kernel with two sizes: the limit is the larger, in whichever order.
+  large = planText;
+  large.replace(large.find("shared 0"), 8, "shared 100000");
+  large.replace(large.find("shared 0"), 8, "shared 60000");
+  executable = make(large.c_str());
+  EXPECT_EQ(take(grow(executable, values, 1)), "");
+  tsr_executable_free(executable);
 }
 
 TEST_F(Cuda, CallsThatDoNotFit) {
