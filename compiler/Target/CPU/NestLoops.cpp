@@ -50,7 +50,9 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
     if (!store || vectorAxis < 0 || op.hasAttr("zero_padding"))
       continue;
     tile::CpuBuffer layout(store.getBuffer().getType());
-    if (layout.terms[vectorAxis].size() > 1)
+    // (A reduction's result has no vector axis.)
+    if (layout.terms.size() == nest.getAxes().size() &&
+        layout.terms[vectorAxis].size() > 1)
       lanes = std::gcd(lanes, layout.run(vectorAxis));
   }
   for (Operation &op : nest.getBody().front())
