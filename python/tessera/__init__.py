@@ -31,7 +31,7 @@ if _unavailable is None:
     from .knobs import knobs, set_num_threads
     from .language import *  # noqa: F403
 
-__version__ = "0.0.4"
+__version__ = "0.0.5"
 __all__ = [
     "function", "kernel", "accum", "policy", "precision", "Tensor", "Out", "InOut", "Region", "const", "dims",
     "read", "write", "read_write", "reduce_sum", "reduce_max", "reduce_min",
