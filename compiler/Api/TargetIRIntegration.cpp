@@ -119,9 +119,9 @@ static std::string writeLauncher(StringRef plan) {
           "  static tsr_executable *executable;\n"
           "  tsr_function function = {sizeof function, \"" +
           name +
-          "\", &version, 1, &executable};\n"
+          "\", &version, 1, &executable, 0};\n"
           "  tsr_call call = {sizeof call, tensors, scalars, num_tensors, "
-          "num_scalars, 0, 0};\n"
+          "num_scalars, 0, 0, 0, 0, 0};\n"
           "  return tsr_function_run(&function, &call);\n"
           "}\n";
   return text;

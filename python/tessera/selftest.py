@@ -85,7 +85,8 @@ def _launcher(fn, given: list, out, gpu):
     named = dict(zip((parameter.name for parameter in fn.parameters), given))
     results = iter(_flat(out))
     tensors = [arrays.describe(named[name] if name in named else next(results), True).for_runtime() for name, *_ in version.tensors]
-    return lambda: version.executable.run(tensors, [], _no_allocation, gpu, 0)
+    # The arrays live as long as what launches on them.
+    return lambda keep=(given, out): version.executable.run(tensors, [], _no_allocation, gpu, 0)
 
 
 def _no_allocation(*_):

@@ -124,8 +124,8 @@ def test_shared_library_needs_nothing(tmp_path):
 
 
 def test_a_target_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(tsr.CompileError, match="not yet: ahead of time for 'sm_80'"):
-        scaled.aot(tmp_path, targets=["sm_80"])
+    with pytest.raises(tsr.CompileError, match="not yet: ahead of time for 'cudatile:sm_90'"):
+        scaled.aot(tmp_path, targets=["cudatile:sm_90"])
 
 
 def test_a_strangers_project_on_a_gpu(prefix, tmp_path):

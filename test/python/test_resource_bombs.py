@@ -6,7 +6,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
 import pathlib
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -86,15 +85,24 @@ def tool(name: str) -> str:
     return found
 
 
+# A process of its own starts the program: Linux counts what the starting process had in memory as the program's.
+LAUNCH = """
+import os, resource, subprocess, sys
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+process = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+with open(sys.argv[1], "w") as file:
+    print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss >> 10, file=file)
+"""
+
+
 def run(words: list, **more) -> tuple[int, str, float, int]:
     """Exit code, what it said, seconds of CPU, megabytes."""
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said, **more,
-                                   preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_CPU, (20, 20)), resource.setrlimit(resource.RLIMIT_CORE, (0, 0))))
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        return process.returncode, said.read().decode(errors="replace"), used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
+    with tempfile.NamedTemporaryFile("r") as figures:
+        done = subprocess.run([sys.executable, "-S", "-c", LAUNCH, figures.name, *map(str, words)], stderr=subprocess.PIPE, **more)
+        code, seconds, megabytes = figures.read().split()
+        return int(code), done.stderr.decode(errors="replace"), float(seconds), int(megabytes)
 
 
 def check(found, path: pathlib.Path, message: str):
