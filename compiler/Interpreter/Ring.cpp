@@ -98,19 +98,6 @@ protected:
     return numberOf(x);
   }
 
-  /// A number of the program, or one that an integer or bool became.
-  static std::optional<long double> knownOf(const ring::Ring &r,
-                                            const Cell &x) {
-    if (std::optional<long double> number = numberOf(x))
-      return number;
-    uint64_t element = uint64_t(x.integer);
-    if (element < 16384)
-      return element;
-    if (element < r.mask && element > r.mask - 16384)
-      return -(long double)(r.mask - element + 1);
-    return std::nullopt;
-  }
-
   /// Of a number of the program it is that number in the other type: a pass may
   /// have converted it.
   Cell change(const Cell &x, Element from, Element to) {
@@ -129,16 +116,8 @@ protected:
       cells[i] = change(x[i], types.from, types.in);
       v[i] = uint64_t(cells[i].integer);
     }
-    if (isPredicate(op)) {
-      // A pass may decide a comparison of numbers.
-      std::optional<long double> a = knownOf(r, cells[0]);
-      std::optional<long double> b = knownOf(r, cells[1]);
-      if (x.size() == 2 && a && b) {
-        long double pair[] = {*a, *b};
-        return Cell::ofInteger(referenceReal(op, pair) != 0);
-      }
+    if (isPredicate(op))
       return Cell::ofInteger(test(op, types, r, v));
-    }
     if (std::optional<long double> folded = foldNumbers(op, cells))
       return change(constant(types.in, roundTo(types.in, *folded)), types.in,
                     types.to);
