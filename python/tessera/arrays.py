@@ -193,14 +193,19 @@ def filled():
         _filled.reset(token)
 
 
+def _fill(address: int, storage: str, size: int) -> None:
+    if _filled.get():
+        ctypes.memset(address, 1 if storage == "bool" else 255, size)
+
+
 def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0):
     """A new array, and its address."""
     if library == "torch":
         import torch
 
         made = torch.empty(shape, dtype=to_torch(storage), device=None if gpu is None else f"cuda:{gpu.ordinal}")
-        if _filled.get() and gpu is None:
-            ctypes.memset(made.data_ptr(), 1 if storage == "bool" else 255, made.nbytes)
+        if gpu is None:
+            _fill(made.data_ptr(), storage, made.nbytes)
         return made, made.data_ptr()
     if gpu is not None and library == "cupy":
         import cupy
@@ -214,9 +219,9 @@ def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0
         made = cuda.DeviceArray(shape, to_numpy(storage), gpu, stream)
         return made, made.address
     made = numpy.empty(shape, dtype=to_numpy(storage))
-    if _filled.get():
-        ctypes.memset(made.__array_interface__["data"][0], 1 if storage == "bool" else 255, made.nbytes)
-    return made, made.__array_interface__["data"][0]
+    address = made.__array_interface__["data"][0]
+    _fill(address, storage, made.nbytes)
+    return made, address
 
 
 def copy_into(target, value, name: str) -> None:

@@ -5,6 +5,7 @@ Everything here goes through the code that a GPU would: TESSERA_CUDA_DRIVER name
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import concurrent.futures
 import ctypes
 import os
 import subprocess
@@ -172,48 +173,37 @@ def test_streams_and_events(machine, inputs):
     assert np.array_equal(got.numpy(), kernels.softmax(x, target="sim:sm_80"))
 
 
+def in_threads(count: int, work) -> None:
+    """work(0) ... work(count - 1), each in a thread of its own; what any of them raises is raised."""
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        started = threading.Barrier(count)
+        for done in [pool.submit(lambda i=i: (started.wait(), work(i))) for i in range(count)]:
+            done.result()
+
+
 def test_threads_and_streams(machine, inputs):
     """Launches of several threads, each on its own stream, of versions that are compiled at the same time."""
     x = [inputs.normal(3 + i, 40 + i) for i in range(6)]
     expected = [kernels.softmax(v, target="sim:sm_80") for v in x]
-    wrong = []
 
     def work(i):
-        try:
-            stream = cuda.Stream()
-            for _ in range(3):
-                got = kernels.softmax(cuda.array(x[i], stream=stream.handle), stream=stream).numpy()
-                if not np.array_equal(got, expected[i]):
-                    wrong.append(i)
-        except BaseException as error:
-            wrong.append(error)
+        stream = cuda.Stream()
+        for _ in range(3):
+            got = kernels.softmax(cuda.array(x[i], stream=stream.handle), stream=stream).numpy()
+            assert np.array_equal(got, expected[i])
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(x))]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    in_threads(len(x), work)
 
 
 def test_simulators_of_several_threads(inputs):
     """`sim:` sessions are per thread: exposed arrays and reports do not mix."""
     x = [inputs.normal(3 + i, 40) for i in range(4)]
-    wrong = []
 
     def work(i):
-        try:
-            got = kernels.softmax(x[i], target="sim:sm_80" if i % 2 else "sim:sm_89")
-            bounds.check(got, bounds.softmax(bounds.exact(x[i], "fp32")), f"softmax {i}")
-        except BaseException as error:
-            wrong.append(error)
+        got = kernels.softmax(x[i], target="sim:sm_80" if i % 2 else "sim:sm_89")
+        bounds.check(got, bounds.softmax(bounds.exact(x[i], "fp32")), f"softmax {i}")
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(x))]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    in_threads(len(x), work)
 
 
 def test_a_loop_between_kernels(inputs):
