@@ -33,15 +33,16 @@ Machine tessera::machineOf(StringRef target) {
     return Machine::Cpu;
   if (succeeded(target::parseNvidiaTarget(target)))
     return Machine::Nvidia;
-  if (target.consume_front("cudatile:") &&
-      succeeded(target::parseNvidiaTarget(target)))
-    return Machine::CudaTile;
+  if (target.consume_front("cudatile:"))
+    if (auto arch = nvidia::parseArch(target);
+        arch && *arch >= nvidia::Arch{8, 0, 0}) // as tileiras
+      return Machine::CudaTile;
   return Machine::None;
 }
 
-StringRef tessera::targetNames() {
-  return "cpu, cpu:avx2, cpu:avx512, sm_80 to sm_121 and cudatile:sm_80 to "
-         "cudatile:sm_121";
+std::string tessera::targetNames() {
+  return "cpu, cpu:avx2, cpu:avx512, " + nvidia::archNames() +
+         ", and cudatile: with those from sm_80 on";
 }
 
 target::NvidiaOptions tessera::nvidiaOptions(const CompileOptions &options) {
@@ -225,6 +226,14 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
              << "the module is already at stage " << at << ", past " << last;
     ++now;
   }
+  auto given = nvidia::parseArch(options.target);
+  if (given && now <= find("tile") && end >= find("tile"))
+    if (nvidia::Arch used = nvidia::promoted(*given); used != *given) {
+      Operation *first = module.getBody()->empty() ? module.getOperation()
+                                                   : &module.getBody()->front();
+      first->emitRemark() << "target " << given->name() << " is compiled as "
+                          << used.name() << ": wgmma exists only there";
+    }
   for (; now <= end; ++now) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     pm.enableVerifier(options.verifyEach);

@@ -53,7 +53,7 @@ std::string stageNames();
 enum class Machine { None, Cpu, Nvidia, CudaTile };
 Machine machineOf(llvm::StringRef target);
 /// "cpu, cpu:avx2, cpu:avx512, sm_80 ...", for messages.
-llvm::StringRef targetNames();
+std::string targetNames();
 
 /// What the CPU target needs of `options`.
 target::CpuOptions cpuOptions(const CompileOptions &options);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the generated parts of the documents, or with --check fails if they are stale.
 
-* docs/reference/*.md: the ops and passes, from TableGen.
+* docs/reference/*.md: the ops and passes, from TableGen; the architectures, from the compiler's table.
 * every block under `<!-- output of: COMMAND -->` in docs/*.md: what COMMAND prints in examples/.
 
 Tools come from TESSERA_BIN (default: build/release/bin).
@@ -40,6 +40,8 @@ def reference_pages():
         text = tblgen("-gen-pass-doc", str(source.relative_to(ROOT)))
         passes.append(f"\n## {where}\n" + re.sub(r"^<!--.*-->\n", "", text))
     yield folder / "passes.md", "".join(passes)
+    text = subprocess.run([BIN / "tesserac", "architectures"], capture_output=True, text=True, check=True).stdout
+    yield folder / "architectures.md", LICENSE + text
 
 
 def with_outputs(text: str) -> str:

@@ -7,13 +7,16 @@
 //   tesserac x.tessera --target cudatile:sm_90 --compile-to cudatile
 //   tesserac tile.mlir --compile-to target          go on from an edited stage
 //   tesserac aot x.tessera --dims D=64 -o folder    a library for C++ programs
+//   tesserac architectures                          the table of GPUs
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Aot/Aot.h"
 #include "compiler/Frontend/Decorators.h"
 #include "compiler/Frontend/Parser.h"
+#include "compiler/Support/Architectures/Nvidia.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
@@ -298,6 +301,10 @@ static int writeAheadOfTime(StringRef text, const char *program, bool colour) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  if (argc == 2 && StringRef(argv[1]) == "architectures") {
+    outs() << nvidia::archPage();
+    return 0;
+  }
   bool ahead = argc > 1 && StringRef(argv[1]) == "aot";
   if (ahead) {
     std::copy(argv + 2, argv + argc, argv + 1);
@@ -323,6 +330,10 @@ int main(int argc, char **argv) {
   options.mistake = mistake;
   options.dumpDirectory = dumpDirectory;
   Compilation compilation(options);
+  scope_exit remarks([&] {
+    for (const std::string &remark : compilation.remarks())
+      errs() << remark;
+  });
   if (StringRef(input).ends_with(".mlir") || !compileFrom.empty()) {
     if (!compilation.fromText(text.str(), input))
       return fail(compilation.error());

@@ -54,7 +54,7 @@ static FailureOr<std::string> targetName(const TargetLoweringOptions &options,
   }
   if (machineOf(machine) != Machine::Nvidia) {
     error = "no CUDA architecture of this version is called '" + machine +
-            "'; targets are " + targetNames().str();
+            "'; targets are " + targetNames();
     return failure();
   }
   if (!options.enableTensorCores) {

@@ -23,7 +23,7 @@ struct DTypeInfo {
 
 constexpr DTypeInfo dtypes[] = {
     {DType::Bool, "bool", DTypeKind::Bool, 8, true},
-    {DType::I8, "i8", DTypeKind::Int, 8, false},
+    {DType::I8, "i8", DTypeKind::Int, 8, true},
     {DType::I16, "i16", DTypeKind::Int, 16, false},
     {DType::I32, "i32", DTypeKind::Int, 32, true},
     {DType::I64, "i64", DTypeKind::Int, 64, true},
@@ -34,9 +34,9 @@ constexpr DTypeInfo dtypes[] = {
     {DType::FP4_E2M1, "fp4_e2m1", DTypeKind::Float, 4, false},
     {DType::FP6_E2M3, "fp6_e2m3", DTypeKind::Float, 6, false},
     {DType::FP6_E3M2, "fp6_e3m2", DTypeKind::Float, 6, false},
-    {DType::FP8_E4M3, "fp8_e4m3", DTypeKind::Float, 8, false},
+    {DType::FP8_E4M3, "fp8_e4m3", DTypeKind::Float, 8, true},
     {DType::FP8_E4M3FNUZ, "fp8_e4m3fnuz", DTypeKind::Float, 8, false},
-    {DType::FP8_E5M2, "fp8_e5m2", DTypeKind::Float, 8, false},
+    {DType::FP8_E5M2, "fp8_e5m2", DTypeKind::Float, 8, true},
     {DType::FP16, "fp16", DTypeKind::Float, 16, true},
     {DType::BF16, "bf16", DTypeKind::Float, 16, true},
     {DType::TF32, "tf32", DTypeKind::Float, 32, false},
@@ -128,6 +128,12 @@ Type getStorageType(MLIRContext *context, DType dtype) {
   switch (dtype) {
   case DType::Bool:
     return IntegerType::get(context, 1);
+  case DType::I8:
+    return IntegerType::get(context, 8);
+  case DType::FP8_E4M3:
+    return Float8E4M3FNType::get(context);
+  case DType::FP8_E5M2:
+    return Float8E5M2Type::get(context);
   case DType::I32:
     return IntegerType::get(context, 32);
   case DType::I64:
@@ -152,6 +158,12 @@ std::optional<DType> getDType(Type type) {
     return DType::Bool;
   if (type.isInteger(32))
     return DType::I32;
+  if (type.isInteger(8))
+    return DType::I8;
+  if (isa<Float8E4M3FNType>(type))
+    return DType::FP8_E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return DType::FP8_E5M2;
   if (type.isF16())
     return DType::FP16;
   if (type.isBF16())

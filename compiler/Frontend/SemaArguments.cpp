@@ -427,8 +427,8 @@ FailureOr<DType> getDTypeArgument(SemaContext &context,
   if (!isSupportedDType(*dtype)) {
     (void)context.notYet(getValueRange(argument),
                          std::string("the dtype ") + getDTypeName(*dtype) +
-                             "; there are fp64, fp32, fp16, bf16, i64, i32 "
-                             "and bool",
+                             "; there are fp64, fp32, fp16, bf16, i64, i32, "
+                             "bool and, in kernels, fp8_e4m3, fp8_e5m2 and i8",
                          keyword + getSupportedInstead(*dtype));
     return failure();
   }

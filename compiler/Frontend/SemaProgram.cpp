@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/NarrowTypes.h"
 #include "compiler/Frontend/Parser.h"
 #include "compiler/Frontend/SemaImpl.h"
 #include "compiler/Frontend/TensorOps.h"
@@ -59,10 +60,12 @@ static std::string getShapeText(const ArgumentSpec &spec) {
 LogicalResult Analyzer::checkDType(SourceRange where, DType dtype) {
   if (isSupportedDType(dtype))
     return success();
-  return notYet(where,
-                std::string("the dtype ") + getDTypeName(dtype) +
-                    "; there are fp64, fp32, fp16, bf16, i64, i32 and bool",
-                getSupportedInstead(dtype));
+  return notYet(
+      where,
+      std::string("the dtype ") + getDTypeName(dtype) +
+          "; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in "
+          "kernels, fp8_e4m3, fp8_e5m2 and i8",
+      getSupportedInstead(dtype));
 }
 
 /// Settles what each parameter is in this version.
@@ -750,6 +753,8 @@ FailureOr<OwningOpRef<ModuleOp>> analyze(MLIRContext &context,
       return failure();
     }
   }
+  if (failed(checkNarrowTypes(*module, where, diags)))
+    return failure();
   std::string problem;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     if (problem.empty())

@@ -176,7 +176,8 @@ LogicalResult Reader::setDType(const Expr *expr, DType dtype,
     diags
         .error(expr->range,
                std::string("not yet: the dtype ") + getDTypeName(dtype) +
-                   "; there are fp64, fp32, fp16, bf16, i64, i32 and bool")
+                   "; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in "
+                   "kernels, fp8_e4m3, fp8_e5m2 and i8")
         .setFix(getSupportedInstead(dtype));
     return failure();
   }

@@ -6,6 +6,8 @@
 
 #include "compiler/Frontend/TileOps.h"
 
+#include "compiler/Frontend/NarrowTypes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -155,7 +157,21 @@ mlir::Value TileOps::castElements(mlir::Value value, DType from, DType to,
     }
     if (isFloat(from) && isFloat(to)) {
       unsigned fromBits = getDTypeBits(from), toBits = getDTypeBits(to);
-      if (fromBits == toBits) { // fp16 and bf16
+      if (isStorageOnly(to)) { // fp8 saturates
+        auto element = cast<FloatType>(getStorageType(b.getContext(), to));
+        double most = llvm::APFloat::getLargest(element.getFloatSemantics())
+                          .convertToDouble();
+        for (double bound : {most, -most}) {
+          mlir::Value limit = makeConstant(ConstantData(bound), from,
+                                           value.getType(), location);
+          value = bound > 0
+                      ? mlir::Value(arith::MinimumFOp::create(b, location,
+                                                              value, limit))
+                      : mlir::Value(arith::MaximumFOp::create(b, location,
+                                                              value, limit));
+        }
+        value = arith::TruncFOp::create(b, location, target, value);
+      } else if (fromBits == toBits) { // fp16 and bf16
         Type wide = withElement(value.getType(), b.getF32Type());
         value = arith::ExtFOp::create(b, location, wide, value);
         value = arith::TruncFOp::create(b, location, target, value);

@@ -135,7 +135,7 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
         .setFix(text + ".to(" + dtype + ")");
     return failure();
   }
-  if (!isFloat(left.dtype)) {
+  if (!isFloat(left.dtype) && left.dtype != DType::I8) {
     (void)context.notYet(site.range,
                          std::string("@ of ") + getDTypeName(left.dtype),
                          texts[0] + ".to(fp32) @ " + texts[1] + ".to(fp32)");

@@ -21,6 +21,10 @@ StringRef tessera::tile::planType(Type element) {
     return "f16";
   if (element.isBF16())
     return "bf16";
+  if (isa<Float8E4M3FNType>(element))
+    return "f8e4m3";
+  if (isa<Float8E5M2Type>(element))
+    return "f8e5m2";
   if (element.isInteger(64))
     return "i64";
   if (element.isInteger(32))

@@ -6,6 +6,7 @@
 
 #include "tessera-c/runtime.h"
 
+#include "python/bindings/architectures.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/executable.h"
 
@@ -49,6 +50,7 @@ NB_MODULE(_runtime, module) {
   // they are not inside.
   module.attr("LLVM_VERSION") = TESSERA_LLVM_VERSION;
   module.attr("LLVM_LIBRARIES") = TESSERA_LLVM_LIBRARIES;
+  tessera::python::bindArchitectures(module);
   tessera::python::bindDevices(module);
   tessera::python::bindExecute(module);
   tessera::python::bindCallable(module);

@@ -246,7 +246,7 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     specs = []
     for p in fn.parameters:
         if p.kind == "const":
-            value = values.get(p.name, constants.get(p.name, p.default))
+            value = values.get(p.name, dtypes.get(p.name, constants.get(p.name, p.default)))
             specs.append(("const", value))
         elif p.takes_array or p.kind == "any":
             if p.kind == "out" and p.dtype is None and p.name not in dtypes:

@@ -299,8 +299,15 @@ class Function(_runtime.Callable):
         """Inside a class a function is a method; `self.scale` is then captured from it."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def compile(self, target: str = "cpu", **words) -> Version:
-        """Compiles without calling: `gemm.compile(A=fp16, B=fp16)`; sizes of whole dims by name, `D=128`."""
+    def compile(self, target: str = "cpu", targets: list[str] | None = None, **words) -> Version | dict[str, Version]:
+        """Compiles without calling: `gemm.compile(A=fp16, B=fp16)`; sizes of whole dims by name, `D=128`.
+
+        With `targets=["sm_80", "sm_90a"]`: a dict of them, with the machine code of GPUs made at the same time.
+        """
+        if targets is not None:
+            from . import gpu
+
+            return gpu.compile_all(self, [check_target(each) for each in targets], words)
         target = check_target(target)
         return self._with_key(lambda: self._version(arguments.spec_from_words(self, target, words)))
 

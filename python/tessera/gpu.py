@@ -8,21 +8,24 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 import subprocess
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
-from . import _runtime, cuda, keys
+from . import _runtime, architectures, assemble, cuda, keys
 from .errors import ArgumentError, CompileError, DeviceError, InternalError
 from .knobs import knobs
 from .version import Runner
 from .wording import no_attribute, refuse
 
-NAMES = re.compile(r"(sim:|cudatile:)?sm_(80|86|87|88|89|90|100|103|110|120|121)[af]?")
-
 
 def is_gpu(target: str) -> bool:
-    return NAMES.fullmatch(target) is not None
+    """Is it a machine of the table, or that machine's simulator, or CUDA Tile IR for it (sm_80 and newer, as tileiras)?"""
+    kind, _, name = target.rpartition(":")
+    if kind not in ("", "sim", "cudatile") or not architectures.is_known(name):
+        return False
+    return kind != "cudatile" or architectures.order(name) >= (8, 0)
 
 
 # An access to shared memory in the mapped stage, with what its two layouts say of it, and the user's line.
@@ -34,7 +37,8 @@ class GpuVersion(Runner):
 
     def __init__(self, fn, target: str, compilation, spec):
         self.name, self.target, self.spec = fn.__name__, target, spec
-        self.ptx = self.bytecode = None
+        self.ptx = self.bytecode = self._made = None
+        self._lock = threading.Lock()
         self._accesses = []
         if target.startswith("cudatile:"):
             self.bytecode = compilation.cudatile()
@@ -47,7 +51,9 @@ class GpuVersion(Runner):
 
     @property
     def chip(self) -> str:
-        return self.target.rpartition(":")[2]
+        """The machine it is compiled for: sm_90a if it was asked for sm_90."""
+        name = self.target.rpartition(":")[2]
+        return name if self.target.startswith("cudatile:") else architectures.promoted(name)
 
     @property
     def kernels(self) -> list[dict]:
@@ -57,15 +63,16 @@ class GpuVersion(Runner):
 
     @property
     def cubin(self) -> bytes:
-        """Machine code, by NVIDIA's assembler (`ptxas`) or tile compiler (`tileiras`) on the PATH."""
-        return self._assemble()[0]
+        """Machine code, by NVIDIA's newest assembler (`ptxas`) or tile compiler (`tileiras`) that is found."""
+        made = self._assemble()
+        if self.ptx is not None and not knobs.allow_spills:
+            assemble.refuse_spills(self.name, self.target, assemble.resources(made["said"]))
+        return made["cubin"]
 
     @property
     def sass(self) -> str:
         """The machine code as text, by NVIDIA's disassembler."""
-        path = shutil.which("nvdisasm")
-        if path is None:
-            raise CompileError("error: nvdisasm is not on the PATH; it shows machine code as text\n fix:  pip install nvidia-cuda-nvdisasm\n")
+        path = assemble.need("nvdisasm")
         with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
             file.write(self.cubin)
             file.flush()
@@ -76,18 +83,9 @@ class GpuVersion(Runner):
         """What the assembler says of each kernel; "not measured" without one."""
         if self.ptx is None:
             return {"bytecode_bytes": len(self.bytecode)}
-        if shutil.which("ptxas") is None:
+        if assemble.find("ptxas") is None or not architectures.arch(self.chip)["assembles"]:
             return {kernel["name"]: "not measured" for kernel in self.kernels}
-        text, result = self._assemble()[1], {}
-        for name, body in re.findall(r"Compiling entry function '([^']+)'(.*?)Compile time", text, re.S):
-            numbers = {key: int(n) for n, key in re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads|smem)", body)}
-            result[name] = {
-                "registers": int(re.search(r"Used (\d+) registers", body)[1]),
-                "spill_stores": numbers["spill stores"],
-                "spill_loads": numbers["spill loads"],
-                "shared": numbers.get("smem", 0),
-            }
-        return result
+        return assemble.resources(self._assemble()["said"])
 
     @property
     def report(self) -> str:
@@ -101,28 +99,22 @@ class GpuVersion(Runner):
         lines += [f"  {place}: {what[op]}: {conflicts} bank conflicts" for op, conflicts, place in self._accesses]
         return "\n".join([*lines, "time: not measured"])
 
-    def _assemble(self) -> tuple[bytes, str]:
-        tool, package = ("ptxas", "nvidia-cuda-nvcc") if self.ptx is not None else ("tileiras", "nvidia-cuda-tileiras")
-        path = shutil.which(tool)
-        if path is None:
-            raise CompileError(f"error: {tool} is not on the PATH; it makes machine code of what Tessera writes\n fix:  pip install {package}\n")
-        text = self.ptx.encode() if self.ptx is not None else self.bytecode
-        words = ["-v", "-arch", self.chip] if self.ptx is not None else ["--gpu-name", self.chip.rstrip("af")]
+    def _assemble(self) -> dict:
+        with self._lock:
+            if self._made is None:
+                self._made = self._assemble_now()
+            return self._made
 
-        def assemble() -> dict:
-            with tempfile.TemporaryDirectory() as folder:
-                source, target = os.path.join(folder, "kernel"), os.path.join(folder, "cubin")
-                with open(source, "wb") as file:
-                    file.write(text)
-                done = subprocess.run([path, *words, source, "-o", target], capture_output=True, text=True)
-                if done.returncode:
-                    raise InternalError(f"{tool} refuses what was compiled for {self.target}:\n{done.stderr}{done.stdout}")
-                with open(target, "rb") as file:
-                    return {"cubin": file.read(), "said": done.stderr + done.stdout}
-
-        store = keys.store()
-        found = assemble() if store is None else store.get(keys.assembled(text, path, words), assemble)
-        return found["cubin"], found["said"]
+    def _assemble_now(self) -> dict:
+        what = f"{self.name} for {self.target}"
+        if self.ptx is None:
+            path = assemble.need("tileiras")
+            command = [path, "--gpu-name", self.chip.rstrip("af"), "@source", "-o", "@target"]
+            store, make = keys.store(), lambda: assemble.run(command, self.bytecode, ".tilebc", what)
+            return make() if store is None else store.get(keys.assembled(self.bytecode, path, command[1:]), make)
+        if not architectures.arch(self.chip)["assembles"]:
+            raise CompileError(f"error: {what}: CUDA 13 has no assembler for {self.chip}; this target is PTX text only\n fix:  target=\"sm_75\"\n")
+        return assemble.ptxas(self.ptx, self.chip, what)
 
     # ---- running ----------------------------------------------------------------------------
 
@@ -135,7 +127,8 @@ class GpuVersion(Runner):
 
     @property
     def images(self) -> list[tuple[str, bytes]]:
-        cubin = [(self.chip, self.cubin)] if shutil.which("ptxas") else []
+        assembles = assemble.find("ptxas") and architectures.arch(self.chip)["assembles"]
+        cubin = [(self.chip, self.cubin)] if assembles else []
         return [*cubin, (self.chip, self.ptx.encode())]
 
     @property
@@ -168,6 +161,20 @@ class GpuVersion(Runner):
         return f"<{self.name} compiled for {self.target}>"
 
 
+def compile_all(fn, targets: list[str], words: dict) -> dict:
+    """A version for each target. The assembler of one machine runs while the next one's PTX is written."""
+    versions, waiting = {}, []
+    with ThreadPoolExecutor(max_workers=max(1, os.cpu_count() or 1)) as pool:
+        for target in targets:
+            version = versions[target] = fn.compile(target=target, **words)
+            makes_code = isinstance(version, GpuVersion) and (version.ptx is None or architectures.arch(version.chip)["assembles"])
+            if makes_code and assemble.find("ptxas" if version.ptx is not None else "tileiras"):
+                waiting.append(pool.submit(lambda version=version: version.cubin))
+        for each in waiting:
+            each.result()
+    return versions
+
+
 # ---- the simulator -----------------------------------------------------------------------------
 
 
@@ -192,7 +199,7 @@ class SimVersion(GpuVersion):
     def with_ptx(self, ptx: str) -> SimVersion:
         """The same version with other kernels."""
         other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__, ptx=ptx, last_reports=[], launched=[])
+        other.__dict__.update(self.__dict__, ptx=ptx, _made=None, last_reports=[], launched=[])
         other._load()
         return other
 

@@ -60,6 +60,7 @@ class Knobs:
     cache_size: int
     sim_library: str
     bin: str
+    allow_spills: bool
 
     _knobs = {
         "debug": _Knob("TESSERA_DEBUG", bool, False, "asserts and breakpoints of programs, compiler internals in errors"),
@@ -71,6 +72,7 @@ class Knobs:
         "cache": _Knob("TESSERA_CACHE", str, "", "folder of compiled code, or off; if empty $XDG_CACHE_HOME/tessera, else ~/.cache/tessera"),
         "cache_size": _Knob("TESSERA_CACHE_SIZE", int, 1024, "megabytes that it may grow to"),
         "sim_library": _Knob("TESSERA_SIM_LIBRARY", str, "", "libtessera_sim.so of tessera.sim, if it is elsewhere"),
+        "allow_spills": _Knob("TESSERA_ALLOW_SPILLS", bool, False, "machine code of GPU kernels whose registers spill to memory is no error"),
         "bin": _Knob("TESSERA_BIN", str, "", "folder of the command-line tools, if they are not on PATH"),
     }
     # Read by C++ when a process starts, so they can be set from outside only.

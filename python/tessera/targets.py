@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from . import source
+from . import architectures, source
 from .wording import a_kind
 from .errors import CompileError
 
@@ -34,13 +34,29 @@ def check_target(target: str) -> str:
     if spelt and gpu.is_gpu(f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"):
         right = f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"
         raise CompileError(source.at_user(f"no target is called {target!r}; it is spelt {right!r}", f'target="{right}"', target))
+    if unknown := re.fullmatch(r"(sim:|cudatile:)?(sm_\w*)", target):
+        raise CompileError(source.at_user(_no_such_machine(*unknown.groups()), f'target="{_nearest_machine(unknown[2])}"', f"{target}"))
     if target.startswith(_LATER):
-        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_80 and newer", 'target="cpu"', f"{target}"))
+        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_75 and newer", 'target="cpu"', f"{target}"))
     meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
     ours = meant.startswith("cpu") or gpu.is_gpu(meant)
     note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
     near = meant if ours else source.nearest(target, TARGETS, "cpu")
-    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_80 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
+
+
+def _no_such_machine(kind: str | None, name: str) -> str:
+    if kind == "cudatile:" and architectures.is_known(name):
+        return f"no target is called '{kind}{name}': CUDA Tile IR is for sm_80 and newer"
+    return f"no NVIDIA architecture is called {name!r}; there are {', '.join(architectures.names())}"
+
+
+def _nearest_machine(name: str) -> str:
+    """The newest one that is not newer, of those with the asked number."""
+    number = re.match(r"sm_(\d+)", name)
+    plain = [n for n in architectures.names() if n[-1].isdigit() and architectures.order(n) >= (7, 5)]
+    older = [n for n in plain if number and int(n[3:]) <= int(number[1])]
+    return older[-1] if older else plain[0]
 
 
 def check_schedule_target(target: str) -> None:

@@ -17,6 +17,7 @@ SmLimits smLimits(unsigned arch) {
   case 80:
     return {2048, 32, 164 << 10, 163 << 10, 65536};
   case 86:
+  case 88:
     return {1536, 16, 100 << 10, 99 << 10, 65536};
   case 87:
     return {1536, 16, 164 << 10, 163 << 10, 65536};

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import tessera as tsr
 from tessera import Tensor, Out, InOut, Region, const, reduce_sum
-from tessera import fp64, fp32, fp16, bf16, i32, i64, fp8_e4m3
+from tessera import fp64, fp32, fp16, bf16, i32, i64, fp6_e2m3
 
 """
 X = "x = np.ones((32, 64), np.float32)\n"
@@ -113,7 +113,7 @@ def narrow(A: Tensor["M"], B: Out["M"]):
 ''', V + "narrow(v)"),
     Case("dtype-not-yet", '''
 @tsr.function
-def widen(x: Tensor["M", fp8_e4m3]):
+def widen(x: Tensor["M", fp6_e2m3]):
     return x.to(fp32)
 ''', V + "widen(v)"),
     Case("dtype-in-quotes", '''

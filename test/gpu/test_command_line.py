@@ -54,7 +54,7 @@ def test_bytecode(tesserac):
 
 
 @pytest.mark.parametrize("target, kind, answer", [
-    ("sm_75", "tile", "no target is called 'sm_75'; there are cpu, cpu:avx2, cpu:avx512, sm_80 to sm_121"),
+    ("sm_85", "tile", "no target is called 'sm_85'; there are cpu, cpu:avx2, cpu:avx512, sm_70, sm_75, sm_80, sm_86"),
     ("cpu", "ptx", "target cpu has no PTX; it is made for targets like sm_80"),
     ("sm_80", "cudatile", "target sm_80 has no CUDA Tile IR; it is made for targets like cudatile:sm_90"),
     ("cudatile:sm_90", "target", "target cudatile:sm_90 leaves after stage tile-value"),

@@ -66,16 +66,19 @@ static Layout cover(Layout layout, int first, int64_t size0, int64_t size1) {
   return layout;
 }
 
-Layout mmaResult(int64_t m, int64_t n, WarpGrid warps) {
-  return cover(overWarps(mmaM16N8K16C(), warps, 0, 1), 1, m, n);
+Layout mmaResult(int64_t m, int64_t n, WarpGrid warps, MmaShape shape) {
+  return cover(overWarps(mmaC(shape.m), warps, 0, 1), 1, m, n);
 }
 
-Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps) {
-  return cover(overWarps(mmaM16N8K16A(), warps, 0, -1), 1, m, k);
+Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps, MmaShape shape) {
+  return cover(
+      overWarps(mmaA(shape.m, shape.k, shape.perRegister), warps, 0, -1), 1, m,
+      k);
 }
 
-Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps) {
-  return cover(overWarps(mmaM16N8K16B(), warps, -1, 1), 0, k, n);
+Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps, MmaShape shape) {
+  return cover(overWarps(mmaB(shape.k, shape.perRegister), warps, -1, 1), 0, k,
+               n);
 }
 
 Layout fmaLhs(const Layout &result, int64_t k) {
@@ -227,28 +230,43 @@ Layout copyLanes(const Layout &memory, int contiguousAxis,
   return Layout({{"lane", 5}}, {{"dim0", bits[0]}, {"dim1", bits[1]}}, {bases});
 }
 
-std::optional<MatrixLoad> matrixLoad(const Layout &fragment,
-                                     int contiguousAxis) {
+std::optional<MatrixLoad> matrixLoad(const Layout &fragment, int contiguousAxis,
+                                     int64_t elementBytes) {
   std::optional<int> reg = fragment.findIn("register"),
                      lane = fragment.findIn("lane");
-  if (!reg || !lane || fragment.outs().size() != 2 ||
-      fragment.ins()[*reg].bits < 1 || fragment.ins()[*lane].bits != 5)
+  if (!lane || fragment.outs().size() != 2 || elementBytes > 4 ||
+      fragment.ins()[*lane].bits != 5)
     return std::nullopt;
-  // Which axis do pairs run along? Then the matrix is: pairs and lane bits 0, 1
-  // across, lane bits 2, 3, 4 down.
-  Index first = fragment.basis(*reg, 0);
-  int across = first == Index{0, 1} ? 1 : first == Index{1, 0} ? 0 : -1;
+  int64_t perWord = 4 / elementBytes;
+  int wordBits = *exactLog2(perWord);
+  if (!reg || fragment.ins()[*reg].bits < wordBits)
+    return std::nullopt;
+  // Which axis do words run along? Then the matrix is: a word's elements and
+  // lane bits 0, 1 across, lane bits 2, 3, 4 down.
+  Index first = fragment.basis(*lane, 0);
+  int across = first == Index{0, perWord}   ? 1
+               : first == Index{perWord, 0} ? 0
+                                            : -1;
   if (across < 0)
     return std::nullopt;
+  for (int b = 0; b < wordBits; ++b) {
+    Index expected = {0, 0};
+    expected[across] = int64_t(1) << b;
+    if (fragment.basis(*reg, b) != expected)
+      return std::nullopt;
+  }
   for (int b = 0; b < 5; ++b) {
     Index expected = {0, 0};
-    expected[b < 2 ? across : 1 - across] = b < 2 ? 2 << b : 1 << (b - 2);
+    expected[b < 2 ? across : 1 - across] =
+        b < 2 ? perWord << b : int64_t(1) << (b - 2);
     if (fragment.basis(*lane, b) != expected)
       return std::nullopt;
   }
   MatrixLoad load;
   load.transposed = contiguousAxis != across;
-  // Lanes 8j .. 8j + 7 give the rows of matrix j, which is registers 2j, 2j+1.
+  if (load.transposed && elementBytes != 2)
+    return std::nullopt;
+  // Lanes 8j .. 8j + 7 give the rows of matrix j, which is word j.
   // They may be joined while every group lies like the first one.
   int64_t registers = fragment.inSize("register");
   auto at = [&](int64_t r) {
@@ -257,16 +275,16 @@ std::optional<MatrixLoad> matrixLoad(const Layout &fragment,
     return *fragment.apply(place);
   };
   auto fits = [&](int64_t matrices) {
-    if (registers % (2 * matrices) != 0)
+    if (registers % (perWord * matrices) != 0)
       return false;
-    for (int64_t r = 0; r < registers; r += 2 * matrices)
+    for (int64_t r = 0; r < registers; r += perWord * matrices)
       for (int64_t j = 1; j < matrices; ++j) {
         Index linear = {0, 0};
         for (int64_t b = 1; b <= j; b *= 2)
           for (int axis : {0, 1})
-            linear[axis] += j & b ? at(2 * b)[axis] : 0;
+            linear[axis] += j & b ? at(perWord * b)[axis] : 0;
         for (int axis : {0, 1})
-          if (at(r + 2 * j)[axis] != at(r)[axis] + linear[axis] ||
+          if (at(r + perWord * j)[axis] != at(r)[axis] + linear[axis] ||
               (at(r)[axis] & linear[axis]))
             return false;
       }
@@ -282,7 +300,7 @@ std::optional<MatrixLoad> matrixLoad(const Layout &fragment,
   for (int64_t j = 1; j < 4; j *= 2) {
     Index step = {0, 0};
     if (j < load.matrices)
-      step = at(2 * j);
+      step = at(perWord * j);
     bases.push_back(step);
   }
   int bits[2] = {0, 0};

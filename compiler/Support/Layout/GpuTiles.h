@@ -38,12 +38,18 @@ struct WarpGrid {
 /// operand of another product without leaving its registers.
 WarpGrid chooseWarpGrid(int64_t m, int64_t n, int64_t warps, bool rowsOnly);
 
-/// Result and operands of mma.sync.m16n8k16 on 16-bit types, repeated to cover
-/// the tile: (m, n), (m, k) and (k, n). Registers count the fragment first,
-/// then along k (operands) or n (result), then the other dim.
-Layout mmaResult(int64_t m, int64_t n, WarpGrid warps);
-Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps);
-Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps);
+/// A form of mma.sync: its sizes, and how many elements of an operand one
+/// register of 32 bits holds (1 for tf32 and f64).
+struct MmaShape {
+  int64_t m = 16, n = 8, k = 16, perRegister = 2;
+};
+
+/// Result and operands of mma.sync, repeated to cover the tile: (m, n), (m, k)
+/// and (k, n). Registers count the fragment first, then along k (operands) or n
+/// (result), then the other dim.
+Layout mmaResult(int64_t m, int64_t n, WarpGrid warps, MmaShape shape = {});
+Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps, MmaShape shape = {});
+Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps, MmaShape shape = {});
 
 /// Operands of a product without tensor cores, whose result is held as
 /// `result`: each thread uses whole rows (m, k) and columns (k, n) of them.
@@ -73,18 +79,19 @@ Layout sharedTile(int64_t dim0, int64_t dim1, int contiguousAxis,
 Layout copyLanes(const Layout &memory, int contiguousAxis,
                  int64_t elementBytes);
 
-/// How ldmatrix fills a fragment of 16-bit elements from shared memory. A
-/// register pair is an 8x8 matrix; four of them are one instruction.
+/// How ldmatrix fills a fragment from shared memory. Its matrices are 8 rows of
+/// 16 bytes, a register of 32 bits of each lane; four are one instruction.
 struct MatrixLoad {
-  bool transposed = false; ///< .trans: rows in memory run across the pairs
+  bool transposed = false; ///< .trans: rows in memory run across the registers
   int64_t matrices = 4;    ///< .x4, .x2 or .x1
   /// (lane) -> (dim0, dim1): the row whose address each lane gives, relative
   /// to the first register of the group.
   Layout lanes;
 };
-/// Nullopt if the fragment is not made of ldmatrix's 8x8 matrices.
-std::optional<MatrixLoad> matrixLoad(const Layout &fragment,
-                                     int contiguousAxis);
+/// Nullopt if the fragment is not made of ldmatrix's matrices, or would have to
+/// be transposed in units of other than 16 bits.
+std::optional<MatrixLoad> matrixLoad(const Layout &fragment, int contiguousAxis,
+                                     int64_t elementBytes = 2);
 
 /// The axis along which `memory` is contiguous.
 int contiguousAxis(const Layout &memory);

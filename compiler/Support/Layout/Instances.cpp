@@ -70,21 +70,55 @@ Layout tmaSwizzle(int64_t rows, int64_t elementBytes, int64_t swizzleBytes) {
                     128 / swizzleBytes, swizzleBytes / 16);
 }
 
-Layout mmaM16N8K16A() {
+/// Elements of a register, then what `rows` adds, then steps of four lanes
+/// along k: the bits of a fragment's registers.
+static std::vector<Index> fragmentRegisters(int64_t k, int64_t perRegister,
+                                            int kAxis, bool sixteenRows) {
+  std::vector<Index> bases;
+  auto along = [&](int axis, int64_t step) {
+    Index base = {0, 0};
+    base[axis] = step;
+    bases.push_back(base);
+  };
+  for (int64_t j = 1; j < perRegister; j *= 2)
+    along(kAxis, j);
+  if (sixteenRows)
+    along(1 - kAxis, 8);
+  for (int64_t step = 4 * perRegister; step < k; step *= 2)
+    along(kAxis, step);
+  return bases;
+}
+
+Layout mmaA(int64_t m, int64_t k, int64_t perRegister) {
+  std::vector<Index> registers = fragmentRegisters(k, perRegister, 1, m == 16);
   return Layout(
-      {{"register", 3}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 4}},
-      {{{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}});
+      {{"register", int(registers.size())}, {"lane", 5}},
+      {{"dim0", *exactLog2(m)}, {"dim1", *exactLog2(k)}},
+      {registers,
+       {{0, perRegister}, {0, 2 * perRegister}, {1, 0}, {2, 0}, {4, 0}}});
 }
 
-Layout mmaM16N8K16B() {
-  return Layout({{"register", 2}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 3}},
-                {{{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}});
+Layout mmaB(int64_t k, int64_t perRegister) {
+  std::vector<Index> registers = fragmentRegisters(k, perRegister, 0, false);
+  return Layout(
+      {{"register", int(registers.size())}, {"lane", 5}},
+      {{"dim0", *exactLog2(k)}, {"dim1", 3}},
+      {registers,
+       {{perRegister, 0}, {2 * perRegister, 0}, {0, 1}, {0, 2}, {0, 4}}});
 }
 
-Layout mmaM16N8K16C() {
-  return Layout({{"register", 2}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 3}},
-                {{{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}});
+Layout mmaC(int64_t m) {
+  std::vector<Index> registers = {{0, 1}};
+  if (m == 16)
+    registers.push_back({8, 0});
+  return Layout({{"register", int(registers.size())}, {"lane", 5}},
+                {{"dim0", *exactLog2(m)}, {"dim1", 3}},
+                {registers, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}});
 }
+
+Layout mmaM16N8K16A() { return mmaA(16, 16, 2); }
+Layout mmaM16N8K16B() { return mmaB(16, 2); }
+Layout mmaM16N8K16C() { return mmaC(16); }
 
 Layout ldmatrixX4Addresses() {
   return Layout(

@@ -34,6 +34,19 @@ Swizzle chooseSwizzle(int64_t columns, int64_t elementBytes,
 /// bytes, which is also the length of its rows: (dim0, dim1) -> offset.
 Layout tmaSwizzle(int64_t rows, int64_t elementBytes, int64_t swizzleBytes);
 
+/// Fragments of mma.sync, as the PTX ISA's formulas have them (9.7.14.5): with
+/// g = lane / 4, t = lane % 4 and E elements in a register of 32 bits (1 for
+/// tf32 and f64), element j of register r is
+///     A  row g + 8 (r % 2) if m is 16, k = (r / 2) 4 E + t E + j;
+///        row g if m is 8, k = r 4 E + t E + j
+///     B  k = r 4 E + t E + j, column g
+///     C  element i: row g + 8 (i / 2), column 2 t + i % 2
+/// (register, lane) -> (dim0, dim1); registers hold one element here, so they
+/// count j first. A is (m, k), B (k, n), C and D (m, n); n is 8.
+Layout mmaA(int64_t m, int64_t k, int64_t perRegister);
+Layout mmaB(int64_t k, int64_t perRegister);
+Layout mmaC(int64_t m);
+
 /// Operand fragments of mma.sync.m16n8k16 on 16-bit types, as the PTX ISA
 /// shows them: (register, lane) -> (dim0, dim1); registers hold one element.
 /// A is (m, k) 16x16, B is (k, n) 16x8, C and D are (m, n) 16x8.

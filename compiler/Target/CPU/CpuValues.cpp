@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/CPU/CpuLowering.h"
+#include "compiler/Target/Math/NarrowFloats.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -108,6 +109,8 @@ Type CpuLowering::memoryType(Type element) {
   // LLVM legalises bfloat poorly without AVX512-BF16: bits it is.
   if (element.isBF16())
     return builder.getI16Type();
+  if (isFp8(element))
+    return builder.getI8Type();
   return computeType(element);
 }
 
@@ -120,7 +123,7 @@ Value CpuLowering::pointerTo(Value base, Value offset, Type element) {
 }
 
 Value CpuLowering::fromMemory(Value value, Type element) {
-  if (element.isBF16())
+  if (element.isBF16() || isFp8(element))
     return arith::BitcastOp::create(
         builder, loc, withElement(value.getType(), element), value);
   if (!element.isInteger(1))
@@ -133,10 +136,10 @@ Value CpuLowering::fromMemory(Value value, Type element) {
 }
 
 Value CpuLowering::toMemory(Value value) {
-  if (getElementTypeOrSelf(value).isBF16())
+  if (Type element = getElementTypeOrSelf(value);
+      element.isBF16() || isFp8(element))
     return arith::BitcastOp::create(
-        builder, loc, withElement(value.getType(), builder.getI16Type()),
-        value);
+        builder, loc, withElement(value.getType(), memoryType(element)), value);
   if (!getElementTypeOrSelf(value).isInteger(1))
     return value;
   Type type = value.getType();
@@ -274,6 +277,13 @@ Value CpuLowering::firstLanes(Value count, int64_t lanes) {
 static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
 
 Value CpuLowering::extend(Value value, Type element) {
+  if (isFp8(getElementTypeOrSelf(value))) {
+    Value single = extendFp8(builder, loc, value);
+    if (element.isF32())
+      return single;
+    return element.isF64() ? extend(single, element)
+                           : truncate(single, element);
+  }
   if (getElementTypeOrSelf(value).isBF16()) {
     Type i32 = withElement(value.getType(), builder.getI32Type());
     int64_t lanes =
@@ -295,6 +305,10 @@ Value CpuLowering::extend(Value value, Type element) {
 /// for it flushes subnormals.
 Value CpuLowering::truncate(Value value, Type element) {
   Type from = getElementTypeOrSelf(value);
+  if (isFp8(element) && (from.isF32() || isHalf(from)))
+    return truncateToFp8(
+        builder, loc,
+        from.isF32() ? value : extend(value, builder.getF32Type()), element);
   int64_t lanes = 0;
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     lanes = vector.getNumElements();

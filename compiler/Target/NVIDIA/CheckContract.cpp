@@ -17,10 +17,11 @@ namespace {
 
 /// Of the `llvm` dialect only memory, vectors of operands, inline PTX.
 bool mayStandInKernel(Operation *op) {
-  if (isa<LLVM::BitcastOp, LLVM::ConstantOp, LLVM::ExtractValueOp, LLVM::GEPOp,
-          LLVM::InlineAsmOp, LLVM::InsertElementOp, LLVM::IntToPtrOp,
-          LLVM::LoadOp, LLVM::PoisonOp, LLVM::PtrToIntOp, LLVM::StoreOp,
-          target::AllocateOp, target::AssertOp, target::ReturnOp>(op))
+  if (isa<LLVM::BitcastOp, LLVM::ConstantOp, LLVM::ExtractElementOp,
+          LLVM::ExtractValueOp, LLVM::GEPOp, LLVM::InlineAsmOp,
+          LLVM::InsertElementOp, LLVM::IntToPtrOp, LLVM::LoadOp, LLVM::PoisonOp,
+          LLVM::PtrToIntOp, LLVM::StoreOp, target::AllocateOp, target::AssertOp,
+          target::ReturnOp>(op))
     return true;
   return isa_and_present<arith::ArithDialect, math::MathDialect,
                          NVVM::NVVMDialect, scf::SCFDialect>(op->getDialect());

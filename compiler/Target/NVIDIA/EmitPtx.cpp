@@ -6,7 +6,6 @@
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Target/NVIDIA/Passes.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -53,19 +52,12 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 llvm::FailureOr<NvidiaOptions>
 tessera::target::parseNvidiaTarget(StringRef target) {
-  StringRef number = target;
-  if (!number.consume_front("sm_"))
-    return failure();
-  // Architecture-specific variants name the same instructions for us.
-  if (number.ends_with("a") || number.ends_with("f"))
-    number = number.drop_back();
-  if (!llvm::StringSwitch<bool>(number)
-           .Cases({"80", "86", "87", "88", "89", "90"}, true)
-           .Cases({"100", "103", "110", "120", "121"}, true)
-           .Default(false))
+  std::optional<nvidia::Arch> arch = nvidia::parseArch(target);
+  if (!arch)
     return failure();
   NvidiaOptions options;
-  options.chip = target.str();
+  options.arch = nvidia::promoted(*arch);
+  options.chip = options.arch.name();
   return options;
 }
 
@@ -87,7 +79,9 @@ createMachine(const NvidiaOptions &options) {
   llvm::TargetOptions flags;
   flags.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, options.chip, "", flags, std::nullopt, std::nullopt,
+      triple, options.chip,
+      "+ptx" + std::to_string(nvidia::ptxEmitted(options.arch)), flags,
+      std::nullopt, std::nullopt,
       options.optLevel >= 2 ? llvm::CodeGenOptLevel::Aggressive
                             : llvm::CodeGenOptLevel::Less));
 }
@@ -95,9 +89,6 @@ createMachine(const NvidiaOptions &options) {
 //===----------------------------------------------------------------------===//
 // Kernels as LLVM functions
 //===----------------------------------------------------------------------===//
-
-/// What a block may have without asking at the launch.
-static constexpr int64_t staticSharedLimit = 48 * 1024;
 
 namespace {
 struct KernelToNvvmPass
@@ -109,7 +100,7 @@ struct KernelToNvvmPass
     Location loc = kernel.getLoc();
     LLVM::GlobalOp shared;
     if (config.getShared()) {
-      bool isStatic = config.getShared() <= staticSharedLimit;
+      bool isStatic = config.getShared() <= nvidia::staticSharedLimit;
       auto type = LLVM::LLVMArrayType::get(builder.getI8Type(),
                                            isStatic ? config.getShared() : 0);
       shared = LLVM::GlobalOp::create(
@@ -124,9 +115,13 @@ struct KernelToNvvmPass
         LLVM::LLVMFuncOp::create(builder, loc, kernel.getSymName(), type);
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-    func->setAttr(
-        NVVM::NVVMDialect::getReqntidAttrName(),
-        builder.getDenseI32ArrayAttr({int32_t(config.getBlock()[0]), 1, 1}));
+    SmallVector<int32_t> block(config.getBlock());
+    block.resize(3, 1);
+    func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                  builder.getDenseI32ArrayAttr(block));
+    if (config.getRegs())
+      func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                    builder.getI32IntegerAttr(int32_t(config.getRegs())));
     func.getBody().takeBody(kernel.getBody());
     func.walk([&](Operation *op) {
       builder.setInsertionPoint(op);
@@ -216,7 +211,8 @@ void tessera::target::registerNvidiaTranslations(DialectRegistry &registry) {
 
 static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
                                             llvm::LLVMContext &context,
-                                            llvm::TargetMachine &machine) {
+                                            llvm::TargetMachine &machine,
+                                            const nvidia::Arch &arch) {
   MLIRContext *mlir = given.getContext();
   DialectRegistry registry;
   registerNvidiaTranslations(registry);
@@ -280,7 +276,8 @@ static FailureOr<std::string> withLLVM(ModuleOp module,
   }
   llvm::LLVMContext context;
   ListenToLLVM problems(context, module);
-  std::unique_ptr<llvm::Module> lowered = toLLVM(module, context, *machine);
+  std::unique_ptr<llvm::Module> lowered =
+      toLLVM(module, context, *machine, options.arch);
   if (!lowered)
     return failure();
   optimise(*lowered, *machine);

@@ -144,6 +144,26 @@ Value NvidiaLowering::predicatedLoad(Type type, Value address,
   return value;
 }
 
+Value NvidiaLowering::predicatedLoad16(Value address, Value predicate) {
+  Type word = builder.getI32Type();
+  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                               SmallVector<Type>(4, word));
+  auto load = LLVM::InlineAsmOp::create(
+      builder, loc, type, ValueRange{address, predicate},
+      "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\t"
+      "mov.b32 $3, 0;\n\t@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];",
+      "=&r,=&r,=&r,=&r,l,b", /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+  Value group = LLVM::PoisonOp::create(builder, loc, VectorType::get(4, word));
+  for (int64_t i = 0; i < 4; ++i)
+    group = LLVM::InsertElementOp::create(
+        builder, loc, group,
+        LLVM::ExtractValueOp::create(builder, loc, load.getRes(), i), i32(i));
+  return group;
+}
+
 void NvidiaLowering::predicatedStore(Value value, Value address,
                                      Value predicate) {
   Type type = value.getType();

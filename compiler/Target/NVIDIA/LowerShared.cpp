@@ -174,6 +174,13 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
         LLVM::IntToPtrOp::create(builder, loc, global, addressOf(r, c)), 16,
         NVVM::LoadCacheModifierKind::CG, bytes);
   };
+  // Without cp.async: a whole group into registers, then to shared memory. What
+  // does not exist is zeros.
+  auto copyByRegisters = [&](int64_t r, int64_t c, Value rowInside) {
+    Value inside = both(both(rowInside, from.inside), less(i32(c), columnRoom));
+    Value group = predicatedLoad16(addressOf(r, c), inside);
+    LLVM::StoreOp::create(builder, loc, group, pointerTo(r, c), 16);
+  };
   auto copySingly = [&](int64_t r, int64_t c, Value rowInside) {
     auto words =
         VectorType::get(vector, builder.getIntegerType(elementBytes * 8));
@@ -195,67 +202,23 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
   Value low = arith::AndIOp::create(
       builder, loc,
       arith::OrIOp::create(builder, loc, from.origin, rowAxis.bytes), i64(15));
+  bool asynchronous = nvidia::has(arch, nvidia::Feature::CpAsync);
+  if (!asynchronous) // no group may be cut
+    low = arith::OrIOp::create(
+        builder, loc, low,
+        toI64(arith::AndIOp::create(builder, loc, columnAxis.room,
+                                    i32(vector - 1))));
   Value aligned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         low, i64(0));
   auto branch = scf::IfOp::create(builder, loc, aligned, true);
   OpBuilder::InsertionGuard inner(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  forEach(copyWhole);
+  if (asynchronous)
+    forEach(copyWhole);
+  else
+    forEach(copyByRegisters);
   builder.setInsertionPointToStart(branch.elseBlock());
   forEach(copySingly);
-}
-
-//===----------------------------------------------------------------------===//
-// Fragments
-//===----------------------------------------------------------------------===//
-
-/// Do products without tensor cores read it, maybe through transposes?
-static bool isReadByFma(Operation *op) {
-  return llvm::any_of(op->getUsers(), [](Operation *user) {
-    if (auto mma = dyn_cast<tile::MmaOp>(user))
-      return tile::usesFma(mma);
-    return isa<tile::TransposeOp>(user) && isReadByFma(user);
-  });
-}
-
-LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
-  auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
-  tile::BufferType type = op.getBuffer().getType();
-  Layout memory = *Layout::parse(type.getLayout().str());
-  ThreadLayout fragment(op.getResult());
-  std::optional<layout::MatrixLoad> load =
-      layout::matrixLoad(fragment.get(), layout::contiguousAxis(memory));
-  // Without tensor cores they are read where they are used (lowerFma).
-  if (isReadByFma(op))
-    return success();
-  if (!load || type.getElementType().getIntOrFloatBitWidth() != 16)
-    return op.emitError() << "only fragments of 16-bit elements can be loaded "
-                             "from shared memory";
-  std::vector<Index> lanes;
-  for (int b = 0; b < 5; ++b)
-    lanes.push_back(load->lanes.basis(0, b));
-  ThreadInput inputs[] = {{lane, lanes}, {warp, fragment.bits("warp")}};
-  std::pair<Value, Value> dynamic = memoryOffset(memory, inputs, 2);
-  Type word = builder.getI32Type();
-  Type several = word;
-  if (load->matrices > 1)
-    several = LLVM::LLVMStructType::getLiteral(
-        builder.getContext(), SmallVector<Type>(load->matrices, word));
-  auto order = load->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-  auto shape = NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8);
-  Registers result;
-  for (int64_t r = 0; r < fragment.registers(); r += 2 * load->matrices) {
-    Value loaded = NVVM::LdMatrixOp::create(
-        builder, loc, several,
-        sharedPointer(buffer, dynamic, memory, fragment.offset(r), 2),
-        uint32_t(load->matrices), order, shape, NVVM::LdStMatrixEltType::B16);
-    if (load->matrices == 1)
-      result.push_back(loaded);
-    for (int64_t i = 0; load->matrices > 1 && i < load->matrices; ++i)
-      result.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
-  }
-  packed[op.getResult()] = result;
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

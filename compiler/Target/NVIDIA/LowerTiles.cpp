@@ -1,6 +1,7 @@
 //===- LowerTiles.cpp - Tiles in registers --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Target/Math/NarrowFloats.h"
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -19,6 +20,21 @@ static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 Value NvidiaLowering::scalarOp(Operation *like, ValueRange given) {
   Type type = getElementTypeOrSelf(like->getResult(0));
   SmallVector<Value> operands(given);
+  Type f32 = builder.getF32Type();
+  if (isa<arith::ExtFOp>(like) && isFp8(operands[0].getType())) {
+    Value single = extendFp8(builder, loc, operands[0]);
+    if (type.isF32())
+      return single;
+    if (type.isF64())
+      return arith::ExtFOp::create(builder, loc, type, single);
+    return arith::TruncFOp::create(builder, loc, type, single);
+  }
+  if (isa<arith::TruncFOp>(like) && isFp8(type)) {
+    Value single = operands[0];
+    if (isHalf(single.getType()))
+      single = arith::ExtFOp::create(builder, loc, f32, single);
+    return truncateToFp8(builder, loc, single, type);
+  }
   bool widen = isHalf(type) && !isa<arith::SelectOp, arith::BitcastOp>(like) &&
                !like->hasTrait<OpTrait::ConstantLike>() &&
                llvm::all_of(operands, [&](Value operand) {
@@ -330,71 +346,4 @@ LogicalResult NvidiaLowering::lowerReduce(tile::ReduceOp op) {
   else
     tiles[op.getResult()] = result;
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-NvidiaLowering::Registers NvidiaLowering::pairs(Value tile) {
-  if (auto found = packed.find(tile); found != packed.end())
-    return found->second;
-  Registers &values = tiles[tile], result;
-  auto type = VectorType::get(2, values.front().getType());
-  for (size_t r = 0; r + 1 < values.size(); r += 2) {
-    Value pair = LLVM::PoisonOp::create(builder, loc, type);
-    for (int64_t i : {0, 1})
-      pair = LLVM::InsertElementOp::create(builder, loc, pair, values[r + i],
-                                           i32(i));
-    result.push_back(
-        LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), pair));
-  }
-  return result;
-}
-
-/// mma.sync.m16n8k16 over the fragments of the tile; registers count a
-/// fragment, then along k (result: along n), then the other dim.
-void NvidiaLowering::lowerMma(tile::MmaOp op) {
-  Registers lhs = pairs(op.getLhs()), rhs = pairs(op.getRhs()),
-            acc = tiles[op.getAcc()];
-  ThreadLayout a(op.getLhs()), c(op.getResult());
-  int64_t warpsAlongM = 1, warpsAlongN = 1;
-  for (const layout::Index &image : c.bits("warp")) {
-    warpsAlongM *= image[0] ? 2 : 1;
-    warpsAlongN *= image[1] ? 2 : 1;
-  }
-  int64_t kSteps = a.get().outSize("dim1") / 16;
-  int64_t nSteps = c.get().outSize("dim1") / (8 * warpsAlongN);
-  int64_t mSteps = c.get().outSize("dim0") / (16 * warpsAlongM);
-  bool isBf16 = op.getLhs().getType().getElementType().isBF16();
-  Type f32 = builder.getF32Type();
-  auto half2 = VectorType::get(2, builder.getF16Type());
-  auto resultType = LLVM::LLVMStructType::getLiteral(builder.getContext(),
-                                                     {f32, f32, f32, f32});
-  auto operands = [&](ArrayRef<Value> words) {
-    Registers all;
-    for (Value word : words)
-      all.push_back(
-          isBf16 ? word
-                 : Value(LLVM::BitcastOp::create(builder, loc, half2, word)));
-    return all;
-  };
-  auto kind = isBf16 ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-  for (int64_t k = 0; k < kSteps; ++k)
-    for (int64_t m = 0; m < mSteps; ++m)
-      for (int64_t n = 0; n < nSteps; ++n) {
-        MutableArrayRef<Value> sum =
-            MutableArrayRef<Value>(acc).slice((m * nSteps + n) * 4, 4);
-        auto step = NVVM::MmaOp::create(
-            builder, loc, resultType,
-            operands(ArrayRef<Value>(lhs).slice((m * kSteps + k) * 4, 4)),
-            operands(ArrayRef<Value>(rhs).slice((n * kSteps + k) * 2, 2)),
-            ValueRange(sum), ArrayRef<int64_t>{16, 8, 16}, std::nullopt,
-            std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
-            std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                           NVVM::MMALayout::col});
-        for (int64_t i = 0; i < 4; ++i)
-          sum[i] = LLVM::ExtractValueOp::create(builder, loc, step, i);
-      }
-  tiles[op.getResult()] = acc;
 }

@@ -13,6 +13,8 @@
 #ifndef TESSERA_COMPILER_TARGET_NVIDIA_NVIDIA_H
 #define TESSERA_COMPILER_TARGET_NVIDIA_NVIDIA_H
 
+#include "compiler/Support/Architectures/Nvidia.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
@@ -22,12 +24,14 @@
 namespace tessera::target {
 
 struct NvidiaOptions {
-  /// As LLVM and users write it.
+  nvidia::Arch arch = {8, 0, 0};
+  /// The architecture's name, as LLVM and users write it.
   std::string chip = "sm_80";
   int optLevel = 3;
 };
 
-/// Options of a target as users write it: "sm_80" to "sm_121".
+/// Options of a target as users write it: a name of the table of architectures
+/// (compiler/Support/Architectures); "sm_90" is promoted to "sm_90a".
 llvm::FailureOr<NvidiaOptions> parseNvidiaTarget(llvm::StringRef target);
 
 void buildNvidiaMappedPipeline(mlir::OpPassManager &manager,

@@ -13,6 +13,7 @@
 
 #include "compiler/Support/Layout/Exchange.h"
 #include "compiler/Tile/IR/Tile.h"
+#include "compiler/Tile/Transforms/GpuInstructions.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -69,10 +70,13 @@ struct ThreadInput {
 class NvidiaLowering {
 public:
   NvidiaLowering(mlir::OpBuilder &builder, tile::FuncOp func)
-      : builder(builder), func(func), loc(func.getLoc()) {}
+      : arch(tile::archOf(func)), builder(builder), func(func),
+        loc(func.getLoc()) {}
 
   mlir::LogicalResult lowerBlock(mlir::Block &block);
 
+  /// The machine the kernel is for.
+  const nvidia::Arch arch;
   // Set up by the pass.
   mlir::Value tid, lane, warp, block; // i32, the last one i64
   mlir::Value shared;                 // !llvm.ptr<3>
@@ -112,8 +116,15 @@ private:
                               mlir::Value step);
   /// The element at a constant distance from there, in the operand's axes.
   mlir::Value loadShared(SharedOperand &operand, llvm::ArrayRef<int64_t> at);
-  /// Pairs of 16-bit registers as 32-bit ones.
-  Registers pairs(mlir::Value tile);
+  // LowerProducts.cpp
+  /// Elements in groups of 32 bits.
+  Registers words(llvm::ArrayRef<mlir::Value> values, int64_t perWord);
+  /// One mma.sync: "m16n8k16.f32.f16.f16.f32".
+  llvm::SmallVector<mlir::Value> emitMma(llvm::StringRef text,
+                                         mlir::ValueRange lhs,
+                                         mlir::ValueRange rhs,
+                                         mlir::ValueRange acc);
+  mlir::LogicalResult lowerLocalLoad(tile::LocalLoadOp op);
   // LowerExchange.cpp
   /// This thread's place on a board, in elements.
   mlir::Value threadPlace(const ThreadLayout &layout,
@@ -173,7 +184,8 @@ private:
                     int64_t r);
   // LowerShared.cpp
   void lowerCopy(tile::CpAsyncOp op);
-  mlir::LogicalResult lowerLocalLoad(tile::LocalLoadOp op);
+  /// Four words, or zeros.
+  mlir::Value predicatedLoad16(mlir::Value address, mlir::Value predicate);
   /// The part of a memory offset (bytes) that threads compute: XORed, added.
   std::pair<mlir::Value, mlir::Value>
   memoryOffset(const layout::Layout &memory, llvm::ArrayRef<ThreadInput> inputs,
@@ -206,7 +218,7 @@ private:
   tile::FuncOp func;
   mlir::Location loc;
   llvm::DenseMap<mlir::Value, Registers> tiles;
-  llvm::DenseMap<mlir::Value, Registers> packed; // fragments, as i32 pairs
+  llvm::DenseMap<mlir::Value, Registers> packed; // fragments, as words
   llvm::DenseMap<mlir::Value, GpuRange> ranges;
 };
 

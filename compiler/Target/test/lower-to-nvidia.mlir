@@ -80,7 +80,7 @@ tile.func @wide(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>
 // CHECK:         nvvm.barrier0
 // CHECK:         nvvm.ldmatrix {{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4
 // CHECK:         nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 2
-// CHECK:         nvvm.mma.sync A[{{.*}}] B[{{.*}}] C[{{.*}}] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 16>}
+// CHECK:         llvm.inline_asm {{.*}}"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};", "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f"
 tile.func @product(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
   %cst = arith.constant 0.0 : f32
@@ -102,7 +102,7 @@ tile.func @product(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, str
 // CHECK-LABEL: tessera_target.kernel @single
 // CHECK:         nvvm.barrier0
 // CHECK-NOT:     nvvm.ldmatrix
-// CHECK-NOT:     nvvm.mma.sync
+// CHECK-NOT:     mma.sync
 // CHECK:         scf.for {{.*}} iter_args
 // CHECK:           llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK:           math.fma {{.*}} : f32

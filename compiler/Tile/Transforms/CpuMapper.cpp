@@ -219,10 +219,13 @@ void CpuMapper::storeTo(Value tile, Value buffer, Type widenTo) {
   Value value = cloneTile(tile);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
-  if (widenTo)
-    value = arith::ExtFOp::create(
-        builder, tile.getLoc(),
-        cast<RankedTensorType>(tile.getType()).clone(widenTo), value);
+  if (widenTo) {
+    Type wide = cast<RankedTensorType>(tile.getType()).clone(widenTo);
+    if (isa<FloatType>(widenTo))
+      value = arith::ExtFOp::create(builder, tile.getLoc(), wide, value);
+    else
+      value = arith::ExtSIOp::create(builder, tile.getLoc(), wide, value);
+  }
   LocalStoreOp::create(builder, tile.getLoc(), value, buffer, Value());
 }
 

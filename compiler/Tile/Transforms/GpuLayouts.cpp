@@ -3,6 +3,7 @@
 
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 
+#include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/MaskAbsent.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -140,11 +141,7 @@ void GpuLayouts::chooseWarps(FuncOp func) {
     warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(largest / 1024), 1, 16);
 }
 
-bool tessera::tile::usesFma(MmaOp mma) {
-  Type element = mma.getLhs().getType().getElementType();
-  return !(element.isF16() || element.isBF16()) ||
-         !getElementTypeOrSelf(mma.getResult()).isF32();
-}
+bool tessera::tile::usesFma(MmaOp mma) { return !instructionOf(mma); }
 
 static layout::WarpGrid gridOf(MmaOp mma, int64_t warps, bool rowsOnly) {
   RankedTensorType type = tileType(mma.getResult());
@@ -157,7 +154,8 @@ Layout GpuLayouts::resultOf(MmaOp mma) const {
   if (usesFma(mma))
     return layout::blocked(type.getShape().vec(), warps);
   return layout::mmaResult(type.getDimSize(0), type.getDimSize(1),
-                           gridOf(mma, warps, rowsOnly));
+                           gridOf(mma, warps, rowsOnly),
+                           instructionOf(mma)->shape);
 }
 
 Layout GpuLayouts::lhsOf(MmaOp mma) const {
@@ -165,7 +163,8 @@ Layout GpuLayouts::lhsOf(MmaOp mma) const {
   if (usesFma(mma))
     return layout::fmaLhs(resultOf(mma), type.getDimSize(1));
   return layout::mmaLhs(type.getDimSize(0), type.getDimSize(1),
-                        gridOf(mma, warps, rowsOnly));
+                        gridOf(mma, warps, rowsOnly),
+                        instructionOf(mma)->shape);
 }
 
 Layout GpuLayouts::rhsOf(MmaOp mma) const {
@@ -173,7 +172,8 @@ Layout GpuLayouts::rhsOf(MmaOp mma) const {
   if (usesFma(mma))
     return layout::fmaRhs(resultOf(mma), type.getDimSize(0));
   return layout::mmaRhs(type.getDimSize(0), type.getDimSize(1),
-                        gridOf(mma, warps, rowsOnly));
+                        gridOf(mma, warps, rowsOnly),
+                        instructionOf(mma)->shape);
 }
 
 //===----------------------------------------------------------------------===//

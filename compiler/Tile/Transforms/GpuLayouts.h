@@ -68,7 +68,7 @@ private:
 /// through shared memory: two ranges, no gather, no mask.
 LoadOp sharedOperand(mlir::Value operand);
 
-/// Has the tensor core no such product (fp32 means fp32)?
+/// Is there no tensor core for it (GpuInstructions.h)?
 bool usesFma(MmaOp mma);
 
 /// Element-wise: one result element per element of the operands.

@@ -216,8 +216,8 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
         RankedTensorType::get(tile.getShape(), tile.getElementType(), text),
         stage.buffer, Value());
     int64_t elementBytes = tile.getElementTypeBitWidth() / 8;
-    if (auto matrix =
-            layout::matrixLoad(held, layout::contiguousAxis(stage.memory)))
+    if (auto matrix = layout::matrixLoad(
+            held, layout::contiguousAxis(stage.memory), elementBytes))
       local->setAttr(
           "conflicts",
           builder.getI64IntegerAttr(layout::bankConflicts(

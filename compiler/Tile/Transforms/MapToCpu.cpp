@@ -296,14 +296,8 @@ void CpuMapper::emitMma(MmaOp op) {
   Type element = lhs.getElementType(), accumulate = acc.getElementType();
   bool amx = options.amx && element.isBF16() && accumulate.isF32();
   Type widen;
-  if (!amx && element != accumulate && isa<FloatType>(element))
+  if (!amx && element != accumulate)
     widen = accumulate;
-  if (isa<IntegerType>(element) && element != accumulate) {
-    op.emitOpError() << "of " << element << " into " << accumulate
-                     << " is not supported on the CPU yet";
-    failed = true;
-    return;
-  }
 
   // Rows of A are read by broadcasts, from a dense copy: at the strides of a
   // large matrix they would share cache sets and pages.

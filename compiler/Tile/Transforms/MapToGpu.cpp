@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Tile/Transforms/GpuDecompose.h"
+#include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 #include "compiler/Tile/Transforms/GpuSharedMemory.h"
 #include "compiler/Tile/Transforms/MaskAbsent.h"
@@ -45,14 +46,7 @@ static LogicalResult refuse(Operation *op, const Twine &what) {
 static LogicalResult checkSupported(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](PrintOp print) { return refuse(print, wordFor(print)); }) // (C2)
-      .Case([](MmaOp mma) -> LogicalResult {                             // (C1)
-        Type element = mma.getLhs().getType().getElementType();
-        if (!element.isF16() && !element.isBF16() && !element.isF32() &&
-            !element.isF64() && !element.isSignlessInteger())
-          return refuse(mma, "@ of " + nameOf(element));
-        return success();
-      })
-      .Case([](AtomicOp atomic) -> LogicalResult { // (C2)
+      .Case([](AtomicOp atomic) -> LogicalResult {                       // (C2)
         Type element = getElementTypeOrSelf(atomic.getValue());
         if (element.getIntOrFloatBitWidth() < 16)
           return refuse(atomic, "an atomic on " + nameOf(element));
@@ -281,12 +275,23 @@ namespace {
 struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
   using MapToGpuPassBase::MapToGpuPassBase;
 
-  LogicalResult map(FuncOp func) {
+  LogicalResult map(FuncOp func, const nvidia::Arch &arch) {
     bool good = true;
     func.walk([&](Operation *op) { good &= succeeded(checkSupported(op)); });
     if (!good)
       return failure();
+    // What is taken apart depends on the instruction, and may leave products.
+    auto choose = [&] {
+      func.walk([&](MmaOp mma) {
+        good &= succeeded(chooseInstruction(mma, arch)); // (C1)
+      });
+      return success(good);
+    };
+    if (failed(choose()))
+      return failure();
     decomposeForGpu(func);
+    if (failed(choose()))
+      return failure();
     {
       GpuLayouts plain(func);
       maskAbsent(func, [&](Value tile, int64_t axis) -> int64_t {
@@ -301,12 +306,21 @@ struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
     func->setAttr("tile.block", builder.getI64IntegerAttr(
                                     applier.getLayouts().getWarps() * 32));
     func->setAttr("tile.shared", builder.getI64IntegerAttr(shared));
+    func->setAttr("tile.arch", builder.getStringAttr(arch.name()));
+    // A function may have a variant that is too large for the machine: that is
+    // an error at its launch.
     return success();
   }
 
   void runOnOperation() override {
+    std::optional<nvidia::Arch> arch = nvidia::parseArch(target);
+    if (!arch) {
+      getOperation().emitError() << "no architecture is called '" << target
+                                 << "'; there are " << nvidia::archNames();
+      return signalPassFailure();
+    }
     for (auto func : getOperation().getOps<FuncOp>())
-      if (failed(map(func)))
+      if (failed(map(func, *arch)))
         return signalPassFailure();
     editPlan(getOperation(), target);
   }

@@ -239,6 +239,10 @@ void tessera::tile::maskAbsent(FuncOp func, HeldSize heldSize) {
 }
 
 std::string tessera::tile::nameOf(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return "fp8_e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "fp8_e5m2";
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return isa<FloatType>(type) && name[0] == 'f' ? "fp" + name.substr(1) : name;

@@ -461,20 +461,20 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 128)):
         x = X[m]
-        Y[m] = x.to(fp8_e4m3).to(fp32)
+        Y[m] = x.to(fp6_e2m3).to(fp32)
 )py",
-     R"(k.py:5:21: error: not yet: the dtype fp8_e4m3; there are fp64, fp32, fp16, bf16, i64, i32 and bool
-    5 |         Y[m] = x.to(fp8_e4m3).to(fp32)
+     R"(k.py:5:21: error: not yet: the dtype fp6_e2m3; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in kernels, fp8_e4m3, fp8_e5m2 and i8
+    5 |         Y[m] = x.to(fp6_e2m3).to(fp32)
       |                     ^~~~~~~~
  fix:  fp16
 )"},
     {"NotYetDTypeInSignature", R"py(@tsr.kernel
-def k(X: Tensor["M", fp8_e4m3], Y: Out["M"]):
+def k(X: Tensor["M", fp6_e2m3], Y: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         Y[m] = X[m]
 )py",
-     R"(k.py:2:22: error: not yet: the dtype fp8_e4m3; there are fp64, fp32, fp16, bf16, i64, i32 and bool
-    2 | def k(X: Tensor["M", fp8_e4m3], Y: Out["M"]):
+     R"(k.py:2:22: error: not yet: the dtype fp6_e2m3; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in kernels, fp8_e4m3, fp8_e5m2 and i8
+    2 | def k(X: Tensor["M", fp6_e2m3], Y: Out["M"]):
       |                      ^~~~~~~~
  fix:  fp16
 )"},

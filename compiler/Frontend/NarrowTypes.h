@@ -1,0 +1,25 @@
+//===- NarrowTypes.h - What may be done with i8 and fp8 ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TESSERA_COMPILER_FRONTEND_NARROWTYPES_H
+#define TESSERA_COMPILER_FRONTEND_NARROWTYPES_H
+
+#include "compiler/Frontend/Diagnostics.h"
+#include "compiler/Frontend/Promotion.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tessera::frontend {
+
+/// Only loaded, converted, multiplied (@) and stored: fp8_e4m3 fp8_e5m2 i8.
+bool isStorageOnly(DType dtype);
+
+/// Refuses other uses of them, at their line. Looked at once, in the finished
+/// program; `whole` is where to point if a line is not known.
+mlir::LogicalResult checkNarrowTypes(mlir::ModuleOp module,
+                                     const SourceRange &whole,
+                                     DiagnosticEngine &diags);
+
+} // namespace tessera::frontend
+
+#endif // TESSERA_COMPILER_FRONTEND_NARROWTYPES_H

@@ -1,0 +1,243 @@
+//===- LowerProducts.cpp - Fragments and mma.sync -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The op says which form of mma.sync it is (GpuInstructions.h); the layouts of
+// its operands are that form's fragments, repeated. So one rule does for all
+// types: registers of 32 bits hold a word of neighbouring elements, and the
+// words of a fragment follow each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Layout/GpuTiles.h"
+#include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Tile/Transforms/GpuInstructions.h"
+#include "compiler/Tile/Transforms/GpuLayouts.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+using layout::Index;
+using layout::Layout;
+
+//===----------------------------------------------------------------------===//
+// Fragments from shared memory
+//===----------------------------------------------------------------------===//
+
+/// Is it read where it is multiplied, by a loop of fused multiply-adds?
+static bool isReadByFma(Value tile) {
+  return llvm::any_of(tile.getUsers(), [](Operation *user) {
+    if (auto mma = dyn_cast<tile::MmaOp>(user))
+      return tile::usesFma(mma);
+    return isa<tile::TransposeOp>(user) && isReadByFma(user->getResult(0));
+  });
+}
+
+LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
+  if (isReadByFma(op.getResult()))
+    return success();
+  auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
+  tile::BufferType type = op.getBuffer().getType();
+  Layout memory = *Layout::parse(type.getLayout().str());
+  ThreadLayout fragment(op.getResult());
+  Type element = type.getElementType();
+  int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  std::optional<layout::MatrixLoad> load;
+  if (nvidia::has(arch, nvidia::Feature::Ldmatrix))
+    load = layout::matrixLoad(fragment.get(), layout::contiguousAxis(memory),
+                              elementBytes);
+  if (!load) {
+    // Element by element.
+    ThreadInput inputs[] = {{lane, fragment.bits("lane")},
+                            {warp, fragment.bits("warp")}};
+    std::pair<Value, Value> dynamic =
+        memoryOffset(memory, inputs, elementBytes);
+    Type stored = elementBytes == 1 ? Type(builder.getIntegerType(8)) : element;
+    Registers result;
+    for (int64_t r = 0; r < fragment.registers(); ++r) {
+      Value value =
+          LLVM::LoadOp::create(builder, loc, stored,
+                               sharedPointer(buffer, dynamic, memory,
+                                             fragment.offset(r), elementBytes));
+      if (stored != element)
+        value = arith::BitcastOp::create(builder, loc, element, value);
+      result.push_back(value);
+    }
+    tiles[op.getResult()] = result;
+    return success();
+  }
+  std::vector<Index> lanes;
+  for (int b = 0; b < 5; ++b)
+    lanes.push_back(load->lanes.basis(0, b));
+  ThreadInput inputs[] = {{lane, lanes}, {warp, fragment.bits("warp")}};
+  std::pair<Value, Value> dynamic = memoryOffset(memory, inputs, elementBytes);
+  Type word = builder.getI32Type();
+  Type several = word;
+  if (load->matrices > 1)
+    several = LLVM::LLVMStructType::getLiteral(
+        builder.getContext(), SmallVector<Type>(load->matrices, word));
+  auto order = load->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  auto shape = NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8);
+  int64_t perWord = 4 / elementBytes;
+  Registers result;
+  for (int64_t r = 0; r < fragment.registers(); r += perWord * load->matrices) {
+    Value loaded = NVVM::LdMatrixOp::create(
+        builder, loc, several,
+        sharedPointer(buffer, dynamic, memory, fragment.offset(r),
+                      elementBytes),
+        uint32_t(load->matrices), order, shape, NVVM::LdStMatrixEltType::B16);
+    if (load->matrices == 1)
+      result.push_back(loaded);
+    for (int64_t i = 0; load->matrices > 1 && i < load->matrices; ++i)
+      result.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
+  }
+  packed[op.getResult()] = result;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+NvidiaLowering::Registers NvidiaLowering::words(ArrayRef<Value> values,
+                                                int64_t perWord) {
+  Registers result;
+  Type element = values.front().getType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  Type word = builder.getI32Type();
+  for (size_t r = 0; r + perWord <= values.size(); r += perWord) {
+    if (bits == 32) {
+      result.push_back(
+          isa<FloatType>(element)
+              ? Value(arith::BitcastOp::create(builder, loc, word, values[r]))
+              : values[r]);
+      continue;
+    }
+    // Types that LLVM does not have are their bits.
+    Type item = bits == 8 ? Type(builder.getIntegerType(8)) : element;
+    auto type = VectorType::get(perWord, item);
+    Value group = LLVM::PoisonOp::create(builder, loc, type);
+    for (int64_t i = 0; i < perWord; ++i) {
+      Value value = values[r + i];
+      if (item != element)
+        value = arith::BitcastOp::create(builder, loc, item, value);
+      group = LLVM::InsertElementOp::create(builder, loc, group, value, i32(i));
+    }
+    result.push_back(LLVM::BitcastOp::create(builder, loc, word, group));
+  }
+  return result;
+}
+
+/// Nearest, ties away from zero: the hardware would cut the low bits off.
+static Value roundToTf32(OpBuilder &builder, Location loc, Value word) {
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getI32Type(), ValueRange{word},
+             "cvt.rna.tf32.f32 $0, $1;", "=r,r", /*has_side_effects=*/false,
+             /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(builder.getContext(),
+                                       LLVM::AsmDialect::AD_ATT),
+             ArrayAttr())
+      .getRes();
+}
+
+/// One mma.sync as inline PTX: its operands' registers in, its result's out.
+SmallVector<Value> NvidiaLowering::emitMma(StringRef text, ValueRange lhs,
+                                           ValueRange rhs, ValueRange acc) {
+  auto letterOf = [](Type type) -> StringRef {
+    return type.isF32() ? "f" : type.isF64() ? "d" : "r";
+  };
+  std::string shape = text.split('.').first.str(),
+              types = text.split('.').second.str();
+  std::string code = "mma.sync.aligned." + shape + ".row.col." + types + " ";
+  std::string constraints;
+  int64_t number = 0;
+  auto list = [&](ValueRange values, StringRef prefix, StringRef end) {
+    code += "{";
+    for (auto [i, value] : llvm::enumerate(values)) {
+      code += (i ? ", $" : "$") + std::to_string(number++);
+      constraints += constraints.empty() ? "" : ",";
+      constraints += (prefix + letterOf(value.getType())).str();
+    }
+    code += "}" + end.str();
+  };
+  list(acc, "=", ", ");
+  list(lhs, "", ", ");
+  list(rhs, "", ", ");
+  list(acc, "", ";");
+  SmallVector<Value> operands(lhs);
+  llvm::append_range(operands, rhs);
+  llvm::append_range(operands, acc);
+  SmallVector<Type> results(acc.getTypes());
+  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), results);
+  auto step = LLVM::InlineAsmOp::create(
+      builder, loc, type, operands, code, constraints,
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+  SmallVector<Value> made;
+  for (size_t i = 0; i < acc.size(); ++i)
+    made.push_back(
+        LLVM::ExtractValueOp::create(builder, loc, step.getRes(), int64_t(i)));
+  return made;
+}
+
+/// Over the fragments of the tile; registers count a fragment, then along k
+/// (result: along n), then the other dim.
+void NvidiaLowering::lowerMma(tile::MmaOp op) {
+  tile::MmaInstruction form = *tile::instructionOf(op);
+  layout::MmaShape shape = form.shape;
+  bool isWide = form.a == "f64", halfSum = form.d == "f16";
+  auto operand = [&](Value tile) {
+    if (auto found = packed.find(tile); found != packed.end())
+      return found->second;
+    return isWide ? tiles[tile] : words(tiles[tile], shape.perRegister);
+  };
+  Registers lhs = operand(op.getLhs()), rhs = operand(op.getRhs()),
+            acc = tiles[op.getAcc()];
+  if (form.a == "tf32")
+    for (Registers *side : {&lhs, &rhs})
+      for (Value &value : *side)
+        value = roundToTf32(builder, loc, value);
+  ThreadLayout a(op.getLhs()), c(op.getResult());
+  int64_t warpsAlongM = 1, warpsAlongN = 1;
+  for (const Index &image : c.bits("warp")) {
+    warpsAlongM *= image[0] ? 2 : 1;
+    warpsAlongN *= image[1] ? 2 : 1;
+  }
+  int64_t kSteps = a.get().outSize("dim1") / shape.k;
+  int64_t nSteps = c.get().outSize("dim1") / (shape.n * warpsAlongN);
+  int64_t mSteps = c.get().outSize("dim0") / (shape.m * warpsAlongM);
+  int64_t aRegisters = shape.m * shape.k / (32 * shape.perRegister);
+  int64_t bRegisters = shape.k * shape.n / (32 * shape.perRegister);
+  int64_t cElements = shape.m * shape.n / 32;
+  Type half = builder.getF16Type();
+  auto half2 = VectorType::get(2, half);
+  for (int64_t k = 0; k < kSteps; ++k)
+    for (int64_t m = 0; m < mSteps; ++m)
+      for (int64_t n = 0; n < nSteps; ++n) {
+        MutableArrayRef<Value> sum = MutableArrayRef<Value>(acc).slice(
+            (m * nSteps + n) * cElements, cElements);
+        Registers before =
+            halfSum ? words(sum, 2) : Registers(sum.begin(), sum.end());
+        SmallVector<Value> after =
+            emitMma(form.text,
+                    ArrayRef<Value>(lhs).slice((m * kSteps + k) * aRegisters,
+                                               aRegisters),
+                    ArrayRef<Value>(rhs).slice((n * kSteps + k) * bRegisters,
+                                               bRegisters),
+                    before);
+        for (int64_t i = 0; i < cElements; ++i) {
+          if (!halfSum) {
+            sum[i] = after[i];
+            continue;
+          }
+          Value pair =
+              LLVM::BitcastOp::create(builder, loc, half2, after[i / 2]);
+          sum[i] = LLVM::ExtractElementOp::create(builder, loc, half, pair,
+                                                  i32(i % 2));
+        }
+      }
+  tiles[op.getResult()] = acc;
+}

@@ -1,0 +1,116 @@
+//===- GpuInstructions.cpp - The instruction of each product --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/Transforms/GpuInstructions.h"
+
+#include "compiler/Tile/Transforms/MaskAbsent.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+
+/// As PTX spells an operand's type; empty if no product has it.
+static StringRef operandName(MmaOp mma) {
+  Type type = mma.getLhs().getType().getElementType();
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (type.isF32()) // fp32 means fp32, unless the user says otherwise
+    return mma.getPrecision() == "tf32" ? "tf32" : "f32";
+  if (type.isF64())
+    return "f64";
+  if (type.isInteger(8))
+    return "s8";
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  return "";
+}
+
+/// fp16 sums are rounded after each step, as written, by fma.
+static StringRef resultName(MmaOp mma) {
+  Type type = getElementTypeOrSelf(mma.getResult());
+  return type.isF32()         ? "f32"
+         : type.isF64()       ? "f64"
+         : type.isInteger(32) ? "s32"
+                              : "";
+}
+
+/// Elements of an operand in one register.
+static int64_t perRegister(StringRef type) {
+  if (type == "tf32" || type == "f64")
+    return 1;
+  return type == "f16" || type == "bf16" ? 2 : 4;
+}
+
+std::optional<MmaInstruction> tessera::tile::instructionOf(MmaOp mma) {
+  auto mark = mma->getAttrOfType<StringAttr>("instruction");
+  Type element = mma.getLhs().getType().getElementType();
+  std::string text;
+  if (mark)
+    text = mark.str();
+  else if ((element.isF16() || element.isBF16()) &&
+           getElementTypeOrSelf(mma.getResult()).isF32())
+    text = element.isF16() ? "m16n8k16.f32.f16.f16.f32"
+                           : "m16n8k16.f32.bf16.bf16.f32";
+  if (text.empty() || text == "fma")
+    return std::nullopt;
+  // "m16n8k16.f32.f16.f16.f32"
+  MmaInstruction result;
+  result.text = text;
+  SmallVector<StringRef> parts;
+  StringRef(result.text).split(parts, '.');
+  StringRef shape = parts.front();
+  int64_t *sizes[] = {&result.shape.m, &result.shape.n, &result.shape.k};
+  for (auto [letter, size] : llvm::zip(StringRef("mnk"), sizes))
+    if (!shape.consume_front(StringRef(&letter, 1)) ||
+        shape.consumeInteger(10, *size))
+      return std::nullopt;
+  if (parts.size() != 5 || !shape.empty())
+    return std::nullopt;
+  result.d = parts[1].str();
+  result.a = parts[2].str();
+  result.b = parts[3].str();
+  result.shape.perRegister = perRegister(result.a);
+  return result;
+}
+
+LogicalResult tessera::tile::chooseInstruction(MmaOp mma,
+                                               const nvidia::Arch &arch) {
+  Type element = mma.getLhs().getType().getElementType();
+  Type accumulated = getElementTypeOrSelf(mma.getResult());
+  StringRef operand = operandName(mma), sum = resultName(mma);
+  auto mark = [&](StringRef text) {
+    mma->setAttr("instruction", StringAttr::get(mma.getContext(), text));
+    return success();
+  };
+  auto result = dyn_cast<RankedTensorType>(mma.getResult().getType());
+  if (result && result.getRank() == 2 && !operand.empty())
+    if (const nvidia::MmaRow *row =
+            nvidia::findMma(arch, operand, operand, sum))
+      return mark(row->text());
+  // No tensor core multiplies these types there: one by one.
+  if (element.isF16() || element.isBF16() || element.isF32() ||
+      element.isF64() || element.isSignlessInteger())
+    return mark("fma");
+  if (operand.empty())
+    return refuseOn(mma, "@ of " + nameOf(element), "on a GPU");
+  InFlightDiagnostic problem = mma.emitError();
+  problem << "target " << arch.name() << " has no product of "
+          << nameOf(element) << " that accumulates in " << nameOf(accumulated);
+  if (const nvidia::MmaRow *anywhere =
+          nvidia::findMmaAnywhere(operand, operand, sum))
+    problem << "; mma.sync " << anywhere->text() << " needs "
+            << anywhere->where.text();
+  return problem;
+}
+
+nvidia::Arch tessera::tile::archOf(FuncOp func) {
+  auto name = func->getAttrOfType<StringAttr>("tile.arch");
+  std::optional<nvidia::Arch> arch;
+  if (name)
+    arch = nvidia::parseArch(name.getValue());
+  return arch.value_or(nvidia::Arch{8, 0, 0});
+}

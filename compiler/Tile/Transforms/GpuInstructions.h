@@ -1,0 +1,44 @@
+//===- GpuInstructions.h - The instruction of each product ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which form of mma.sync computes a `tile.mma` is decided once, from the table
+// of architectures, and stands on the op:
+//
+//     tile.mma %a, %b, %c {instruction = "m16n8k16.f32.f16.f16.f32"} : ...
+//     tile.mma %a, %b, %c {instruction = "fma"} : ...
+//
+// Layouts, copies and the lowering only read it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TILE_TRANSFORMS_GPUINSTRUCTIONS_H
+#define TESSERA_COMPILER_TILE_TRANSFORMS_GPUINSTRUCTIONS_H
+
+#include "compiler/Support/Architectures/Nvidia.h"
+#include "compiler/Support/Layout/GpuTiles.h"
+#include "compiler/Tile/IR/Tile.h"
+
+namespace tessera::tile {
+
+/// A form of mma.sync.
+struct MmaInstruction {
+  layout::MmaShape shape;
+  std::string a, b, d; ///< types as PTX spells them
+  std::string text;    ///< "m16n8k16.f32.f16.f16.f32"
+};
+
+/// What stands on the op; nullopt: a loop of fused multiply-adds. Without a
+/// mark 16-bit floats are multiplied by m16n8k16, others by fma.
+std::optional<MmaInstruction> instructionOf(MmaOp mma);
+
+/// Marks the product with the table's largest form for its types, or "fma"
+/// where the machine has none; fp8 without one is refused with the table's
+/// line.
+mlir::LogicalResult chooseInstruction(MmaOp mma, const nvidia::Arch &arch);
+
+/// The machine a mapped kernel is for (`tile.arch`); sm_80 if it does not say.
+nvidia::Arch archOf(FuncOp func);
+
+} // namespace tessera::tile
+
+#endif // TESSERA_COMPILER_TILE_TRANSFORMS_GPUINSTRUCTIONS_H
