@@ -386,6 +386,12 @@ class Function(_runtime.Callable):
 
         return certificate.certify(self, args, kwargs, samples, seed)
 
+    def performance_report(self, *args, target: str = "sm_80", **kwargs):
+        """What can be known of this call's speed without the GPU: resources, instructions, traffic, a bound (tessera/performance.py)."""
+        from . import performance
+
+        return self._short(lambda: performance.performance_report(self, *args, target=target, **kwargs))
+
     def trace(self, *args, stage: str = "graph", domain: str = "exact", target: str = "cpu", **kwargs):
         """Every value that a stage computes on these arguments, with your names and lines (tessera/trace.py)."""
         from . import trace
