@@ -50,6 +50,8 @@ target::NvidiaOptions tessera::nvidiaOptions(const CompileOptions &options) {
   target::NvidiaOptions result =
       succeeded(found) ? *found : target::NvidiaOptions();
   result.optLevel = options.optLevel;
+  // Mutants are run without it, to see whether it was right to refuse them.
+  result.proveBarriers = options.mistake != "unproved";
   return result;
 }
 

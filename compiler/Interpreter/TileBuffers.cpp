@@ -50,6 +50,14 @@ static std::shared_ptr<const BufferLayout> readLayout(Operation *op,
       layout::Layout::parse(key.first, &problem);
   if (!map)
     return refuse("cannot be read: " + problem);
+  // A ring: slots one after the other, each with the layout.
+  int64_t slots = 1;
+  if (shape.size() > 1 &&
+      !map->findIn("dim" + std::to_string(shape.size() - 1)) &&
+      map->findIn("dim" + std::to_string(shape.size() - 2))) {
+    slots = shape.front();
+    shape = shape.drop_front();
+  }
   SmallVector<int> position;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     std::string name = "dim" + std::to_string(axis);
@@ -78,6 +86,14 @@ static std::shared_ptr<const BufferLayout> readLayout(Operation *op,
   llvm::sort(sorted);
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return refuse("puts two elements into one place");
+  if (key.second.size() > shape.size()) {
+    size_t slotPlaces = result.places.size();
+    for (int64_t slot = 1; slot < slots; ++slot)
+      for (size_t i = 0; i < slotPlaces; ++i)
+        result.places.push_back(result.places[i] + slot * result.elements);
+    result.elements *= slots;
+    result.box.insert(result.box.begin(), slots);
+  }
   return entry = std::make_shared<const BufferLayout>(std::move(result));
 }
 
@@ -359,14 +375,12 @@ static LogicalResult runLocalStore(Operation *op, Interpreter &in) {
 
 /// Reads what is copied from memory.
 static void take(Copy &copy, Interpreter &in) {
-  Access access(copy.op, copy.op.getView(), copy.op.getIndices(), std::nullopt,
-                in);
   size_t next = 0;
   forEachIndex(copy.cells.shape, [&](ArrayRef<int64_t> index) {
-    Place place = access.at(index);
+    Place place = copy.from->at(index);
     copy.cells.cells[next++] = place.kind == Place::Kind::Absent
                                    ? in.domain.constant(copy.cells.element, 0)
-                                   : access.read(place);
+                                   : copy.from->read(place);
   });
   copy.taken = true;
 }
@@ -387,8 +401,14 @@ static LogicalResult runCpAsync(Operation *op, Interpreter &in) {
   FailureOr<Array> cells = in.allocate(op, shape, buffer->element);
   if (failed(cells))
     return failure();
+  SmallVector<DatumRef> indices; // kept: the loop that copies goes on
+  for (Value index : started.getIndices())
+    indices.push_back(in.get(index));
+  auto from = std::make_shared<const Access>(
+      op, started.getView(), started.getIndices(), std::nullopt, in);
   Copy copy{started,           ++state.tokens, buffer,
-            std::move(*cells), *prefix,        /*taken=*/false};
+            std::move(*cells), *prefix,        /*taken=*/false,
+            state.groups,      from,           indices};
   Cell nothing = Cell::with(State::Poison);
   LogicalResult result = success();
   forEachIndex(shape, [&](ArrayRef<int64_t> index) {
@@ -405,16 +425,20 @@ static LogicalResult runCpAsync(Operation *op, Interpreter &in) {
     take(copy, in);
   in.set(op->getResult(0), std::make_shared<Token>(copy.token));
   state.copies.push_back(std::move(copy));
+  if (op->hasAttr("commit")) // the last of its group
+    ++state.groups;
   return success();
 }
 
-/// All but the last `pending` copies have arrived.
+/// All but the last `pending` groups have arrived. What is in no group yet has
+/// not, nor has what a wait does not cover.
 static LogicalResult runWait(Operation *op, Interpreter &in) {
   KernelState &state = stateOf(in);
-  int64_t pending = cast<tile::WaitOp>(op).getPending();
-  int64_t done = int64_t(state.copies.size()) - pending;
-  for (int64_t i = 0; i < done; ++i) {
-    Copy &copy = state.copies[size_t(i)];
+  int64_t done = state.groups - cast<tile::WaitOp>(op).getPending();
+  auto arrived = [&](const Copy &copy) { return copy.group < done; };
+  for (Copy &copy : state.copies) {
+    if (!arrived(copy))
+      continue;
     if (!copy.taken)
       take(copy, in);
     size_t next = 0;
@@ -424,14 +448,22 @@ static LogicalResult runWait(Operation *op, Interpreter &in) {
       writeBuffer(*copy.buffer, place, copy.cells.cells[next++], 0, in);
     });
   }
-  if (done > 0)
-    state.copies.erase(state.copies.begin(), state.copies.begin() + done);
+  llvm::erase_if(state.copies, arrived);
   return success();
 }
 
 static LogicalResult runBarrier(Operation *, Interpreter &in) {
   ++stateOf(in).arena.barriers;
   return success();
+}
+
+void interpreter::useScratch(Operation *op, Interpreter &in) {
+  auto scratch = op->getAttrOfType<IntegerAttr>("scratch");
+  if (!scratch)
+    return;
+  Arena &arena = stateOf(in).arena;
+  arena.barriers += op->hasAttr("unguarded") ? 1 : 2;
+  arena.forEach(scratch.getInt(), [](Arena::Slot &slot) { slot = {}; });
 }
 
 //===----------------------------------------------------------------------===//

@@ -151,55 +151,6 @@ public:
   int64_t number;
 };
 
-/// A copy that was started and not yet waited for.
-struct Copy {
-  tile::CpAsyncOp op;
-  int64_t token;
-  std::shared_ptr<Buffer> buffer;
-  Array cells;                       // of the buffer's shape (without its slot)
-  llvm::SmallVector<int64_t> prefix; // the slot
-  bool taken; // whether `cells` were read from memory already
-};
-
-/// One kernel while its programs run.
-class KernelState : public Datum {
-public:
-  KernelState(mlir::Operation *kernel, uint64_t launch)
-      : Datum(Kind::Other), kernel(kernel), launch(launch),
-        gpu(kernel->hasAttr("tile.block")) {}
-
-  mlir::Operation *kernel;
-  uint64_t launch;                        // its number, from 1
-  std::optional<tile::AxisRanges> ranges; // made when asked for
-  /// Every position of a tile is computed, also those that do not exist: reads
-  /// outside give 0, what must be skipped is masked by the program itself.
-  bool gpu;
-  int64_t program = 0;
-  int64_t programs = -1; // set by tile.program
-  int64_t grid = -1;     // how many the plan launches; negative: no plan
-  bool running = false;
-  Arena arena;
-  uint64_t buffers = 0;
-  int64_t tokens = 0;
-  int64_t unplaced = 0; // where buffers without an offset go
-  std::vector<Copy> copies;
-  /// The nest around the ops that run now, and which of its axes the axes of
-  /// its loads are.
-  tile::NestOp nest;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> loadAxes;
-  /// Loads that may see the nest's own writes of other elements.
-  llvm::SmallPtrSet<mlir::Operation *, 4> torn;
-  llvm::DenseMap<mlir::Operation *, llvm::DenseSet<int64_t>> tornPlaces;
-  /// Printed lines of each program; the pieces of the one under way.
-  std::map<int64_t, std::vector<std::string>> lines;
-  std::string text;
-  Data pieces;
-};
-
-inline KernelState &stateOf(Interpreter &in) {
-  return static_cast<KernelState &>(*in.kernel);
-}
-
 /// Where an access of a tile finds an element of a view.
 struct Place {
   enum class Kind : uint8_t { There, Absent, OutOfBounds, Poison } kind;
@@ -234,6 +185,60 @@ private:
   llvm::SmallVector<Along, 4> along;
 };
 
+/// A copy that was started and not yet waited for.
+struct Copy {
+  tile::CpAsyncOp op;
+  int64_t token;
+  std::shared_ptr<Buffer> buffer;
+  Array cells;                       // of the buffer's shape (without its slot)
+  llvm::SmallVector<int64_t> prefix; // the slot
+  bool taken;    // whether `cells` were read from memory already
+  int64_t group; // how many commits were before it
+  /// Where from, as it was when the copy began.
+  std::shared_ptr<const Access> from;
+  llvm::SmallVector<DatumRef> indices;
+};
+
+/// One kernel while its programs run.
+class KernelState : public Datum {
+public:
+  KernelState(mlir::Operation *kernel, uint64_t launch)
+      : Datum(Kind::Other), kernel(kernel), launch(launch),
+        gpu(kernel->hasAttr("tile.block")) {}
+
+  mlir::Operation *kernel;
+  uint64_t launch;                        // its number, from 1
+  std::optional<tile::AxisRanges> ranges; // made when asked for
+  /// Every position of a tile is computed, also those that do not exist: reads
+  /// outside give 0, what must be skipped is masked by the program itself.
+  bool gpu;
+  int64_t program = 0;
+  int64_t programs = -1; // set by tile.program
+  int64_t grid = -1;     // how many the plan launches; negative: no plan
+  bool running = false;
+  Arena arena;
+  uint64_t buffers = 0;
+  int64_t tokens = 0;
+  int64_t unplaced = 0; // where buffers without an offset go
+  std::vector<Copy> copies;
+  int64_t groups = 0; // commits so far
+  /// The nest around the ops that run now, and which of its axes the axes of
+  /// its loads are.
+  tile::NestOp nest;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> loadAxes;
+  /// Loads that may see the nest's own writes of other elements.
+  llvm::SmallPtrSet<mlir::Operation *, 4> torn;
+  llvm::DenseMap<mlir::Operation *, llvm::DenseSet<int64_t>> tornPlaces;
+  /// Printed lines of each program; the pieces of the one under way.
+  std::map<int64_t, std::vector<std::string>> lines;
+  std::string text;
+  Data pieces;
+};
+
+inline KernelState &stateOf(Interpreter &in) {
+  return static_cast<KernelState &>(*in.kernel);
+}
+
 /// Positions outside of a nest's axes are not computed. `axes` says which axis
 /// of the nest each axis of the array is. Without a nest: the array.
 const Array &clipToNest(const Array &array, llvm::ArrayRef<int64_t> axes,
@@ -257,6 +262,11 @@ llvm::SmallVector<int64_t> chooseStrides(llvm::ArrayRef<int64_t> shape,
 int64_t unitAxisOf(mlir::Type view);
 /// The gir.kernel inside of a sched.kernel; else the op itself.
 mlir::Operation *innerKernel(mlir::Operation *op);
+
+/// An op whose threads talk through shared memory (`scratch`): they wait for
+/// each other before (unless `unguarded`) and in between, and what was there is
+/// gone. Every handler of an op that may have scratch memory calls it.
+void useScratch(mlir::Operation *op, Interpreter &in);
 
 /// The cell of a buffer, or poison that says why it cannot be read.
 Cell readBuffer(mlir::Operation *op, const Buffer &buffer,

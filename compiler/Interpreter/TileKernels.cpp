@@ -196,6 +196,10 @@ static LogicalResult runPrograms(Operation *kernel, Interpreter &in,
     Data yielded;
     if (failed(in.run(kernel->getRegion(0), arguments, yielded)))
       return failure();
+    if (!state.copies.empty())
+      return state.copies.front().op.emitError()
+             << "the kernel ends while this copy is still under way: there was "
+                "no wait for it";
   }
   for (auto &[program, lines] : state.lines)
     for (const std::string &line : lines)

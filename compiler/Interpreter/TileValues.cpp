@@ -261,10 +261,7 @@ static LogicalResult runReduce(Operation *op, Interpreter &in) {
   bool find = kind == Reduction::Argmax || kind == Reduction::Argmin;
   int64_t start = find ? startOf(reduce.getInput(), axis, in) : 0;
   Element element = input.element;
-  // Warps join through shared memory: what was there is gone.
-  if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
-    stateOf(in).arena.forEach(scratch.getInt(),
-                              [](Arena::Slot &slot) { slot = {}; });
+  useScratch(op, in);
   if (failed(in.spend(op, uint64_t(input.size()))))
     return failure();
   SmallVector<int64_t> shape(input.shape.begin(), input.shape.end());

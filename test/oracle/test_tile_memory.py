@@ -16,7 +16,16 @@ from tessera.oracle import Stage
 def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BK: const = 16):
     for m, n in tsr.grid(tsr.tile(M, 32), tsr.tile(N, 32)):
         acc = tsr.zeros(m, n)
-        for k in tsr.tile(K, BK):
+        for k in tsr.tile(K, BK, stages=1):
+            acc += A[m, k] @ B[k, n]
+        C[m, n] = acc
+
+
+@tsr.kernel
+def pipelined(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], STAGES: const = 3):
+    for m, n in tsr.grid(tsr.tile(M, 32), tsr.tile(N, 32)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, 16, stages=STAGES):
             acc += A[m, k] @ B[k, n]
         C[m, n] = acc
 
@@ -128,6 +137,38 @@ def test_a_gpu_kernel(edit, words):
         assert re.search(words, text), text
     if "no wait" in words or "barrier since" in words:
         assert "test_tile_memory.py:" in said[0]  # the user's line
+
+
+@pytest.mark.parametrize("stages", (2, 3, 4))
+@pytest.mark.parametrize("k", (1, 16, 20, 40, 90))
+def test_a_pipeline_is_right_for_any_number_of_turns(stages, k):
+    given = inputs({"A": (35, k), "B": (k, 33)}, np.float16)
+    text = pipelined.inspect_ir("tile", target="sm_80", A=fp16, B=fp16, STAGES=stages)
+    assert f"tile.wait pending = {stages - 2}" in text
+    outcomes, words = run(text, given)
+    assert not any(words), words
+    for (got,) in outcomes:
+        assert np.array_equal(got.astype(np.float64), WANT["gemm"](**given))
+
+
+@pytest.mark.parametrize("edit,words", [
+    (without(r"tile\.wait pending = 1"), "a copy is still writing: there was no wait for it|copy is still under way"),
+    (without(r"tile\.wait pending = 0"), "the kernel ends while this copy is still under way"),
+    (without(r"tile\.barrier"), "other threads have written: there was no barrier since|may still be reading|written since the last barrier"),
+    (change(r"pending = 1", "pending = 2"), "a copy is still writing: there was no wait for it|copy is still under way"),
+    (change(r"\{commit, ", "{", count=0), "a copy is still writing: there was no wait for it|copy is still under way"),
+    (change(r"(local_load .* slot )%reading\w*", r"\1%filling"), "a copy is still writing|not written since"),
+], ids=["no wait", "no wait at the end", "no barrier", "waits for too little", "no groups", "another slot"])
+def test_a_pipeline(edit, words):
+    text = pipelined.inspect_ir("tile", target="sm_80", A=fp16, B=fp16)
+    filling = re.search(r"(%filling\w*) = %\w+\)", text)[1]
+    edited = edit(text)
+    edited = re.sub(r"(local_load .* slot )%filling\b", rf"\1{filling}", edited)
+    outcomes, said = run(edited, inputs({"A": (35, 90), "B": (90, 33)}, np.float16))
+    assert all(outcome is None for outcome in outcomes)
+    for what in said:
+        assert re.search(words, what), what
+    assert "test_tile_memory.py:" in said[0]  # the user's line
 
 
 def test_a_mask_of_a_gpu_kernel():

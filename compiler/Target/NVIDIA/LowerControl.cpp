@@ -295,13 +295,16 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
       .Case([&](tile::StoreOp store) {
         return lowerScalarStore(store), success();
       })
-      .Case([&](tile::CpAsyncOp copy) { return lowerCopy(copy), success(); })
+      .Case([&](tile::CpAsyncOp copy) {
+        lowerCopy(copy);
+        if (asyncCopies() && copy->hasAttr("commit"))
+          NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+        return success();
+      })
       .Case([&](tile::LocalLoadOp load) { return lowerLocalLoad(load); })
-      .Case([&](tile::WaitOp) {
-        if (!nvidia::has(arch, nvidia::Feature::CpAsync))
-          return success(); // copies have arrived when they are done
-        NVVM::CpAsyncCommitGroupOp::create(builder, loc);
-        NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
+      .Case([&](tile::WaitOp wait) {
+        if (asyncCopies())
+          NVVM::CpAsyncWaitGroupOp::create(builder, loc, wait.getPending());
         return success();
       })
       .Case([&](tile::BarrierOp) {
@@ -450,6 +453,8 @@ static LogicalResult lowerKernel(tile::FuncOp func) {
 namespace {
 struct LowerToNvidiaPass
     : tessera::target::impl::LowerToNvidiaPassBase<LowerToNvidiaPass> {
+  using LowerToNvidiaPassBase::LowerToNvidiaPassBase;
+
   void runOnOperation() override {
     for (auto func :
          llvm::make_early_inc_range(getOperation().getOps<tile::FuncOp>()))

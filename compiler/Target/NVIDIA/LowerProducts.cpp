@@ -43,6 +43,7 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
   ThreadLayout fragment(op.getResult());
   Type element = type.getElementType();
   int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  Value slot = slotOffset(op.getSlot(), type);
   std::optional<layout::MatrixLoad> load;
   if (nvidia::has(arch, nvidia::Feature::Ldmatrix))
     load = layout::matrixLoad(fragment.get(), layout::contiguousAxis(memory),
@@ -59,7 +60,8 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
       Value value =
           LLVM::LoadOp::create(builder, loc, stored,
                                sharedPointer(buffer, dynamic, memory,
-                                             fragment.offset(r), elementBytes));
+                                             fragment.offset(r), elementBytes,
+                                             slot));
       if (stored != element)
         value = arith::BitcastOp::create(builder, loc, element, value);
       result.push_back(value);
@@ -85,7 +87,7 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
     Value loaded = NVVM::LdMatrixOp::create(
         builder, loc, several,
         sharedPointer(buffer, dynamic, memory, fragment.offset(r),
-                      elementBytes),
+                      elementBytes, slot),
         uint32_t(load->matrices), order, shape, NVVM::LdStMatrixEltType::B16);
     if (load->matrices == 1)
       result.push_back(loaded);

@@ -1,4 +1,4 @@
-//===- LowerShared.cpp - Shared memory: copies in, fragments out ----------===//
+//===- LowerShared.cpp - Shared memory: places, fragments, products -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Offsets in swizzled memory: a coordinate is a constant plus bits of the
@@ -23,8 +23,8 @@ using layout::Index;
 using layout::Layout;
 
 /// The parts of a coordinate inside the atom and in the grid.
-static std::pair<int64_t, int64_t> splitOffset(const Layout &memory,
-                                               ArrayRef<int64_t> at) {
+std::pair<int64_t, int64_t> NvidiaLowering::splitOffset(const Layout &memory,
+                                                        ArrayRef<int64_t> at) {
   Index low(2), high(2);
   for (int d : {0, 1}) {
     std::optional<int> in = memory.findIn(d ? "dim1" : "dim0");
@@ -55,11 +55,27 @@ NvidiaLowering::memoryOffset(const Layout &memory, ArrayRef<ThreadInput> inputs,
   return {mixed, sum};
 }
 
+/// Bytes of one slot. A buffer with three axes is a ring.
+static int64_t slotBytes(tile::BufferType type) {
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  for (int64_t size : type.getShape().take_back(2))
+    bytes *= size;
+  return bytes;
+}
+
+Value NvidiaLowering::slotOffset(Value slot, tile::BufferType type) {
+  if (!slot)
+    return Value();
+  Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                            scalars.lookup(slot));
+  return mul(number, i32(slotBytes(type)));
+}
+
 Value NvidiaLowering::sharedPointer(tile::AllocOp buffer,
                                     std::pair<Value, Value> dynamic,
                                     const Layout &memory,
                                     ArrayRef<int64_t> constant,
-                                    int64_t elementBytes) {
+                                    int64_t elementBytes, Value slot) {
   auto [low, high] = splitOffset(memory, constant);
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
   Value mixed = dynamic.first;
@@ -68,157 +84,14 @@ Value NvidiaLowering::sharedPointer(tile::AllocOp buffer,
   Value at =
       LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), shared,
                           ValueRange(add(mixed, dynamic.second)));
+  // Last what changes with the turn: all before it is computed once.
+  if (slot)
+    at = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), at,
+                             ValueRange(slot));
   int64_t offset = buffer->getAttrOfType<IntegerAttr>("offset").getInt() +
                    high * elementBytes;
   return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), at,
                              ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-}
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-/// Groups of 16 bytes, thread by thread. Where the array's rows are aligned,
-/// cp.async fills the rest of a partial group with zeros by itself; otherwise
-/// the elements are loaded one by one.
-void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
-  auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
-  tile::BufferType type = op.getBuffer().getType();
-  Layout memory = *Layout::parse(type.getLayout().str());
-  Type element = type.getElementType();
-  int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
-  int unit = layout::contiguousAxis(memory), across = 1 - unit;
-  int64_t vector = op.getVector();
-  int64_t rows = type.getShape()[across], columns = type.getShape()[unit];
-  std::optional<int> in = memory.findIn(unit ? "dim1" : "dim0");
-  int64_t width = memory.ins()[*in].size();
-
-  // Bits of the thread's number: groups of a row first, then rows.
-  ThreadInput input;
-  input.input = tid;
-  int64_t row = 1;
-  SmallVector<int64_t> rowImages, columnImages;
-  for (int64_t t = 1, group = vector; t < threads; t *= 2) {
-    Index image = {0, 0};
-    if (group < width) {
-      image[unit] = group;
-      group *= 2;
-    } else {
-      // Beyond the tile: those threads have nothing to copy.
-      image[across] = row < rows ? row : 0;
-      row *= 2;
-    }
-    rowImages.push_back(image[across]);
-    columnImages.push_back(image[unit]);
-    input.bits.push_back(image);
-  }
-  int64_t rowsPerPass = row;
-  Value busy; // threads that have a row
-  if (rowsPerPass > rows) {
-    int64_t groups = width / vector;
-    busy =
-        less(arith::DivUIOp::create(builder, loc, tid, i32(groups)), i32(rows));
-    rowsPerPass = rows;
-  }
-  std::pair<Value, Value> dynamic = memoryOffset(memory, input, elementBytes);
-  Value myRow = sumOf(tid, rowImages), myColumn = sumOf(tid, columnImages);
-
-  Access from = access(op.getView(), op.getIndices(), nullptr);
-  AccessAxis &rowAxis = from.axes[across], &columnAxis = from.axes[unit];
-  Value rowRoom = arith::SubIOp::create(builder, loc, rowAxis.room, myRow);
-  Value columnRoom =
-      arith::SubIOp::create(builder, loc, columnAxis.room, myColumn);
-  Value base = add(from.origin, add(mul(toI64(myRow), rowAxis.bytes),
-                                    mul(toI64(myColumn), columnAxis.bytes)));
-  auto forEach = [&](llvm::function_ref<void(int64_t, int64_t, Value)> body) {
-    for (int64_t c = 0; c < columns; c += width)
-      for (int64_t r = 0; r < rows; r += rowsPerPass) {
-        Value active = busy;
-        if (r + rowsPerPass > rows)
-          active = both(active, less(myRow, i32(rows - r)));
-        if (!active) {
-          body(r, c, less(i32(r), rowRoom));
-          continue;
-        }
-        auto guard = scf::IfOp::create(builder, loc, active, false);
-        OpBuilder::InsertionGuard inner(builder);
-        builder.setInsertionPointToStart(guard.thenBlock());
-        body(r, c, less(i32(r), rowRoom));
-      }
-  };
-  auto pointerTo = [&](int64_t r, int64_t c) {
-    Index at(2);
-    at[across] = r;
-    at[unit] = c;
-    return sharedPointer(buffer, dynamic, memory, at, elementBytes);
-  };
-  auto addressOf = [&](int64_t r, int64_t c) {
-    Value address = base;
-    if (r)
-      address = add(address, mul(rowAxis.bytes, i64(r)));
-    if (c)
-      address = add(address, mul(columnAxis.bytes, i64(c)));
-    return address;
-  };
-  auto copyWhole = [&](int64_t r, int64_t c, Value rowInside) {
-    Value room = arith::SubIOp::create(builder, loc, columnRoom, i32(c));
-    room = arith::MinSIOp::create(
-        builder, loc, arith::MaxSIOp::create(builder, loc, room, i32(0)),
-        i32(vector));
-    Value inside = both(rowInside, from.inside);
-    Value bytes = arith::SelectOp::create(builder, loc, inside,
-                                          mul(room, i32(elementBytes)), i32(0));
-    auto global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
-    NVVM::CpAsyncOp::create(
-        builder, loc, pointerTo(r, c),
-        LLVM::IntToPtrOp::create(builder, loc, global, addressOf(r, c)), 16,
-        NVVM::LoadCacheModifierKind::CG, bytes);
-  };
-  // Without cp.async: a whole group into registers, then to shared memory. What
-  // does not exist is zeros.
-  auto copyByRegisters = [&](int64_t r, int64_t c, Value rowInside) {
-    Value inside = both(both(rowInside, from.inside), less(i32(c), columnRoom));
-    Value group = predicatedLoad16(addressOf(r, c), inside);
-    LLVM::StoreOp::create(builder, loc, group, pointerTo(r, c), 16);
-  };
-  auto copySingly = [&](int64_t r, int64_t c, Value rowInside) {
-    auto words =
-        VectorType::get(vector, builder.getIntegerType(elementBytes * 8));
-    Value group = LLVM::PoisonOp::create(builder, loc, words);
-    Value address = addressOf(r, c);
-    for (int64_t e = 0; e < vector; ++e) {
-      Value inside =
-          both(both(rowInside, from.inside), less(i32(c + e), columnRoom));
-      Value value = predicatedLoad(words.getElementType(), address, inside);
-      group = LLVM::InsertElementOp::create(builder, loc, group, value, i32(e));
-      address = add(address, columnAxis.bytes);
-    }
-    LLVM::StoreOp::create(builder, loc, group, pointerTo(r, c), 16);
-  };
-  if (columnAxis.constantBytes < 0) {
-    forEach(copySingly);
-    return;
-  }
-  Value low = arith::AndIOp::create(
-      builder, loc,
-      arith::OrIOp::create(builder, loc, from.origin, rowAxis.bytes), i64(15));
-  bool asynchronous = nvidia::has(arch, nvidia::Feature::CpAsync);
-  if (!asynchronous) // no group may be cut
-    low = arith::OrIOp::create(
-        builder, loc, low,
-        toI64(arith::AndIOp::create(builder, loc, columnAxis.room,
-                                    i32(vector - 1))));
-  Value aligned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        low, i64(0));
-  auto branch = scf::IfOp::create(builder, loc, aligned, true);
-  OpBuilder::InsertionGuard inner(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  if (asynchronous)
-    forEach(copyWhole);
-  else
-    forEach(copyByRegisters);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  forEach(copySingly);
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,6 +103,7 @@ static constexpr int64_t stepsPerTurn = 2;
 
 struct NvidiaLowering::SharedOperand {
   tile::AllocOp buffer; // null: computed, on a board in scratch memory
+  Value slot;           // bytes, or null
   Layout memory;
   std::pair<Value, Value> dynamic;
   bool swapped = false; // the buffer has the operand's axes the other way round
@@ -256,6 +130,7 @@ NvidiaLowering::sharedOperand(Value operand, int64_t kAxis, Value step) {
   tile::BufferType type = load.getBuffer().getType();
   result.memory = *Layout::parse(type.getLayout().str());
   result.element = type.getElementType();
+  result.slot = slotOffset(load.getSlot(), type);
   // The thread's rows or columns, and the bits of the step along k.
   SmallVector<ThreadInput> inputs = {
       {lane, layout.bits("lane")}, {warp, layout.bits("warp")}, {step, {}}};
@@ -278,9 +153,9 @@ Value NvidiaLowering::loadShared(SharedOperand &operand, ArrayRef<int64_t> at) {
     Index place = {at[0], at[1]};
     if (operand.swapped)
       std::swap(place[0], place[1]);
-    Value pointer =
-        sharedPointer(operand.buffer, operand.dynamic, operand.memory, place,
-                      operand.element.getIntOrFloatBitWidth() / 8);
+    Value pointer = sharedPointer(
+        operand.buffer, operand.dynamic, operand.memory, place,
+        operand.element.getIntOrFloatBitWidth() / 8, operand.slot);
     return LLVM::LoadOp::create(builder, loc, operand.element, pointer);
   }
   // Plain rows: this thread's row (or column) times the row's length, plus k.

@@ -291,7 +291,8 @@ LogicalResult NvidiaLowering::lowerReduce(tile::ReduceOp op) {
         sum += at * stride;
       return sum;
     };
-    NVVM::Barrier0Op::create(builder, loc); // earlier readers are done
+    if (!op->hasAttr("unguarded"))
+      NVVM::Barrier0Op::create(builder, loc); // earlier readers are done
     // One lane of those that hold the same writes.
     int64_t idle = 0;
     for (auto [b, image] : llvm::enumerate(from.bits("lane")))

@@ -28,6 +28,8 @@ struct NvidiaOptions {
   /// The architecture's name, as LLVM and users write it.
   std::string chip = "sm_80";
   int optLevel = 3;
+  /// Off only where wrong kernels are made on purpose (test/gpu).
+  bool proveBarriers = true;
 };
 
 /// Options of a target as users write it: a name of the table of architectures

@@ -182,19 +182,31 @@ private:
   Access storeAccess(tile::StoreOp op, const ThreadLayout &layout);
   void storeElement(tile::StoreOp op, Access &to, const ThreadLayout &layout,
                     int64_t r);
-  // LowerShared.cpp
+  // LowerCopies.cpp
   void lowerCopy(tile::CpAsyncOp op);
+  /// By cp.async; else through registers (sm_75).
+  bool asyncCopies() const {
+    return nvidia::has(arch, nvidia::Feature::CpAsync);
+  }
   /// Four words, or zeros.
   mlir::Value predicatedLoad16(mlir::Value address, mlir::Value predicate);
+  mlir::Value groupsAligned(tile::CpAsyncOp op);
+  // LowerShared.cpp
   /// The part of a memory offset (bytes) that threads compute: XORed, added.
   std::pair<mlir::Value, mlir::Value>
   memoryOffset(const layout::Layout &memory, llvm::ArrayRef<ThreadInput> inputs,
                int64_t elementBytes);
+  /// An offset's parts in the layout's atom, which are XORed, and in its grid.
+  static std::pair<int64_t, int64_t> splitOffset(const layout::Layout &memory,
+                                                 llvm::ArrayRef<int64_t> at);
+  /// Where a slot of a ring begins (bytes); null without a slot.
+  mlir::Value slotOffset(mlir::Value slot, tile::BufferType type);
   mlir::Value sharedPointer(tile::AllocOp buffer,
                             std::pair<mlir::Value, mlir::Value> dynamic,
                             const layout::Layout &memory,
                             llvm::ArrayRef<int64_t> constant,
-                            int64_t elementBytes);
+                            int64_t elementBytes,
+                            mlir::Value slot = mlir::Value());
 
 public:
   // ThreadCode.cpp: small pieces of code.

@@ -18,12 +18,22 @@ void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
   tile::MapToGpuPassOptions map;
   map.target = options.chip;
   manager.addPass(tile::createMapToGpuPass(map));
+  // Without cp.async a copy is over when it is begun: nothing runs ahead.
+  if (nvidia::has(options.arch, nvidia::Feature::CpAsync)) {
+    tile::PipelineCopiesPassOptions pipeline;
+    pipeline.sharedLimit = nvidia::machine(options.arch).sharedPerBlock;
+    manager.addPass(tile::createPipelineCopiesPass(pipeline));
+  }
+  manager.addPass(tile::createDropRedundantBarriersPass());
   manager.addPass(createCSEPass());
   manager.addPass(tile::createCheckMappedContractPass());
 }
 
 void tessera::target::buildNvidiaTargetPipeline(OpPassManager &manager,
-                                                const NvidiaOptions &) {
+                                                const NvidiaOptions &options) {
+  // Here, so that Tile IR that somebody edited is proved, too.
+  if (options.proveBarriers)
+    manager.addPass(tile::createProveBarriersPass());
   manager.addPass(createLowerToNvidiaPass());
   // Registers of one thread share most of their address arithmetic.
   manager.addPass(createCSEPass());

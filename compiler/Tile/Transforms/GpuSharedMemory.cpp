@@ -34,6 +34,7 @@ namespace {
 /// A load that goes through shared memory, and the products that read it.
 struct Staged {
   Value buffer, token;
+  Operation *wait = nullptr;                  // a barrier follows
   llvm::DenseMap<Attribute, Value> fragments; // by layout
   Layout memory;
 };
@@ -62,11 +63,12 @@ public:
 private:
   struct State {
     int64_t offset = 0; // bytes used by buffers of this block
+    int64_t kept = 0;   // of these, what inner blocks must leave alone
     bool readElsewhere = false;
     SmallVector<LoadOp> pending; // copied, not yet waited for
   };
 
-  void visit(Block &block, bool isLoop);
+  void visit(Block &block, bool isLoop, int64_t base = 0);
   void stage(LoadOp load, State &state);
   void await(Operation *before, State &state);
   Value fragmentOf(Value operand, const Layout &wanted, MmaOp mma);
@@ -151,6 +153,11 @@ void SharedCopies::stage(LoadOp load, State &state) {
   alloc->setAttr("offset", builder.getI64IntegerAttr(state.offset));
   state.offset += llvm::alignTo(sizes[0] * sizes[1] * elementBytes, 128);
   bytes = std::max(bytes, state.offset);
+  // What is no fragment of tensor cores stays here until it is multiplied.
+  if (llvm::any_of(users[load], [&](MmaOp mma) {
+        return usesFma(mma) && mma->getBlock() != load->getBlock();
+      }))
+    state.kept = state.offset;
   stage.buffer = alloc;
   auto copy = CpAsyncOp::create(
       builder, loc, TokenType::get(context), load.getView(), load.getIndices(),
@@ -174,7 +181,12 @@ void SharedCopies::await(Operation *before, State &state) {
   SmallVector<Value> tokens;
   for (LoadOp load : state.pending)
     tokens.push_back(staged[load].token);
-  WaitOp::create(builder, loc, tokens, builder.getI64IntegerAttr(0));
+  // The last one closes the group.
+  tokens.back().getDefiningOp()->setAttr("commit", builder.getUnitAttr());
+  auto wait =
+      WaitOp::create(builder, loc, tokens, builder.getI64IntegerAttr(0));
+  for (LoadOp load : state.pending)
+    staged[load].wait = wait;
   BarrierOp::create(builder, loc);
   state.readElsewhere = false;
   // A loop below may use the memory for its own copies: all fragments are
@@ -207,9 +219,8 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
     if (mma) {
       builder.setInsertionPoint(mma);
     } else {
-      // Directly after the barrier that follows the wait on its token.
-      Operation *wait = *stage.token.getUsers().begin();
-      builder.setInsertionPointAfter(wait->getNextNode());
+      // Directly after the barrier that follows the wait.
+      builder.setInsertionPointAfter(stage.wait->getNextNode());
     }
     auto local = LocalLoadOp::create(
         builder, load.getLoc(),
@@ -255,8 +266,9 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
   return result;
 }
 
-void SharedCopies::visit(Block &block, bool isLoop) {
+void SharedCopies::visit(Block &block, bool isLoop, int64_t base) {
   State state;
+  state.offset = state.kept = base;
   state.readElsewhere = isLoop;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Another thread may have written, or still have to read, the element.
@@ -274,7 +286,7 @@ void SharedCopies::visit(Block &block, bool isLoop) {
       await(&op, state);
       for (Region &region : op.getRegions())
         for (Block &inner : region)
-          visit(inner, /*isLoop=*/true);
+          visit(inner, /*isLoop=*/true, state.kept);
       state.readElsewhere = true;
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       LoadOp lhs = sharedOperand(mma.getLhs()),

@@ -66,7 +66,7 @@ def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
     After:
     ```mlir
     %s = tile.cp_async %A[%m, %k] -> %x ... -> !tile.buffer<64x32xf16, "#layout<...>", "shared">
-    %t = tile.cp_async %B[%k, %n] -> %y ...
+    %t = tile.cp_async %B[%k, %n] -> %y {commit} ...
     tile.wait %s, %t pending = 0
     tile.barrier
     %a = tile.local_load %x : ... -> tensor<64x32xf16, "#layout<...>">
@@ -79,6 +79,79 @@ def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
            "The machine's name, for the plan">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
+def PipelineCopiesPass : Pass<"tile-pipeline-copies", "::mlir::ModuleOp"> {
+  let summary = "Let the copies of a loop run ahead of its products, through rings of buffers";
+  let description = [{
+    A block that waits for every copy it begins pays the whole way to memory in
+    every turn. Here a loop that copies operands into shared memory begins the
+    copies of a later turn first: `stages` slots per operand, one group of
+    copies per turn (the copy with `commit` closes it), one barrier. How many: the loop's `stages`, else three
+    where two blocks still fit a multiprocessor, else two. A loop stays as it is
+    if one turn's copies depend on what another computes, or on arrays that the
+    kernel writes.
+
+    Before:
+    ```mlir
+    tile.for %k = %zero to %K carry(%c = %acc) : !tile.range<32>, (tensor<64x64xf32, "...">) {
+      tile.barrier
+      %s = tile.cp_async %A[%m, %k] -> %x {commit} : ...
+      tile.wait %s pending = 0
+      tile.barrier
+      %a = tile.local_load %x : ...
+    ```
+    After:
+    ```mlir
+    %s = tile.cp_async %A[%m, %k0] -> %x slot %zero {commit} : ...
+    %t = tile.cp_async %A[%m, %k1] -> %x slot %one {commit} : ...
+    tile.for %k = %zero to %K carry(%c = %acc, %reading = %zero, %filling = %two) : !tile.range<32>, (...) {
+      tile.wait pending = 1
+      tile.barrier
+      %u = tile.cp_async %A[%m, %ahead] -> %x slot %filling {commit} : ...
+      %a = tile.local_load %x slot %reading : ...
+      ...
+    } {stages = 3}
+    tile.wait pending = 0
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "166912",
+           "Bytes of shared memory a block may have">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
+def DropRedundantBarriersPass : Pass<"tile-drop-redundant-barriers", "::mlir::ModuleOp"> {
+  let summary = "Leave out barriers and waits without which the proof still holds";
+  let description = [{
+    The passes that copy and reduce put a barrier wherever one may be needed.
+    Here each is left out in turn; where the proof of `tile-prove-barriers`
+    holds without it, it stays out. What is left is needed, one by one. The wait
+    for all threads with which an op with `scratch` begins goes the same way: it
+    gets `unguarded`.
+
+    Before:
+    ```mlir
+    %s = tile.reduce sum %x axis = 1 {scratch = 0 : i64} : ...
+    ```
+    After:
+    ```mlir
+    %s = tile.reduce sum %x axis = 1 {scratch = 0 : i64, unguarded} : ...
+    ```
+  }];
+}
+
+def ProveBarriersPass : Pass<"tile-prove-barriers", "::mlir::ModuleOp"> {
+  let summary = "Prove that no thread races and none waits forever, or show how";
+  let description = [{
+    After the last pass that touches synchronisation: a lost wait or barrier
+    gives wrong numbers once in a while, on some machine. The proof
+    (`Analysis/BarrierProof.h`) holds for any number of turns of every loop; a
+    kernel that breaks the rules is an error at the user's line, with the
+    schedule that shows it, and so is one that the proof has no model of. A
+    proved kernel gets `tile.proved`, the number of states that were looked at.
+  }];
 }
 
 def PlaceBuffersPass : Pass<"tile-place-buffers", "::mlir::ModuleOp"> {
