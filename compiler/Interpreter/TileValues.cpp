@@ -160,6 +160,7 @@ static LogicalResult needWhole(Operation *op, Value value, Interpreter &in) {
 }
 
 static LogicalResult runReshape(Operation *op, Interpreter &in) {
+  useScratch(op, in);
   const Array &input = in.array(op->getOperand(0));
   if (failed(needWhole(op, op->getOperand(0), in)))
     return failure();
@@ -169,6 +170,7 @@ static LogicalResult runReshape(Operation *op, Interpreter &in) {
 }
 
 static LogicalResult runCat(Operation *op, Interpreter &in) {
+  useScratch(op, in);
   auto cat = cast<tile::CatOp>(op);
   int64_t axis = cat.getAxis();
   for (Value input : cat.getInputs())
@@ -209,6 +211,7 @@ static LogicalResult runFilled(Operation *op, Interpreter &in) {
 }
 
 static LogicalResult runConvertLayout(Operation *op, Interpreter &in) {
+  useScratch(op, in);
   in.set(op->getResult(0), in.get(op->getOperand(0)));
   return success();
 }
@@ -282,6 +285,7 @@ static LogicalResult runReduce(Operation *op, Interpreter &in) {
 }
 
 static LogicalResult runScan(Operation *op, Interpreter &in) {
+  useScratch(op, in);
   auto scan = cast<tile::ScanOp>(op);
   Array clipped;
   const Array &input = clipToNest(in.array(scan.getInput()), clipped, in);
@@ -320,6 +324,7 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
 }
 
 static LogicalResult runMma(Operation *op, Interpreter &in) {
+  useScratch(op, in);
   auto mma = cast<tile::MmaOp>(op);
   Array clips[3];
   const Array *lhs = &in.array(mma.getLhs()), *rhs = &in.array(mma.getRhs()),

@@ -129,14 +129,14 @@ def _line(text: str) -> str:
 
 def mutants(text: str):
     """(what, whether it is a move, text), in the order of the text."""
-    lines = text.split("\n")
+    lines = re.sub(r"tile\.wait .*pending", "tile.wait pending", text).split("\n")  # the tokens say nothing more
 
     def made(what, new, move=False):
         return what, move, "\n".join(new)
 
     def moved(at, to):
         new = lines[:at] + lines[at + 1 :]
-        new.insert(to if to <= at else to, lines[at])
+        new.insert(to, lines[at])
         return new
 
     for at, line in enumerate(lines):
@@ -154,8 +154,8 @@ def mutants(text: str):
                 if re.search(rf"tile\.{found[1]}\b", lines[to]):
                     continue
                 yield made(f"{found[1]} moved {'up' if step < 0 else 'down'}, {where}", moved(at, to), move=True)
-        if pending := re.search(r"tile\.wait .*pending = (\d+)|tile\.wait pending = (\d+)", line):
-            number = int(pending[1] or pending[2])
+        if pending := re.search(r"tile\.wait pending = (\d+)", line):
+            number = int(pending[1])
             yield made(f"{number + 1} groups pending instead of {number}, {where}",
                        lines[:at] + [line.replace(f"pending = {number}", f"pending = {number + 1}")] + lines[at + 1 :])
         if "tile.cp_async" in line and re.search(r"\{commit[,}]", line):

@@ -220,7 +220,7 @@ LogicalResult Explorer::write(Operation *op, ProtocolState &state, int object,
     if (cell.content == Content::Flying)
       return refute(state, op, other, cell.writer, "the copy began here",
                     self + " into which a copy is still under way");
-    if (cell.read)
+    if (cell.read || cell.readAge > -2)
       return refute(state, op, other, cell.reader, "read here",
                     self + ", which other threads may still be reading: there "
                            "was no barrier since");
@@ -232,7 +232,11 @@ LogicalResult Explorer::write(Operation *op, ProtocolState &state, int object,
   for (int other : memory.overlaps[size_t(object)]) {
     Cell &cell = state.cells[size_t(other)];
     if (other == object || cell.content != Content::Empty)
-      cell = {other == object ? becomes : Content::Empty, -1, false, op,
+      cell = {other == object ? becomes : Content::Empty,
+              -1,
+              false,
+              -2,
+              op,
               nullptr};
   }
   return success();
@@ -299,27 +303,40 @@ LogicalResult Explorer::step(Operation *op, ProtocolState &state) {
         if (failed(object))
           return failure();
         state.note(op, "copy begins", *object);
+        // It reads until it is waited for.
         if (auto array = memory.ofView.find(copy.getView());
-            array != memory.ofView.end())
-          return outside(op, "an asynchronous copy of an array that the kernel "
-                             "writes");
+            array != memory.ofView.end()) {
+          if (failed(read(op, state, array->second)))
+            return failure();
+          state.cells[size_t(array->second)].readAge = -1;
+        }
         if (failed(write(op, state, *object, Content::Flying)))
           return failure();
         if (!copy->hasAttr("commit"))
           return success();
         state.note(op, "group closed", -1);
-        for (Cell &cell : state.cells)
+        for (Cell &cell : state.cells) {
           if (cell.content == Content::Flying)
             cell.age = std::min<int64_t>(cell.age + 1, memory.mostPending);
+          if (cell.readAge > -2)
+            cell.readAge =
+                std::min<int64_t>(cell.readAge + 1, memory.mostPending);
+        }
         return success();
       })
       .Case([&](WaitOp wait) -> LogicalResult {
         state.note(
             op, "wait, " + std::to_string(wait.getPending()) + " pending", -1);
-        for (Cell &cell : state.cells)
-          if (cell.content == Content::Flying &&
-              cell.age >= int64_t(wait.getPending()))
+        for (Cell &cell : state.cells) {
+          int64_t pending = wait.getPending();
+          if (cell.content == Content::Flying && cell.age >= pending)
             cell.content = Content::Landed;
+          // The others' copies may go on reading until they wait, too.
+          if (cell.readAge >= pending) {
+            cell.readAge = -2;
+            cell.read = true;
+          }
+        }
         return success();
       })
       .Case([&](BarrierOp) -> LogicalResult {

@@ -154,6 +154,8 @@ std::string ProtocolState::key() const {
     text += cell.read ? 'r' : '-';
     if (cell.content == Content::Flying)
       text += std::to_string(cell.age);
+    if (cell.readAge > -2)
+      text += "<" + std::to_string(cell.readAge);
     text += ' ';
   }
   for (auto [value, number] : values)

@@ -61,6 +61,8 @@ struct Cell {
   /// Of a copy under way: groups closed since its own; -1: not in a group.
   int64_t age = -1;
   bool read = false; // since the last barrier
+  /// Of an array: the youngest copy that still reads it, as `age`; -2: none.
+  int64_t readAge = -2;
   /// For the story, not part of the state.
   mlir::Operation *writer = nullptr, *reader = nullptr;
 };

@@ -11,7 +11,7 @@
 // CHECK:         tile.for
 // CHECK-NEXT:      tile.barrier
 // CHECK-NEXT:      %[[S:.*]] = tile.cp_async {{.*}} -> %[[A]] {conflicts = 0 : i64, vector = 8 : i64}
-// CHECK-NEXT:      %[[T:.*]] = tile.cp_async {{.*}} -> %[[B]] {conflicts = 0 : i64, vector = 8 : i64}
+// CHECK-NEXT:      %[[T:.*]] = tile.cp_async {{.*}} -> %[[B]] {commit, conflicts = 0 : i64, vector = 8 : i64}
 // CHECK-NEXT:      tile.wait %[[S]], %[[T]] pending = 0
 // CHECK-NEXT:      tile.barrier
 // CHECK-NEXT:      tile.local_load %[[A]] {conflicts = 0 : i64}
