@@ -88,7 +88,7 @@ tile.func @in_place(%A: memref<?x?xf16, strided<[?, 1]>>) {
   %cst = arith.constant 0.0 : f32
   %M = tile.dim %A, 0 : memref<?x?xf16, strided<[?, 1]>>
   %m = tile.program extents(%M) tiles = [16] : !tile.range<16>
-  tile.for %k = %zero to %M carry() : !tile.range<16>, () {
+  tile.for %k = %zero to %M : !tile.range<16> {
     %acc = tile.fill %cst[%m, %k] : f32, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
     %a = tile.load %A[%m, %k] : memref<?x?xf16, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf16>
     %d = tile.mma %a, %a, %acc : tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf32>
