@@ -86,13 +86,19 @@ def _softmax_result(x):
     return e / e.sum(1, keepdims=True)
 
 
+def _norm_result(x, weight, bias):
+    x, weight, bias = (each.astype(np.float64) for each in (x, weight, bias))
+    x = x - x.mean(1, keepdims=True)
+    return x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * weight + bias
+
+
 class Subject:
     """A kernel, its mapped text, arguments for which its loops turn more often than its rings, and what it should give."""
 
     def __init__(self, name, fn, args, expected, **consts):
         self.name, self.fn, self.args, self.expected, self.consts = name, fn, args, expected, consts
         dtypes = dict(zip([p.name for p in fn.parameters if not p.is_written], [tsr.fp16 if a.dtype == np.float16 else tsr.fp32 for a in args]))
-        dims = {"D": 32} if fn is attention else {"N": args[0].shape[1]} if fn is kernels.softmax else {}
+        dims = {"D": 32} if fn is attention else {"N": args[0].shape[1]} if fn in (kernels.softmax, kernels.layer_norm) else {}
         self.text = fn.inspect_ir("tile", target=CHIP, **dtypes, **consts, **dims)
 
 
@@ -104,8 +110,9 @@ def subjects(only: str = ""):
 def _subjects():
     rng = np.random.default_rng(7)
     normal = lambda *shape: rng.standard_normal(shape).astype(np.float16)
-    a, b = normal(40, 150), normal(150, 40)
-    q, k, v = normal(40, 32), normal(150, 32), normal(150, 32)
+    # Rows are multiples of 16 bytes, so that copies are asynchronous; the last turn of the loops is not full.
+    a, b = normal(40, 152), normal(152, 40)
+    q, k, v = normal(40, 32), normal(152, 32), normal(152, 32)
     wide = normal(3, 3000)
     for stages in (2, 3, 4):
         yield f"gemm, {stages} stages", functools.partial(Subject, f"gemm, {stages} stages", gemm, (a, b), _gemm_result(a, b), STAGES=stages)
@@ -115,6 +122,8 @@ def _subjects():
     yield "gemm, block-synchronous", functools.partial(Subject, "gemm, block-synchronous", gemm, (a, b), _gemm_result(a, b), STAGES=1)
     yield "attention, block-synchronous", functools.partial(Subject, "attention, block-synchronous", attention, (q, k, v), _attention_result(q, k, v), STAGES=1)
     yield "softmax", functools.partial(Subject, "softmax", kernels.softmax, (wide,), _softmax_result(wide))
+    row = normal(3000), normal(3000)
+    yield "layer_norm", functools.partial(Subject, "layer_norm", kernels.layer_norm, (wide, *row), _norm_result(wide, *row))
 
 
 # ---- mutants ----------------------------------------------------------------------------------------------------------

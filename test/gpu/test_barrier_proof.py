@@ -25,7 +25,7 @@ def product(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], STAGES: 
 def test_a_barrier_less_is_refuted_and_caught_at_the_line():
     """Of the usage guide: an edited Tile IR without one barrier. Both name the line of the product."""
     rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((40, 150), (150, 40)))
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((40, 152), (152, 40)))
     subject = barrier_mutants.Subject("product", product, (a, b), a.astype(np.float64) @ b.astype(np.float64))
     assert not barrier_mutants.proved(subject, subject.text)
     assert not barrier_mutants.shown(subject, subject.text)
