@@ -157,6 +157,15 @@ def test_the_simulator(place):
     assert "libtessera_sim.so" in run(place, "env/bin/python", "-c", "import tessera.sim._native as n; print(n._load()[1])")
 
 
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not on PATH")
+def test_a_cuda_program(place):
+    """Built by nvcc, whose kernels are compressed, on the wheel's libcuda and libcudart."""
+    (site,) = (place / "env/lib").glob("python*/site-packages")
+    subprocess.run(["nvcc", "-std=c++17", "-cudart", "shared", "-arch=sm_80", "-Xfatbin", "-compress-all",
+                    ROOT / "test/sim/cuda/atomics.cu", "-o", place / "atomics"], check=True)
+    assert run(place, "./atomics", LD_LIBRARY_PATH=str(site / "tessera/sim/cuda"), TESSERA_SIM_ARCH="sm_80").splitlines()[-1] == "ok"
+
+
 def test_beside_torch_and_triton(place):
     """Three copies of LLVM in one process, each used."""
     for name in ("torch", "triton"):
