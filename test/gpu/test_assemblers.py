@@ -55,7 +55,7 @@ def test_bank_conflicts_from_the_layouts(name, fn, words, promised):
 
 def test_report():
     text = kernels.gemm.compile(target="sm_80", A=fp16, B=fp16).report
-    assert re.search(r"gemm_0: 256 threads, 32768 bytes of shared memory; \d+ registers, 0 bytes spilled", text)
+    assert re.search(r"gemm_0: 256 threads, 65536 bytes of shared memory; \d+ registers, 0 bytes spilled", text)
     assert text.count("gemm.py:16:20: copy into shared memory: 0 bank conflicts") == 1
     assert text.count(": 0 bank conflicts") == 4 and text.endswith("time: not measured")
 
