@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 # What a document says stands above its code, in words.
-PRELUDE = {"language.md": "import math\nimport tessera as tsr\nfrom tessera import Out, Tensor, const\n"}
+PRELUDE = dict.fromkeys(("language.md", "gpu.md"), "import math\nimport tessera as tsr\nfrom tessera import Out, Tensor, const\n")
 ELSEWHERE = {"simulator.md"}
 DOCUMENTS = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
              if page.name not in ELSEWHERE and BLOCK.search(page.read_text())]

@@ -11,6 +11,17 @@
 using namespace mlir;
 using namespace tessera;
 
+/// Shared memory of a block on every machine that runs this code: machine code
+/// for sm_80 runs on sm_86 and sm_89, which have less.
+static int64_t portableShared(const nvidia::Arch &arch) {
+  int64_t limit = nvidia::machine(arch).sharedPerBlock;
+  for (const nvidia::Machine &row : nvidia::machines())
+    if (!arch.suffix && row.number / 10 == arch.major &&
+        row.number >= arch.number())
+      limit = std::min<int64_t>(limit, row.sharedPerBlock);
+  return limit;
+}
+
 void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
                                                 const NvidiaOptions &options) {
   // Equal ranges and loads become one value.
@@ -22,6 +33,7 @@ void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
   if (nvidia::has(options.arch, nvidia::Feature::CpAsync)) {
     tile::PipelineCopiesPassOptions pipeline;
     pipeline.sharedLimit = nvidia::machine(options.arch).sharedPerBlock;
+    pipeline.sharedPortable = portableShared(options.arch);
     manager.addPass(tile::createPipelineCopiesPass(pipeline));
   }
   manager.addPass(tile::createDropRedundantBarriersPass());

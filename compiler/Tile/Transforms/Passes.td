@@ -118,6 +118,8 @@ def PipelineCopiesPass : Pass<"tile-pipeline-copies", "::mlir::ModuleOp"> {
   let options = [
     Option<"sharedLimit", "shared-limit", "int64_t", "166912",
            "Bytes of shared memory a block may have">,
+    Option<"sharedPortable", "shared-portable", "int64_t", "101376",
+           "Bytes a block may have on every machine that runs this code: the most for stages nobody asked for">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }

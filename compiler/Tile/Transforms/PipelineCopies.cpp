@@ -72,7 +72,8 @@ struct Candidate {
 
 class CopyPipeliner {
 public:
-  CopyPipeliner(FuncOp func, int64_t limit) : func(func), limit(limit) {
+  CopyPipeliner(FuncOp func, int64_t limit, int64_t portable)
+      : func(func), limit(limit), portable(portable) {
     func.walk([&](AllocOp alloc) {
       end = std::max(end, offsetOf(alloc) + bytesOf(alloc.getType()));
     });
@@ -115,7 +116,7 @@ private:
   void placeScratch();
 
   FuncOp func;
-  int64_t limit;
+  int64_t limit, portable;
   int64_t end = 0; // of all buffers
   int64_t oldScratch = 0, scratchBytes = 0;
 };
@@ -213,9 +214,12 @@ int64_t CopyPipeliner::stagesOf(const Candidate &candidate) {
                       << "; using " << std::max<int64_t>(1, fit);
   if (asked > 0)
     return std::min(asked, fit);
-  return 3 * candidate.slotBytes <= limit / 2 - (limit - room)
-             ? 3
-             : std::min<int64_t>(2, fit);
+  // Code for this machine also runs on those that have less.
+  int64_t shared = std::min(limit, portable), used = limit - room;
+  if (3 * candidate.slotBytes <= limit / 2 - used &&
+      3 * candidate.slotBytes <= shared - used)
+    return 3;
+  return std::clamp<int64_t>((shared - used) / candidate.slotBytes, 1, 2);
 }
 
 /// May somebody still be reading the bytes that the first copies write?
@@ -424,7 +428,7 @@ struct PipelineCopiesPass
   void runOnOperation() override {
     for (auto func : getOperation().getOps<FuncOp>())
       if (func->hasAttr("tile.block"))
-        CopyPipeliner(func, sharedLimit).run();
+        CopyPipeliner(func, sharedLimit, sharedPortable).run();
     editPlan(getOperation());
   }
 };
