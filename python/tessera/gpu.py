@@ -179,6 +179,12 @@ def compile_all(fn, targets: list[str], words: dict) -> dict:
 # ---- the simulator -----------------------------------------------------------------------------
 
 
+def _assertion(message: str) -> str:
+    """The driver's line (`file:line: function: block (1,0,0) thread (6,0,0) assertion `text` failed`) in our words."""
+    found = re.match(r"(?s)(.*?:\d+): .*?(block \(\S*\) thread \(\S*\)) assertion `(.*)` failed", message)
+    return f"{found[3]}: an assertion at {found[1]}, {found[2]}" if found else message
+
+
 class SimVersion(GpuVersion):
     """Runs on the simulator's driver, on arrays in host memory; `last_reports` tells what it saw."""
 
@@ -220,6 +226,9 @@ class SimVersion(GpuVersion):
         self.launched, self.last_reports = [name for name, _ in reports], [report for _, report in reports]
         for name, report in reports:
             if not report.ok:
+                failed = next((error for error in report.errors if error["kind"] == "assert"), None)
+                if failed is not None:
+                    raise ArgumentError(_assertion(failed["message"]))
                 raise InternalError(f"{self.name} on the simulator, kernel {name}:\n{report.text()}")
         if failure is not None:
             raise failure

@@ -153,8 +153,7 @@ struct CheckAddressesPass
   void runOnOperation() override {
     bool good = true;
     for (auto kernel : getOperation().getOps<target::KernelOp>()) {
-      auto config = kernel.getConfig();
-      if (config && config->getBlock()[0] > 1)
+      if (kernel.isForGpu())
         continue; // a GPU's
       good &= succeeded(check(kernel));
     }

@@ -37,9 +37,8 @@ struct CheckContractPass
     for (Operation &op : getOperation().getOps()) {
       // By name: a target includes no other stage's headers.
       if (auto kernel = dyn_cast<target::KernelOp>(op)) {
-        // Kernels of several threads are a GPU's, which has its own check.
-        auto config = kernel.getConfig();
-        if (config && config->getBlock()[0] > 1)
+        // A GPU has its own check.
+        if (kernel.isForGpu())
           continue;
         kernel.getBody().walk([&](Operation *inner) {
           if (!mayStandInKernel(inner))

@@ -34,4 +34,18 @@ def Target_KernelConfigAttr : AttrDef<Target_Dialect, "KernelConfig"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Target_ThreadConfigAttr : AttrDef<Target_Dialect, "ThreadConfig"> {
+  let mnemonic = "thread_config";
+  let summary = "How threads cover a tile: their grid, and the elements of each";
+  let description = [{
+    Constraints:
+    * (C1) the grid has at most 1024 threads, each with one element or more.
+
+    Example: `#tessera_target.thread_config<[16, 16], 4>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$grid, "int64_t":$elements);
+  let assemblyFormat = "`<` `[` $grid `]` `,` $elements `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // TESSERA_TARGET_DIALECT_TD

@@ -20,8 +20,9 @@ bool mayStandInKernel(Operation *op) {
   if (isa<LLVM::BitcastOp, LLVM::ConstantOp, LLVM::ExtractElementOp,
           LLVM::ExtractValueOp, LLVM::GEPOp, LLVM::InlineAsmOp,
           LLVM::InsertElementOp, LLVM::IntToPtrOp, LLVM::LoadOp, LLVM::PoisonOp,
-          LLVM::PtrToIntOp, LLVM::StoreOp, target::AllocateOp, target::AssertOp,
-          target::ReturnOp>(op))
+          LLVM::PtrToIntOp, LLVM::StoreOp, target::AllocateOp,
+          target::BreakpointOp, target::MemcpyOp, target::PtxInstrOp,
+          target::TensorCoreOp, target::AssertOp, target::ReturnOp>(op))
     return true;
   return isa_and_present<arith::ArithDialect, math::MathDialect,
                          NVVM::NVVMDialect, scf::SCFDialect>(op->getDialect());
@@ -50,8 +51,7 @@ struct CheckNvidiaContractPass
   void runOnOperation() override {
     bool good = true;
     for (auto kernel : getOperation().getOps<target::KernelOp>()) {
-      auto config = kernel.getConfig();
-      if (!config || config->getBlock().empty() || config->getBlock()[0] <= 1)
+      if (!kernel.isForGpu())
         continue;
       kernel.getBody().walk([&](Operation *inner) {
         if (!mayStandInKernel(inner)) {

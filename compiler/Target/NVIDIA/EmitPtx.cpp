@@ -3,6 +3,7 @@
 
 #include "compiler/Target/ListenToLLVM.h"
 #include "compiler/Target/Math/ExpandMath.h"
+#include "compiler/Target/NVIDIA/MachineOps.h"
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Target/NVIDIA/Passes.h"
 
@@ -82,8 +83,9 @@ createMachine(const NvidiaOptions &options) {
       triple, options.chip,
       "+ptx" + std::to_string(nvidia::ptxEmitted(options.arch)), flags,
       std::nullopt, std::nullopt,
-      options.optLevel >= 2 ? llvm::CodeGenOptLevel::Aggressive
-                            : llvm::CodeGenOptLevel::Less));
+      options.optLevel >= 2   ? llvm::CodeGenOptLevel::Aggressive
+      : options.optLevel == 1 ? llvm::CodeGenOptLevel::Less
+                              : llvm::CodeGenOptLevel::None));
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,6 +124,12 @@ struct KernelToNvvmPass
     if (config.getRegs())
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     builder.getI32IntegerAttr(int32_t(config.getRegs())));
+    if (auto cluster = kernel->getAttrOfType<DenseI64ArrayAttr>("cluster")) {
+      SmallVector<int32_t> blocks(cluster.asArrayRef());
+      blocks.resize(3, 1);
+      func->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                    builder.getDenseI32ArrayAttr(blocks));
+    }
     func.getBody().takeBody(kernel.getBody());
     func.walk([&](Operation *op) {
       builder.setInsertionPoint(op);
@@ -218,6 +226,8 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
   registerNvidiaTranslations(registry);
   mlir->appendDialectRegistry(registry);
   OwningOpRef<ModuleOp> module = given.clone();
+  if (failed(lowerMachineOps(*module, arch)))
+    return nullptr;
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
   manager.addPass(createKernelToNvvmPass());
@@ -267,8 +277,9 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 template <typename Use>
-static FailureOr<std::string> withLLVM(ModuleOp module,
-                                       const NvidiaOptions &options, Use use) {
+static FailureOr<std::string> withLLVM(ModuleOp module, NvidiaOptions options,
+                                       Use use) {
+  options.optLevel = debugLevel(module, options.optLevel);
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
   if (!machine) {
     module.emitError() << "this LLVM has no NVPTX back end";
@@ -280,7 +291,8 @@ static FailureOr<std::string> withLLVM(ModuleOp module,
       toLLVM(module, context, *machine, options.arch);
   if (!lowered)
     return failure();
-  optimise(*lowered, *machine);
+  if (options.optLevel > 0)
+    optimise(*lowered, *machine);
   FailureOr<std::string> made = use(*lowered, *machine);
   return problems.any() ? FailureOr<std::string>(failure()) : made;
 }
