@@ -4,6 +4,7 @@
 #include "compiler/Support/Layout/Exchange.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -73,40 +74,90 @@ Board rowMajorBoard(const std::vector<int64_t> &shape, bool oddRows) {
   return board;
 }
 
-/// Passes over the banks beyond the least, for one register of a warp. Of lanes
+int64_t boardVector(const Layout &layout, const Board &board,
+                    const std::vector<int64_t> &shape, int64_t elementBytes) {
+  std::optional<int> in = layout.findIn("register");
+  if (!in || elementBytes > 4)
+    return 1;
+  int64_t vector = 1, most = 16 / elementBytes;
+  size_t along = shape.size();
+  for (int b = 0; b < layout.ins()[*in].bits && vector < most; ++b) {
+    const Index &image = layout.basis(*in, b);
+    size_t axis = axisOf(image);
+    if (axis >= shape.size() || (b > 0 && axis != along) ||
+        board.placeOf(image) != vector || shape[axis] % (2 * vector) != 0)
+      break;
+    along = axis;
+    vector *= 2;
+  }
+  // Everything else moves by whole groups.
+  auto breaks = [&](const Index &image) {
+    while (vector > 1 && board.placeOf(image) % vector != 0)
+      vector /= 2;
+  };
+  for (const char *name : {"lane", "warp"})
+    for (const Index &image : imagesOf(layout, name))
+      breaks(image);
+  for (int b = exactLog2(vector).value_or(0); b < layout.ins()[*in].bits; ++b)
+    breaks(layout.basis(*in, b));
+  for (const Axis &axis : layout.axes())
+    if (std::optional<int> out = layout.findOut(axis.out))
+      for (int64_t g = 1; g < axis.extent && vector > 1; ++g) {
+        Index image(layout.outs().size(), 0);
+        image[*out] = g * axis.outStride;
+        breaks(image);
+      }
+  return vector;
+}
+
+/// Passes over the banks beyond the least, for one access of a warp. Of lanes
 /// that hold the same element, one writes; words that are read twice count
-/// once.
+/// once. Accesses of 8 and 16 bytes are done by half warps and quarters.
 static int64_t extraPasses(const std::vector<Index> &lanes, int64_t start,
-                           const Board &board, int64_t elementBytes) {
-  int64_t steps[5] = {}, touched[32], last[32][4], counts[32] = {}, most = 1;
+                           const Board &board, int64_t elementBytes,
+                           int64_t vector) {
+  int64_t steps[5] = {}, extra = 0;
   for (size_t b = 0; b < lanes.size() && b < 5; ++b)
     steps[b] = board.placeOf(lanes[b]);
-  for (int l = 0; l < 32; ++l) {
-    touched[l] = start;
-    for (int b = 0; b < 5; ++b)
-      touched[l] += l >> b & 1 ? steps[b] : 0;
-    int64_t word = touched[l] * elementBytes / 4, bank = word % 32;
-    int64_t known = std::min<int64_t>(counts[bank], 4);
-    if (std::find(last[bank], last[bank] + known, word) != last[bank] + known)
-      continue;
-    last[bank][counts[bank]++ % 4] = word;
-    most = std::max(most, counts[bank]);
+  int64_t bytes = vector * elementBytes,
+          words = std::max<int64_t>(1, bytes / 4), together = 32 / words;
+  for (int64_t first = 0; first < 32; first += together) {
+    int64_t last[32][8], counts[32] = {}, most = 1;
+    for (int64_t l = first; l < first + together; ++l) {
+      int64_t place = start;
+      for (int b = 0; b < 5; ++b)
+        place += l >> b & 1 ? steps[b] : 0;
+      for (int64_t w = 0; w < words; ++w) {
+        int64_t word = place * elementBytes / 4 + w, bank = word % 32;
+        int64_t known = std::min<int64_t>(counts[bank], 8);
+        if (std::find(last[bank], last[bank] + known, word) !=
+            last[bank] + known)
+          continue;
+        last[bank][counts[bank]++ % 8] = word;
+        most = std::max(most, counts[bank]);
+      }
+    }
+    extra += most - 1;
   }
-  return most - 1;
+  return extra;
 }
 
 Board chooseBoard(const std::vector<int64_t> &shape,
                   const std::vector<Layout> &writers,
                   const std::vector<Layout> &readers, int64_t elementBytes) {
+  bool planes = elementBytes > 4;
   elementBytes = std::min<int64_t>(elementBytes, 4);
   struct User {
+    const Layout *layout;
     std::vector<Index> lanes;
     std::vector<Index> registers;
+    int64_t count;
   };
   std::vector<User> users;
   for (const auto *some : {&writers, &readers})
     for (const Layout &layout : *some) {
-      User user{imagesOf(layout, "lane"), registersOf(layout)};
+      User user{&layout, imagesOf(layout, "lane"), registersOf(layout), 0};
+      user.count = int64_t(user.registers.size());
       // Registers move all lanes by the same distance, which changes nothing
       // for whole words; for parts of words the first few show all there is.
       user.registers.resize(
@@ -121,7 +172,7 @@ Board chooseBoard(const std::vector<int64_t> &shape,
     orders.push_back({order[1], order[0]});
   int64_t step = 4 / elementBytes;
   Board best;
-  bool found = false;
+  int64_t bestCost = -1, accessesAtLeast = -1;
   auto consider = [&](const std::vector<size_t> &inner, int64_t afterRow,
                       int64_t after2, int64_t after4) {
     Board board;
@@ -142,27 +193,46 @@ Board chooseBoard(const std::vector<int64_t> &shape,
         size = (size + step - 1) / step * step + afterRow;
     }
     board.elements = size;
-    for (const User &user : users)
+    int64_t cost = 0, plain = 0;
+    for (const User &user : users) {
+      int64_t vector =
+          planes ? 1 : boardVector(*user.layout, board, shape, elementBytes);
+      int64_t extra = 0;
       for (const Index &offset : user.registers)
-        board.conflicts = std::max(
-            board.conflicts, extraPasses(user.lanes, board.placeOf(offset),
-                                         board, elementBytes));
-    if (!found || board.conflicts < best.conflicts) {
-      best = board;
-      found = true;
+        extra = std::max(extra, extraPasses(user.lanes, board.placeOf(offset),
+                                            board, elementBytes, vector));
+      board.conflicts = std::max(board.conflicts, extra);
+      cost += user.count / vector * (1 + extra);
+      plain += user.count / vector;
     }
-    return best.conflicts == 0;
+    accessesAtLeast =
+        accessesAtLeast < 0 ? plain : std::min(accessesAtLeast, plain);
+    auto rank = [](const Board &one, int64_t cost) {
+      return std::pair(one.conflicts, cost);
+    };
+    if (bestCost < 0 || rank(board, cost) < rank(best, bestCost)) {
+      best = board;
+      bestCost = cost;
+    }
   };
-  int64_t most = shape.size() < 2 ? 0 : 31 * step;
+  // Without gaps groups are as large as they can be.
   for (const auto &inner : orders)
-    if (consider(inner, 0, 0, 0))
-      return best;
-  for (int64_t after4 = 0; after4 <= most; after4 += step)
-    for (int64_t after2 = 0; after2 <= most; after2 += step)
-      for (int64_t afterRow = 0; afterRow <= most; afterRow += step)
-        for (const auto &inner : orders)
-          if (consider(inner, afterRow, after2, after4))
-            return best;
+    consider(inner, 0, 0, 0);
+  int64_t gaps = shape.size() < 2 ? 0 : 31, least = accessesAtLeast;
+  auto found = [&] { return best.conflicts == 0 && bestCost <= least; };
+  // Gaps of 16 bytes first: they keep groups together.
+  for (int64_t each : {4 * step, step}) {
+    int64_t most = gaps * step / each * each;
+    for (int64_t after4 = 0; after4 <= most && !found(); after4 += each)
+      for (int64_t after2 = 0; after2 <= most && !found(); after2 += each)
+        for (int64_t afterRow = 0; afterRow <= most && !found();
+             afterRow += each)
+          for (const auto &inner : orders)
+            consider(inner, afterRow, after2, after4);
+    if (best.conflicts == 0)
+      break;
+    least = std::numeric_limits<int64_t>::max();
+  }
   return best;
 }
 
@@ -266,13 +336,19 @@ Exchange planExchange(const Layout &from, const Layout &to,
     plan.shuffleCost = asked * std::max<int64_t>(1, elementBytes / 4) + selects;
   }
   int64_t words = std::max<int64_t>(1, elementBytes / 4);
-  int64_t accesses = (int64_t(registersOf(from).size()) + registers) * words;
+  int64_t given = int64_t(registersOf(from).size());
   // The search for a board is skipped where even a perfect one would lose.
-  int64_t least = accesses + 2 * barrierCost;
-  plan.sharedCost = least;
-  if (plan.shuffleCost < 0 || plan.shuffleCost > least) {
+  int64_t most = std::max<int64_t>(1, 16 / elementBytes);
+  plan.sharedCost = (given + registers) * words / most + 2 * barrierCost;
+  if (plan.shuffleCost < 0 || plan.shuffleCost > plan.sharedCost) {
     plan.board = chooseBoard(shape, {from}, {to}, elementBytes);
-    plan.sharedCost = accesses * (1 + plan.board.conflicts) + 2 * barrierCost;
+    auto accesses = [&](const Layout &layout, int64_t count) {
+      return count * words /
+             boardVector(layout, plan.board, shape, elementBytes);
+    };
+    plan.sharedCost = (accesses(from, given) + accesses(to, registers)) *
+                          (1 + plan.board.conflicts) +
+                      2 * barrierCost;
   }
   int64_t best = plan.sharedCost;
   if (plan.shuffleCost >= 0 && plan.shuffleCost <= best) {

@@ -15,7 +15,8 @@
 //
 // Three ways, the cheapest by count: registers of one's own; shuffles, one for
 // each register that is asked; shared memory, one access for each register on
-// both sides and two barriers.
+// both sides (for several at a time where they are neighbours there) and two
+// barriers.
 
 #ifndef TESSERA_SUPPORT_LAYOUT_EXCHANGE_H
 #define TESSERA_SUPPORT_LAYOUT_EXCHANGE_H
@@ -40,12 +41,19 @@ struct Board {
   int64_t placeOf(const Index &at) const;
 };
 
+/// Elements (a power of 2) that a thread of `layout` moves by one instruction:
+/// its first registers, neighbours on the board, at a multiple of as many, and
+/// all within `shape` or none. At most 16 bytes; 1 for elements of 8.
+int64_t boardVector(const Layout &layout, const Board &board,
+                    const std::vector<int64_t> &shape, int64_t elementBytes);
+
 /// Row-major; `oddRows`: rows have odd pitch, so that a column of words touches
 /// every bank once.
 Board rowMajorBoard(const std::vector<int64_t> &shape, bool oddRows);
 
-/// The board with the fewest conflicts for those who write and those who read,
-/// and few gaps. Elements of 8 bytes are two planes of 4.
+/// The board with the fewest accesses for those who write and those who read
+/// (a conflict is one more), and few gaps. Elements of 8 bytes are two planes
+/// of 4.
 Board chooseBoard(const std::vector<int64_t> &shape,
                   const std::vector<Layout> &writers,
                   const std::vector<Layout> &readers, int64_t elementBytes);

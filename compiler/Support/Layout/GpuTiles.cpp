@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace tessera::layout {
@@ -92,27 +93,33 @@ Layout fmaRhs(const Layout &result, int64_t k) {
       .sublayout({"register", "lane", "warp"}, {"dim0", "dim1"});
 }
 
-Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
-               int64_t withinWarp) {
+/// Registers hold 2^`groupBits` neighbours along the last of `order`; lanes
+/// take the axes from the back of `order`, warps from its front.
+static Layout spread(const std::vector<int64_t> &shape, int64_t warps,
+                     int64_t withinWarp, const std::vector<int64_t> &order,
+                     int groupBits) {
   int64_t rank = int64_t(shape.size());
   std::vector<int> bits(rank, 0);
+  auto step = [&](int64_t axis) {
+    Index image(rank, 0);
+    image[axis] = int64_t(1) << bits[axis]++;
+    return image;
+  };
   auto take = [&](int64_t axis, int64_t count, std::vector<Index> &bases) {
     // Lanes or warps double along an axis while it is not covered.
-    while (count > 1 && (int64_t(1) << bits[axis]) < shape[axis]) {
-      Index step(rank, 0);
-      step[axis] = int64_t(1) << bits[axis]++;
-      bases.push_back(step);
-      count /= 2;
-    }
+    for (; count > 1 && (int64_t(1) << bits[axis]) < shape[axis]; count /= 2)
+      bases.push_back(step(axis));
     return count;
   };
-  std::vector<Index> lanes, warpBases;
+  std::vector<Index> registers, lanes, warpBases;
   int64_t lanesLeft = 32, warpsLeft = warps;
-  for (int64_t axis = rank - 1; axis >= 0; --axis)
-    lanesLeft = take(axis, lanesLeft, lanes);
+  for (int b = 0; b < groupBits; ++b)
+    registers.push_back(step(order.back()));
+  for (size_t i = order.size(); i-- > 0;)
+    lanesLeft = take(order[i], lanesLeft, lanes);
   for (; lanesLeft > 1; lanesLeft /= 2)
     lanes.push_back(Index(rank, 0)); // the same element again
-  for (int64_t axis = 0; axis < rank; ++axis)
+  for (int64_t axis : order)
     if (axis != withinWarp)
       warpsLeft = take(axis, warpsLeft, warpBases);
   for (; warpsLeft > 1; warpsLeft /= 2)
@@ -120,13 +127,65 @@ Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
   std::vector<Dim> outs;
   for (int64_t axis = 0; axis < rank; ++axis)
     outs.push_back({dimName(axis), bits[axis]});
-  Layout layout({{"register", 0}, {"lane", 5}, {"warp", int(warpBases.size())}},
-                outs, {{}, lanes, warpBases});
-  for (int64_t axis = rank - 1; axis >= 0; --axis)
-    if (int64_t times = ceilDiv(shape[axis], layout.outSize(dimName(axis)));
+  Layout layout(
+      {{"register", groupBits}, {"lane", 5}, {"warp", int(warpBases.size())}},
+      outs, {registers, lanes, warpBases});
+  for (size_t i = order.size(); i-- > 0;)
+    if (int64_t times =
+            ceilDiv(shape[order[i]], layout.outSize(dimName(order[i])));
         times > 1)
-      layout = layout.repeated(times, "register", dimName(axis));
+      layout = layout.repeated(times, "register", dimName(order[i]));
   return layout;
+}
+
+Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
+               int64_t withinWarp) {
+  std::vector<int64_t> order(shape.size());
+  std::iota(order.begin(), order.end(), int64_t(0));
+  return spread(shape, warps, withinWarp, order, 0);
+}
+
+Layout blockedFor(const std::vector<int64_t> &shape, int64_t warps,
+                  int64_t unit, int64_t vector) {
+  std::vector<int64_t> order;
+  int64_t elements = 1;
+  for (int64_t axis = 0; axis < int64_t(shape.size()); ++axis) {
+    if (axis != unit)
+      order.push_back(axis);
+    elements *= shape[axis];
+  }
+  order.push_back(unit);
+  int bits = 0;
+  while ((int64_t(2) << bits) <= vector &&
+         shape[unit] % (int64_t(2) << bits) == 0 &&
+         (int64_t(2) << bits) * 32 * warps <= elements)
+    ++bits;
+  return spread(shape, warps, -1, order, bits);
+}
+
+MemoryRuns memoryRuns(const Layout &layout, int64_t unit) {
+  auto along = [&](int64_t run) {
+    Index image(layout.outs().size(), 0);
+    image[unit] = run;
+    return image;
+  };
+  MemoryRuns runs;
+  if (std::optional<int> in = layout.findIn("register"))
+    for (int b = 0; b < layout.ins()[*in].bits &&
+                    layout.basis(*in, b) == along(runs.vector);
+         ++b)
+      runs.vector *= 2;
+  runs.run = runs.vector;
+  if (std::optional<int> in = layout.findIn("lane"))
+    for (bool more = true; more;) {
+      more = false;
+      for (int b = 0; b < layout.ins()[*in].bits; ++b)
+        if (layout.basis(*in, b) == along(runs.run)) {
+          runs.run *= 2;
+          more = true;
+        }
+    }
+  return runs;
 }
 
 Layout sliced(const Layout &layout, int64_t axis) {

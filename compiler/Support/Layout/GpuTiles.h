@@ -62,6 +62,21 @@ Layout fmaRhs(const Layout &result, int64_t k);
 Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
                int64_t withinWarp = -1);
 
+/// The same for a tile that is loaded or stored: neighbours along `unit` are
+/// neighbours in memory. A thread holds groups of `vector` of them (a power of
+/// 2), fewer where threads would be left without work; lanes go along `unit`
+/// first.
+Layout blockedFor(const std::vector<int64_t> &shape, int64_t warps,
+                  int64_t unit, int64_t vector);
+
+/// How an access of a tile held as `layout` lies in memory whose neighbours are
+/// along `unit`.
+struct MemoryRuns {
+  int64_t vector = 1; ///< neighbours that one thread holds
+  int64_t run = 1;    ///< neighbours that a warp's lanes hold, one vector each
+};
+MemoryRuns memoryRuns(const Layout &layout, int64_t unit);
+
 /// The layout of a reduction's result along `axis`: that output is dropped,
 /// the later ones move up, registers that held nothing else are gone.
 Layout sliced(const Layout &layout, int64_t axis);

@@ -50,20 +50,22 @@ static int64_t divisorOf(Value value) {
   return 1;
 }
 
-/// Whether every group of every tile of the view is aligned to 16 bytes. Only
-/// of what a loop does not change, where that suffices: computed once.
-Value NvidiaLowering::groupsAligned(tile::CpAsyncOp op) {
-  const GpuView &view = views[op.getView()];
+/// Only of what a loop does not change, where that suffices: computed once.
+Value NvidiaLowering::groupsAligned(Value given, OperandRange indices,
+                                    int64_t bytes) {
+  const GpuView &view = views[given];
   Value low = view.address;
   auto include = [&](Value bytes) {
     low = arith::OrIOp::create(builder, loc, low, bytes);
   };
-  for (auto [number, index] : llvm::enumerate(op.getIndices())) {
-    if (view.staticStrides[number] != 1) {
-      include(mul(toI64(view.strides[number]), i64(view.elementBytes)));
+  for (auto [number, index] : llvm::enumerate(indices)) {
+    if (int64_t stride = view.staticStrides[number]; stride != 1) {
+      if (ShapedType::isDynamic(stride) ||
+          stride * view.elementBytes % bytes != 0)
+        include(mul(toI64(view.strides[number]), i64(view.elementBytes)));
       continue;
     }
-    if (divisorOf(index) * view.elementBytes % 16 == 0)
+    if (divisorOf(index) * view.elementBytes % bytes == 0)
       continue;
     Value start = isa<tile::RangeType>(index.getType()) ? ranges[index].start
                                                         : scalars.lookup(index);
@@ -71,7 +73,7 @@ Value NvidiaLowering::groupsAligned(tile::CpAsyncOp op) {
   }
   return arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::eq,
-      arith::AndIOp::create(builder, loc, low, i64(15)), i64(0));
+      arith::AndIOp::create(builder, loc, low, i64(bytes - 1)), i64(0));
 }
 
 void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
@@ -234,17 +236,23 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
   auto copyByRegisters = [&](Value address, Value to, Value rowInside,
                              int64_t c) {
     Value inside = both(both(rowInside, from.inside), less(i32(c), columnRoom));
-    LLVM::StoreOp::create(builder, loc, predicatedLoad16(address, inside), to,
-                          16);
+    Value group = LLVM::PoisonOp::create(
+        builder, loc, VectorType::get(4, builder.getI32Type()));
+    for (auto [i, word] :
+         llvm::enumerate(predicatedLoadGroup(16, 32, address, inside)))
+      group = LLVM::InsertElementOp::create(builder, loc, group, word,
+                                            i32(int64_t(i)));
+    LLVM::StoreOp::create(builder, loc, group, to, 16);
   };
   if (columnAxis.constantBytes < 0)
     return allSingly();
-  Value whole = groupsAligned(op);
+  Value whole = groupsAligned(op.getView(), op.getIndices(), 16);
   if (!asyncCopies()) { // no group may be cut
-    Value rest = arith::AndIOp::create(builder, loc, columnAxis.room,
-                                       i32(vector - 1));
-    whole = both(whole, arith::CmpIOp::create(
-                            builder, loc, arith::CmpIPredicate::eq, rest, i32(0)));
+    Value rest =
+        arith::AndIOp::create(builder, loc, columnAxis.room, i32(vector - 1));
+    whole =
+        both(whole, arith::CmpIOp::create(
+                        builder, loc, arith::CmpIPredicate::eq, rest, i32(0)));
   }
   auto branch = scf::IfOp::create(builder, loc, whole, true);
   OpBuilder::InsertionGuard inner(builder);

@@ -78,6 +78,13 @@ void NvidiaLowering::put(ValueRange values, const ThreadLayout &layout,
   int64_t bits = element.getIntOrFloatBitWidth(), bytes = wordBytes(element);
   Value mine = mul(threadPlace(layout, board), i32(bytes));
   Value writes = firstHolder(layout);
+  int64_t vector = layout::boardVector(layout.get(), board, shape.vec(),
+                                       std::max<int64_t>(1, bits / 8));
+  while ((first + shift * bytes) % (vector * bytes) != 0)
+    vector /= 2;
+  if (vector * bytes >= 4 && vector > 1 && !writes)
+    return putGroups(values, layout, shape, board, mine, first + shift * bytes,
+                     vector);
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
   StringRef form = bytes == 1 ? "u8" : bytes == 2 ? "b16" : "b32";
   auto store = [&](Value value, int64_t at, Value predicate) {
@@ -126,6 +133,45 @@ void NvidiaLowering::put(ValueRange values, const ThreadLayout &layout,
   }
 }
 
+/// Several registers by one access. All holders write: they are one each.
+void NvidiaLowering::putGroups(ValueRange values, const ThreadLayout &layout,
+                               ArrayRef<int64_t> shape, const Board &board,
+                               Value mine, int64_t first, int64_t vector) {
+  int64_t bytes = wordBytes(values.front().getType());
+  Registers all = words(Registers(values), 4 / bytes);
+  int64_t count = vector * bytes / 4;
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  Type word = builder.getI32Type();
+  for (int64_t r = 0; r < layout.registers(); r += vector) {
+    if (isBeyond(layout.offset(r), shape))
+      continue;
+    Index offset(layout.offset(r).begin(), layout.offset(r).end());
+    Value address = LLVM::GEPOp::create(
+        builder, loc, pointer, builder.getI8Type(), shared,
+        ValueRange(add(mine, i32(first + board.placeOf(offset) * bytes))));
+    Value group = all[r / vector * count];
+    if (count > 1) {
+      group =
+          LLVM::PoisonOp::create(builder, loc, VectorType::get(count, word));
+      for (int64_t i = 0; i < count; ++i)
+        group = LLVM::InsertElementOp::create(
+            builder, loc, group, all[r / vector * count + i], i32(i));
+    }
+    auto store = [&] {
+      LLVM::StoreOp::create(builder, loc, group, address,
+                            unsigned(vector * bytes));
+    };
+    if (Value inside = insideShape(layout, r, shape)) {
+      auto guard = scf::IfOp::create(builder, loc, inside, false);
+      OpBuilder::InsertionGuard inner(builder);
+      builder.setInsertionPointToStart(guard.thenBlock());
+      store();
+    } else {
+      store();
+    }
+  }
+}
+
 /// The element at `place` (bytes, i32) from byte `first` on.
 Value NvidiaLowering::loadWords(Type element, Value place, const Board &board,
                                 int64_t first) {
@@ -164,20 +210,53 @@ NvidiaLowering::Registers NvidiaLowering::take(Type element,
                                                int64_t first) {
   int64_t bytes = wordBytes(element);
   Value mine = mul(threadPlace(layout, board), i32(bytes));
+  int64_t vector = layout::boardVector(
+      layout.get(), board, shape.vec(),
+      std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8));
+  while (first % (vector * bytes) != 0)
+    vector /= 2;
+  if (vector * bytes < 4)
+    vector = 1;
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  Type word = builder.getI32Type();
   Registers result;
-  for (int64_t r = 0; r < layout.registers(); ++r) {
+  for (int64_t r = 0; r < layout.registers(); r += vector) {
     if (isBeyond(layout.offset(r), shape)) {
       // Nobody has it, nobody looks at it.
-      result.push_back(arith::ConstantOp::create(builder, loc,
-                                                 builder.getZeroAttr(element)));
+      result.append(vector, arith::ConstantOp::create(
+                                builder, loc, builder.getZeroAttr(element)));
       continue;
     }
     Index offset(layout.offset(r).begin(), layout.offset(r).end());
     Value place = add(mine, i32(board.placeOf(offset) * bytes));
     // What does not exist is not read: it was not written.
-    if (Value inside = insideShape(layout, r, shape))
-      place = arith::SelectOp::create(builder, loc, inside, place, i32(0));
-    result.push_back(loadWords(element, place, board, first));
+    Value inside = insideShape(layout, r, shape);
+    if (vector == 1) {
+      if (inside)
+        place = arith::SelectOp::create(builder, loc, inside, place, i32(0));
+      result.push_back(loadWords(element, place, board, first));
+      continue;
+    }
+    int64_t count = vector * bytes / 4;
+    Value address =
+        LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), shared,
+                            ValueRange(add(place, i32(first))));
+    if (inside) {
+      address = LLVM::PtrToIntOp::create(builder, loc, word, address);
+      llvm::append_range(result, elementsOf(predicatedLoadGroup(
+                                                count * 4, 32, address, inside),
+                                            element));
+      continue;
+    }
+    Value group = LLVM::LoadOp::create(
+        builder, loc, count > 1 ? Type(VectorType::get(count, word)) : word,
+        address, unsigned(vector * bytes));
+    Registers loaded;
+    for (int64_t i = 0; i < count; ++i)
+      loaded.push_back(count == 1 ? group
+                                  : LLVM::ExtractElementOp::create(
+                                        builder, loc, word, group, i32(i)));
+    llvm::append_range(result, elementsOf(loaded, element));
   }
   return result;
 }

@@ -2,11 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An element that does not exist is not touched: every access is predicated,
-// `@p ld.global` and `@p st.global`, so threads do not diverge.
+// `@p ld.global` and `@p st.global`, so threads do not diverge. Neighbours that
+// a thread holds move together, up to 16 bytes, where they are aligned and none
+// of them is missing; that is asked once for the tile:
+//
+//     if aligned and the row's length is a multiple of 8
+//       @p st.global.v4.b32 [a], {...}
+//     else
+//       @p st.global.b16 [a], ...
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Layout/GpuTiles.h"
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Tile/Transforms/GpuLayouts.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -144,24 +153,150 @@ Value NvidiaLowering::predicatedLoad(Type type, Value address,
   return value;
 }
 
-Value NvidiaLowering::predicatedLoad16(Value address, Value predicate) {
-  Type word = builder.getI32Type();
-  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
-                                               SmallVector<Type>(4, word));
-  auto load = LLVM::InlineAsmOp::create(
-      builder, loc, type, ValueRange{address, predicate},
-      "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\t"
-      "mov.b32 $3, 0;\n\t@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];",
-      "=&r,=&r,=&r,=&r,l,b", /*has_side_effects=*/true,
+/// ".v4.b32", ".b64": one access of several words.
+static std::string groupForm(int64_t words, int64_t wordBits) {
+  std::string form = words > 1 ? ".v" + std::to_string(words) : "";
+  return form + ".b" + std::to_string(wordBits);
+}
+
+/// "{$1, $2}", or "$1".
+static std::string listOf(int64_t first, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return count > 1 ? "{" + text + "}" : text;
+}
+
+NvidiaLowering::Registers NvidiaLowering::predicatedLoadGroup(int64_t bytes,
+                                                              int64_t wordBits,
+                                                              Value address,
+                                                              Value predicate) {
+  int64_t count = bytes * 8 / wordBits;
+  Type word = builder.getIntegerType(wordBits), type = word;
+  if (count > 1)
+    type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                            SmallVector<Type>(count, word));
+  std::string form = groupForm(count, wordBits), text, letters;
+  for (int64_t i = 0; i < count; ++i) {
+    text += "mov.b" + std::to_string(wordBits) + " $" + std::to_string(i) +
+            ", 0;\n\t";
+    letters += wordBits == 64 ? "=&l," : "=&r,";
+  }
+  bool global = address.getType().isInteger(64);
+  text += "@$" + std::to_string(count + 1) +
+          (global ? " ld.global" : " ld.shared") + form + " " +
+          listOf(0, count) + ", [$" + std::to_string(count) + "];";
+  letters += global ? "l,b" : "r,b";
+  Value loaded =
+      LLVM::InlineAsmOp::create(
+          builder, loc, type, ValueRange{address, predicate}, text, letters,
+          /*has_side_effects=*/true,
+          /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+          LLVM::AsmDialectAttr::get(builder.getContext(),
+                                    LLVM::AsmDialect::AD_ATT),
+          ArrayAttr())
+          .getRes();
+  Registers words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(
+        count == 1 ? loaded
+                   : LLVM::ExtractValueOp::create(builder, loc, loaded, i));
+  return words;
+}
+
+void NvidiaLowering::predicatedStoreGroup(ValueRange words, Value address,
+                                          Value predicate) {
+  int64_t count = int64_t(words.size());
+  int64_t wordBits = words.front().getType().getIntOrFloatBitWidth();
+  SmallVector<Value> operands = {address};
+  std::string letters = "l";
+  for (Value word : words) {
+    operands.push_back(word);
+    letters += wordBits == 64 ? ",l" : ",r";
+  }
+  operands.push_back(predicate);
+  std::string text = "@$" + std::to_string(count + 1) + " st.global" +
+                     groupForm(count, wordBits) + " [$0], " + listOf(1, count) +
+                     ";";
+  LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(), operands, text, letters + ",b",
+      /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
       LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
       ArrayAttr());
-  Value group = LLVM::PoisonOp::create(builder, loc, VectorType::get(4, word));
-  for (int64_t i = 0; i < 4; ++i)
-    group = LLVM::InsertElementOp::create(
-        builder, loc, group,
-        LLVM::ExtractValueOp::create(builder, loc, load.getRes(), i), i32(i));
-  return group;
+}
+
+NvidiaLowering::Registers NvidiaLowering::elementsOf(ValueRange words,
+                                                     Type type) {
+  int64_t bits = type.getIntOrFloatBitWidth();
+  int64_t stored = bits == 1 ? 8 : bits;
+  Registers result;
+  for (Value word : words) {
+    int64_t count = word.getType().getIntOrFloatBitWidth() / stored;
+    if (count == 1) {
+      result.push_back(isa<FloatType>(type) ? Value(arith::BitcastOp::create(
+                                                  builder, loc, type, word))
+                                            : word);
+      continue;
+    }
+    // Types that LLVM does not have are their bits.
+    Type item = stored == 8 ? Type(builder.getIntegerType(8)) : type;
+    Value all = LLVM::BitcastOp::create(builder, loc,
+                                        VectorType::get(count, item), word);
+    for (int64_t i = 0; i < count; ++i) {
+      Value one =
+          LLVM::ExtractElementOp::create(builder, loc, item, all, i32(i));
+      if (bits == 1)
+        one = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::ne, one,
+            arith::ConstantOp::create(builder, loc,
+                                      builder.getIntegerAttr(item, 0)));
+      else if (item != type)
+        one = arith::BitcastOp::create(builder, loc, type, one);
+      result.push_back(one);
+    }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of neighbours
+//===----------------------------------------------------------------------===//
+
+static int64_t bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+template <typename AccessOp>
+int64_t NvidiaLowering::groupSize(AccessOp op, const ThreadLayout &layout,
+                                  Type element) {
+  int64_t unit =
+      tile::unitAxis(op.getView(), op.getIndices(), op.getIndexAxes());
+  if (unit < 0 || (op.getMask() && !tile::isUniformAlong(op.getMask(), unit)))
+    return 1;
+  int64_t bytes = bytesOf(element);
+  int64_t group =
+      std::min(layout::memoryRuns(layout.get(), unit).vector, 16 / bytes);
+  return group * bytes >= 4 ? group : 1;
+}
+
+template <typename AccessOp>
+Value NvidiaLowering::groupsWhole(AccessOp op, int64_t group, Type element) {
+  Value whole =
+      groupsAligned(op.getView(), op.getIndices(), group * bytesOf(element));
+  // No group may be cut.
+  const GpuView &view = views[op.getView()];
+  for (auto [number, index] : llvm::enumerate(op.getIndices())) {
+    if (view.staticStrides[number] != 1 ||
+        !isa<tile::RangeType>(index.getType()))
+      continue;
+    Value rest = arith::AndIOp::create(builder, loc, ranges[index].length,
+                                       i32(group - 1));
+    whole =
+        both(whole, arith::CmpIOp::create(
+                        builder, loc, arith::CmpIPredicate::eq, rest, i32(0)));
+  }
+  return whole;
 }
 
 void NvidiaLowering::predicatedStore(Value value, Value address,
@@ -196,20 +331,57 @@ LogicalResult NvidiaLowering::lowerLoad(tile::LoadOp op) {
   ThreadLayout layout(op.getResult());
   Access from =
       access(op.getView(), op.getIndices(), &layout, op.getIndexAxes());
-  Registers result;
-  for (int64_t r = 0; r < layout.registers(); ++r) {
+  auto insideOf = [&](int64_t r) {
     Value inside = insideAt(from, layout.offset(r));
-    if (op.getMask())
-      inside = both(inside, tiles[op.getMask()][r]);
-    Value value =
-        predicatedLoad(type, addressAt(from, layout.offset(r)), inside);
-    if (op.getMask() && op.getPad()) {
-      Value pad = arith::ConstantOp::create(builder, loc,
-                                            cast<TypedAttr>(*op.getPad()));
-      value = arith::SelectOp::create(builder, loc, tiles[op.getMask()][r],
-                                      value, pad);
+    return op.getMask() ? both(inside, tiles[op.getMask()][r]) : inside;
+  };
+  auto loadSingly = [&] {
+    Registers result;
+    for (int64_t r = 0; r < layout.registers(); ++r)
+      result.push_back(
+          predicatedLoad(type, addressAt(from, layout.offset(r)), insideOf(r)));
+    return result;
+  };
+  int64_t group = groupSize(op, layout, type);
+  Registers result;
+  if (group == 1) {
+    result = loadSingly();
+  } else {
+    // Both ways give words: what a loop or a branch carries is few registers.
+    int64_t bytes = bytesOf(type), wordBits = bytes == 8 ? 64 : 32;
+    int64_t count = layout.registers() * bytes * 8 / wordBits;
+    Value whole = groupsWhole(op, group, type);
+    auto branch = scf::IfOp::create(
+        builder, loc,
+        SmallVector<Type>(count, builder.getIntegerType(wordBits)), whole,
+        true);
+    {
+      OpBuilder::InsertionGuard inner(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      Access inThen = from;
+      Registers found;
+      for (int64_t r = 0; r < layout.registers(); r += group) {
+        Value inside = insideAt(inThen, layout.offset(r));
+        if (op.getMask())
+          inside = both(inside, tiles[op.getMask()][r]);
+        llvm::append_range(
+            found,
+            predicatedLoadGroup(group * bytes, wordBits,
+                                addressAt(inThen, layout.offset(r)), inside));
+      }
+      scf::YieldOp::create(builder, loc, found);
+      builder.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(builder, loc,
+                           words(loadSingly(), wordBits / (bytes * 8)));
     }
-    result.push_back(value);
+    result = elementsOf(branch.getResults(), type);
+  }
+  for (int64_t r = 0; op.getMask() && op.getPad() && r < layout.registers();
+       ++r) {
+    Value pad =
+        arith::ConstantOp::create(builder, loc, cast<TypedAttr>(*op.getPad()));
+    result[r] = arith::SelectOp::create(builder, loc, tiles[op.getMask()][r],
+                                        result[r], pad);
   }
   tiles[op.getResult()] = result;
   return success();
@@ -250,4 +422,33 @@ void NvidiaLowering::storeElement(tile::StoreOp op, Access &to,
     inside = both(inside, tiles[op.getMask()][r]);
   predicatedStore(tiles[op.getValue()][r], addressAt(to, layout.offset(r)),
                   inside);
+}
+
+int64_t NvidiaLowering::storeGroup(tile::StoreOp op,
+                                   const ThreadLayout &layout) {
+  return groupSize(op, layout, getElementTypeOrSelf(op.getValue()));
+}
+
+void NvidiaLowering::storeGroups(tile::StoreOp op, Access &to,
+                                 const ThreadLayout &layout, int64_t group) {
+  Type type = getElementTypeOrSelf(op.getValue());
+  int64_t bytes = bytesOf(type), wordBits = bytes == 8 ? 64 : 32;
+  int64_t wordsOfGroup = group * bytes * 8 / wordBits;
+  Value whole = groupsWhole(op, group, type);
+  Registers stored = words(tiles[op.getValue()], wordBits / (bytes * 8));
+  auto branch = scf::IfOp::create(builder, loc, whole, true);
+  OpBuilder::InsertionGuard inner(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Access inThen = to;
+  for (int64_t r = 0; r < layout.registers(); r += group) {
+    Value inside = insideAt(inThen, layout.offset(r));
+    if (op.getMask())
+      inside = both(inside, tiles[op.getMask()][r]);
+    predicatedStoreGroup(
+        ArrayRef<Value>(stored).slice(r / group * wordsOfGroup, wordsOfGroup),
+        addressAt(inThen, layout.offset(r)), inside);
+  }
+  builder.setInsertionPointToStart(branch.elseBlock());
+  for (int64_t r = 0; r < layout.registers(); ++r)
+    storeElement(op, to, layout, r);
 }

@@ -57,11 +57,10 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
     Type stored = elementBytes == 1 ? Type(builder.getIntegerType(8)) : element;
     Registers result;
     for (int64_t r = 0; r < fragment.registers(); ++r) {
-      Value value =
-          LLVM::LoadOp::create(builder, loc, stored,
-                               sharedPointer(buffer, dynamic, memory,
-                                             fragment.offset(r), elementBytes,
-                                             slot));
+      Value value = LLVM::LoadOp::create(builder, loc, stored,
+                                         sharedPointer(buffer, dynamic, memory,
+                                                       fragment.offset(r),
+                                                       elementBytes, slot));
       if (stored != element)
         value = arith::BitcastOp::create(builder, loc, element, value);
       result.push_back(value);
@@ -86,8 +85,8 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
   for (int64_t r = 0; r < fragment.registers(); r += perWord * load->matrices) {
     Value loaded = NVVM::LdMatrixOp::create(
         builder, loc, several,
-        sharedPointer(buffer, dynamic, memory, fragment.offset(r),
-                      elementBytes, slot),
+        sharedPointer(buffer, dynamic, memory, fragment.offset(r), elementBytes,
+                      slot),
         uint32_t(load->matrices), order, shape, NVVM::LdStMatrixEltType::B16);
     if (load->matrices == 1)
       result.push_back(loaded);
@@ -107,22 +106,24 @@ NvidiaLowering::Registers NvidiaLowering::words(ArrayRef<Value> values,
   Registers result;
   Type element = values.front().getType();
   int64_t bits = element.getIntOrFloatBitWidth();
-  Type word = builder.getI32Type();
+  Type word = builder.getIntegerType(std::max<int64_t>(bits, 32));
   for (size_t r = 0; r + perWord <= values.size(); r += perWord) {
-    if (bits == 32) {
+    if (bits >= 32) {
       result.push_back(
           isa<FloatType>(element)
               ? Value(arith::BitcastOp::create(builder, loc, word, values[r]))
               : values[r]);
       continue;
     }
-    // Types that LLVM does not have are their bits.
-    Type item = bits == 8 ? Type(builder.getIntegerType(8)) : element;
+    // Types that LLVM does not have are their bits; a truth is a byte.
+    Type item = bits <= 8 ? Type(builder.getIntegerType(8)) : element;
     auto type = VectorType::get(perWord, item);
     Value group = LLVM::PoisonOp::create(builder, loc, type);
     for (int64_t i = 0; i < perWord; ++i) {
       Value value = values[r + i];
-      if (item != element)
+      if (bits == 1)
+        value = arith::ExtUIOp::create(builder, loc, item, value);
+      else if (item != element)
         value = arith::BitcastOp::create(builder, loc, item, value);
       group = LLVM::InsertElementOp::create(builder, loc, group, value, i32(i));
     }

@@ -87,27 +87,43 @@ bool NvidiaLowering::joins(Operation *op, Group &group) {
 }
 
 /// Element by element and not op by op: so a long chain (an exp between two
-/// sums, a gelu before a store) needs few registers beside its ends.
+/// sums, a gelu before a store) needs few registers beside its ends. Stores of
+/// groups of neighbours come last.
 void NvidiaLowering::lowerGroup(Group &group) {
   if (group.ops.empty())
     return;
   ThreadLayout layout(*layout::Layout::parse(group.layout.str()));
-  std::map<Operation *, Access> stores;
+  std::vector<std::tuple<tile::StoreOp, Access, int64_t>> stores;
+  bool grouped = false;
   for (Operation *op : group.ops)
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      stores.insert({op, storeAccess(store, layout)});
-    else
+    if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      loc = op->getLoc();
+      int64_t size = storeGroup(store, layout);
+      stores.push_back({store, storeAccess(store, layout), size});
+      grouped |= size > 1;
+    } else {
       tiles[op->getResult(0)] = {};
-  for (int64_t r = 0; r < layout.registers(); ++r)
+    }
+  for (int64_t r = 0; r < layout.registers(); ++r) {
+    size_t next = 0;
     for (Operation *op : group.ops) {
       loc = op->getLoc();
       if (auto store = dyn_cast<tile::StoreOp>(op)) {
-        storeElement(store, stores.find(op)->second, layout, r);
+        if (!grouped)
+          storeElement(store, std::get<1>(stores[next++]), layout, r);
       } else {
         Value element = elementOf(op, r);
         tiles[op->getResult(0)].push_back(element);
       }
     }
+  }
+  for (auto &[store, to, size] : stores) {
+    loc = store.getLoc();
+    if (size > 1)
+      storeGroups(store, to, layout, size);
+    for (int64_t r = 0; grouped && size == 1 && r < layout.registers(); ++r)
+      storeElement(store, to, layout, r);
+  }
   group = Group();
 }
 

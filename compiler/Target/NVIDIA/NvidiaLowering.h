@@ -117,7 +117,7 @@ private:
   /// The element at a constant distance from there, in the operand's axes.
   mlir::Value loadShared(SharedOperand &operand, llvm::ArrayRef<int64_t> at);
   // LowerProducts.cpp
-  /// Elements in groups of 32 bits.
+  /// Elements in groups of 32 bits (single ones of 64).
   Registers words(llvm::ArrayRef<mlir::Value> values, int64_t perWord);
   /// One mma.sync: "m16n8k16.f32.f16.f16.f32".
   llvm::SmallVector<mlir::Value> emitMma(llvm::StringRef text,
@@ -136,6 +136,9 @@ private:
   void put(mlir::ValueRange values, const ThreadLayout &layout,
            llvm::ArrayRef<int64_t> shape, const layout::Board &board,
            int64_t first, int64_t shift = 0);
+  void putGroups(mlir::ValueRange values, const ThreadLayout &layout,
+                 llvm::ArrayRef<int64_t> shape, const layout::Board &board,
+                 mlir::Value mine, int64_t first, int64_t vector);
   Registers take(mlir::Type element, const ThreadLayout &layout,
                  llvm::ArrayRef<int64_t> shape, const layout::Board &board,
                  int64_t first);
@@ -175,6 +178,22 @@ private:
                              mlir::Value predicate);
   void predicatedStore(mlir::Value value, mlir::Value address,
                        mlir::Value predicate);
+  /// Neighbours in memory that a thread moves at once, if they are aligned and
+  /// all exist or none; 1: single elements.
+  template <typename AccessOp>
+  int64_t groupSize(AccessOp op, const ThreadLayout &layout,
+                    mlir::Type element);
+  /// Are they, for the whole tile?
+  template <typename AccessOp>
+  mlir::Value groupsWhole(AccessOp op, int64_t group, mlir::Type element);
+  /// `bytes` of neighbours as words of 32 bits (64 for wider elements), or
+  /// zeros; from shared memory if the address is i32.
+  Registers predicatedLoadGroup(int64_t bytes, int64_t wordBits,
+                                mlir::Value address, mlir::Value predicate);
+  void predicatedStoreGroup(mlir::ValueRange words, mlir::Value address,
+                            mlir::Value predicate);
+  /// Elements of `type` that words hold.
+  Registers elementsOf(mlir::ValueRange words, mlir::Type type);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
   void lowerScalarStore(tile::StoreOp op);
   /// Of the threads that hold the same element, the first. Null: all differ.
@@ -182,15 +201,19 @@ private:
   Access storeAccess(tile::StoreOp op, const ThreadLayout &layout);
   void storeElement(tile::StoreOp op, Access &to, const ThreadLayout &layout,
                     int64_t r);
+  int64_t storeGroup(tile::StoreOp op, const ThreadLayout &layout);
+  void storeGroups(tile::StoreOp op, Access &to, const ThreadLayout &layout,
+                   int64_t group);
   // LowerCopies.cpp
   void lowerCopy(tile::CpAsyncOp op);
   /// By cp.async; else through registers (sm_75).
   bool asyncCopies() const {
     return nvidia::has(arch, nvidia::Feature::CpAsync);
   }
-  /// Four words, or zeros.
-  mlir::Value predicatedLoad16(mlir::Value address, mlir::Value predicate);
-  mlir::Value groupsAligned(tile::CpAsyncOp op);
+  /// Whether every group of `bytes` (a power of 2) of every tile of the view is
+  /// aligned.
+  mlir::Value groupsAligned(mlir::Value view, mlir::OperandRange indices,
+                            int64_t bytes);
   // LowerShared.cpp
   /// The part of a memory offset (bytes) that threads compute: XORed, added.
   std::pair<mlir::Value, mlir::Value>

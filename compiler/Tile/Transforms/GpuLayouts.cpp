@@ -3,6 +3,7 @@
 
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 
+#include "compiler/Support/Layout/Exchange.h"
 #include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/MaskAbsent.h"
 
@@ -68,6 +69,40 @@ bool tessera::tile::isWithinWarp(const Layout &layout, int64_t axis) {
     if (layout.basis(*warp, b)[axis])
       return false;
   return true;
+}
+
+int64_t tessera::tile::unitAxis(Value view, OperandRange indices,
+                                std::optional<ArrayAttr> indexAxes) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(cast<MemRefType>(view.getType())
+                 .getStridesAndOffset(strides, offset)))
+    return -1;
+  auto spans = axesOfIndices(indices, indexAxes);
+  for (auto [i, index] : llvm::enumerate(indices))
+    if (strides[i] == 1 && isa<RangeType>(index.getType()) &&
+        spans[i].size() == 1)
+      return spans[i].front();
+  return -1;
+}
+
+bool tessera::tile::isUniformAlong(Value tile, int64_t axis) {
+  Operation *op = tile.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+    return isUniformAlong(convert.getInput(), axis);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    for (auto [i, to] : llvm::enumerate(broadcast.getAxes()))
+      if (to == axis)
+        return isUniformAlong(broadcast.getInput(), int64_t(i));
+    return true;
+  }
+  if (isa<FillOp, arith::ConstantOp>(op)) // constants are splats (C2)
+    return true;
+  return isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value v) {
+           return !tileType(v) || isUniformAlong(v, axis);
+         });
 }
 
 static Layout resultLayout(TransposeOp op, const Layout &input) {
@@ -187,6 +222,25 @@ static bool isSource(Value value) {
       value.getDefiningOp());
 }
 
+/// What memory moves at once.
+static constexpr int64_t sectorBytes = 32, groupBytes = 16;
+
+static int64_t bytesOf(RankedTensorType type) {
+  return std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+}
+
+/// In groups of 16 bytes along the axis that is contiguous in memory.
+template <typename Access>
+static std::optional<Layout> layoutForMemory(Access op, Value moved,
+                                             int64_t warps) {
+  int64_t unit = unitAxis(op.getView(), op.getIndices(), op.getIndexAxes());
+  if (unit < 0 || (op.getMask() && !isUniformAlong(op.getMask(), unit)))
+    return std::nullopt;
+  RankedTensorType type = tileType(moved);
+  return layout::blockedFor(type.getShape().vec(), warps, unit,
+                            std::max<int64_t>(1, groupBytes / bytesOf(type)));
+}
+
 GpuLayouts::GpuLayouts(FuncOp func) {
   chooseWarps(func);
   // All results of products first: what one's result is computed with may be
@@ -227,9 +281,59 @@ GpuLayouts::GpuLayouts(FuncOp func) {
       llvm::copy_if(left, std::back_inserter(ordered), [&](Value tile) {
         return isSource(tile) == sources && tileType(tile).getRank() == rank;
       });
-  for (Value tile : ordered)
-    if (!find(tile))
-      assign(tile, layout::blocked(tileType(tile).getShape().vec(), warps));
+  for (Value tile : ordered) {
+    if (find(tile))
+      continue;
+    auto load = tile.getDefiningOp<LoadOp>();
+    std::optional<Layout> good;
+    if (load)
+      good = layoutForMemory(load, tile, warps);
+    assign(tile, good
+                     ? *good
+                     : layout::blocked(tileType(tile).getShape().vec(), warps));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The user's arrays
+//===----------------------------------------------------------------------===//
+
+template <typename Access>
+void GpuLayouts::chooseAccess(Access op, Value moved, int64_t limit) {
+  const Layout *own = tileType(moved) ? find(moved) : nullptr;
+  std::optional<Layout> good;
+  if (own && tileType(moved).getRank() > 1)
+    good = layoutForMemory(op, moved, warps);
+  if (!good || isSame(*own, *good))
+    return;
+  // Elements that are there again would be moved again.
+  int64_t unit = unitAxis(op.getView(), op.getIndices(), op.getIndexAxes());
+  layout::MemoryRuns now = layout::memoryRuns(*own, unit),
+                     then = layout::memoryRuns(*good, unit);
+  RankedTensorType type = tileType(moved);
+  int64_t bytes = bytesOf(type);
+  if (now.run * bytes >= sectorBytes || then.run <= now.run)
+    return;
+  layout::Exchange plan = layout::planExchange(isa<LoadOp>(op) ? *good : *own,
+                                               isa<LoadOp>(op) ? *own : *good,
+                                               type.getShape().vec(), bytes);
+  if (plan.needsMemory() && plan.board.elements * bytes > limit)
+    return;
+  accesses.insert({op.getOperation(), &canonical(*good)});
+}
+
+void GpuLayouts::chooseAccesses(FuncOp func, int64_t limit) {
+  func.walk([&](Operation *op) {
+    if (auto store = dyn_cast<StoreOp>(op))
+      chooseAccess(store, store.getValue(), limit);
+    else if (auto load = dyn_cast<LoadOp>(op))
+      chooseAccess(load, load.getResult(), limit);
+  });
+}
+
+const Layout *GpuLayouts::accessLayout(Operation *op) const {
+  auto found = accesses.find(op);
+  return found == accesses.end() ? nullptr : found->second;
 }
 
 const Layout *GpuLayouts::find(Value tile) const {
@@ -285,7 +389,11 @@ void GpuLayouts::spreadAccess(Access op, Value moved) {
 template <typename Access>
 std::optional<Layout> GpuLayouts::wantedByAccess(Access op, Value moved,
                                                  OpOperand &operand) const {
-  const Layout *layout = tileType(moved) ? find(moved) : nullptr;
+  const Layout *layout = accessLayout(op);
+  if (layout && operand.get() == moved)
+    return *layout;
+  if (!layout) // The moved tile may have been replaced if it is another's.
+    layout = tileType(moved) ? find(moved) : nullptr;
   if (!layout)
     return std::nullopt;
   if (operand.get() == op.getMask())

@@ -42,6 +42,14 @@ public:
   /// any will do.
   std::optional<layout::Layout> wanted(mlir::OpOperand &operand) const;
 
+  /// Decides which tiles go from or to the user's arrays through a layout that
+  /// is better for memory than their own (a product's fragments are 16 bytes
+  /// of a row); a block has `limit` bytes of shared memory.
+  void chooseAccesses(FuncOp func, int64_t limit);
+  /// How the tile of a load or a store is held when it is moved, if that is not
+  /// its own layout; else null.
+  const layout::Layout *accessLayout(mlir::Operation *op) const;
+
   /// One of the layouts that are the same function, always the same one.
   const layout::Layout &canonical(const layout::Layout &layout) const;
 
@@ -57,8 +65,12 @@ private:
   std::optional<layout::Layout> wantedByAccess(Access op, mlir::Value moved,
                                                mlir::OpOperand &operand) const;
 
+  template <typename Access>
+  void chooseAccess(Access op, mlir::Value moved, int64_t limit);
+
   int64_t warps = 1;
   bool rowsOnly = false;
+  llvm::DenseMap<mlir::Operation *, const layout::Layout *> accesses;
   llvm::MapVector<mlir::Value, const layout::Layout *> layouts;
   llvm::SmallVector<mlir::Value> worklist;
   mutable std::vector<std::unique_ptr<layout::Layout>> known;
@@ -82,6 +94,13 @@ layout::Layout indexLayout(llvm::ArrayRef<int64_t> axes,
                            const layout::Layout &tile);
 /// Does a warp hold all positions along the axis? Then it can scan them.
 bool isWithinWarp(const layout::Layout &layout, int64_t axis);
+
+/// The axis of an access's tile whose elements are neighbours in memory, if a
+/// range takes them; else -1.
+int64_t unitAxis(mlir::Value view, mlir::OperandRange indices,
+                 std::optional<mlir::ArrayAttr> indexAxes);
+/// Are all elements along `axis` the same, as far as can be seen?
+bool isUniformAlong(mlir::Value tile, int64_t axis);
 
 /// Do the same threads hold the same elements in the same registers?
 bool isSame(const layout::Layout &a, const layout::Layout &b);

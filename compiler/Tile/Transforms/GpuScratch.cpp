@@ -79,8 +79,22 @@ static int64_t bytesOfProduct(MmaOp mma) {
   return bytes;
 }
 
-int64_t tessera::tile::placeScratch(FuncOp func, int64_t first) {
-  int64_t most = 0;
+/// Does everything that uses a buffer come before the op, in any run?
+static bool isAfterBuffers(Operation *op) {
+  auto func = dyn_cast<FuncOp>(op->getParentOp());
+  if (!func)
+    return false;
+  WalkResult found = func.walk([&](Operation *other) {
+    if (!isa<CpAsyncOp, LocalLoadOp, LocalStoreOp, WaitOp, MmaOp>(other))
+      return WalkResult::advance();
+    Operation *outer = op->getBlock()->findAncestorOpInBlock(*other);
+    return outer->isBeforeInBlock(op) ? WalkResult::advance()
+                                      : WalkResult::interrupt();
+  });
+  return !found.wasInterrupted();
+}
+
+void tessera::tile::measureScratch(FuncOp func) {
   func.walk([&](Operation *op) {
     auto plain = [](Value tile) {
       auto type = cast<RankedTensorType>(tile.getType());
@@ -97,10 +111,30 @@ int64_t tessera::tile::placeScratch(FuncOp func, int64_t first) {
             .Case<ReshapeOp, CatOp>(
                 [&](auto other) { return plain(other.getResult()); })
             .Default([](Operation *) { return 0; });
-    if (!bytes)
-      return;
-    most = std::max(most, bytes);
-    op->setAttr("scratch", OpBuilder(op).getI64IntegerAttr(first));
+    if (bytes)
+      op->setAttr("scratch_bytes", OpBuilder(op).getI64IntegerAttr(bytes));
+  });
+}
+
+int64_t tessera::tile::bytesBesideBuffers(FuncOp func) {
+  int64_t most = 0;
+  func.walk([&](Operation *op) {
+    auto bytes = op->getAttrOfType<IntegerAttr>("scratch_bytes");
+    if (bytes && !isAfterBuffers(op))
+      most = std::max(most, bytes.getInt());
   });
   return llvm::alignTo(most, 128);
+}
+
+int64_t tessera::tile::placeScratch(FuncOp func, int64_t end) {
+  int64_t total = end;
+  func.walk([&](Operation *op) {
+    auto bytes = op->getAttrOfType<IntegerAttr>("scratch_bytes");
+    if (!bytes)
+      return;
+    int64_t first = isAfterBuffers(op) ? 0 : end;
+    op->setAttr("scratch", OpBuilder(op).getI64IntegerAttr(first));
+    total = std::max(total, first + bytes.getInt());
+  });
+  return llvm::alignTo(total, 128);
 }

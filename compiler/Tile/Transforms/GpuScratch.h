@@ -4,7 +4,9 @@
 // Reductions over warps, conversions of layouts, reshapes, joins and computed
 // operands of products without tensor cores pass through shared memory for the
 // time of one op. They all use the same bytes, behind the kernel's buffers;
-// `scratch` on the op says where.
+// what comes after the last use of a buffer (results on their way to memory)
+// uses the buffers' own. `scratch` on the op says where, `scratch_bytes` how
+// many.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +21,17 @@ namespace tessera::tile {
 /// Bytes of a board, a multiple of 16. A truth takes a byte.
 int64_t boardBytes(const layout::Board &board, mlir::Type element);
 
-/// Sets `scratch` on the ops that need it, from byte `first` on, and what a
-/// conversion takes (`way`, `conflicts`) as attributes for the reader. Returns
-/// the bytes used.
-int64_t placeScratch(FuncOp func, int64_t first);
+/// Sets `scratch_bytes` on the ops that need memory, and what a conversion
+/// takes
+/// (`way`, `conflicts`) as attributes for the reader.
+void measureScratch(FuncOp func);
+
+/// What must lie behind the buffers.
+int64_t bytesBesideBuffers(FuncOp func);
+
+/// Sets `scratch` on those ops; buffers end at byte `end`. Returns where all
+/// ends.
+int64_t placeScratch(FuncOp func, int64_t end);
 
 } // namespace tessera::tile
 

@@ -54,10 +54,10 @@ public:
     func.walk([&](AtomicOp atomic) { written.insert(atomic.getView()); });
     func.walk([&](LoadOp load) { read.insert(load.getView()); });
     visit(func.getBody().front(), /*isLoop=*/false);
-    bytes += placeScratch(func, bytes);
     for (LoadOp load : finished)
       eraseUnused(load);
-    return bytes;
+    measureScratch(func);
+    return placeScratch(func, bytes);
   }
 
 private:
@@ -94,24 +94,6 @@ static Layout throughTransposes(Value operand, Layout wanted) {
   return wanted;
 }
 
-/// The axis of the tile whose elements are neighbours in memory.
-static int unitAxis(LoadOp load) {
-  auto view = cast<MemRefType>(load.getView().getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(view.getStridesAndOffset(strides, offset)))
-    return 1;
-  int axis = 0;
-  for (auto [index, stride] : llvm::zip(load.getIndices(), strides)) {
-    if (!isa<RangeType>(index.getType()))
-      continue;
-    if (stride == 1)
-      return axis;
-    ++axis;
-  }
-  return 1;
-}
-
 void SharedCopies::stage(LoadOp load, State &state) {
   // The buffer covers the fragments of all its readers.
   auto tile = cast<RankedTensorType>(load.getResult().getType());
@@ -126,7 +108,9 @@ void SharedCopies::stage(LoadOp load, State &state) {
       sizes[0] = std::max(sizes[0], held.outSize("dim0"));
       sizes[1] = std::max(sizes[1], held.outSize("dim1"));
     }
-  int unit = unitAxis(load);
+  int64_t found =
+      unitAxis(load.getView(), load.getIndices(), load.getIndexAxes());
+  int unit = found == 0 ? 0 : 1;
   for (int64_t &size : sizes)
     size = llvm::alignTo(size, 16);
   int64_t elementBytes = tile.getElementTypeBitWidth() / 8;

@@ -68,7 +68,9 @@ static LogicalResult checkSupported(Operation *op) {
 namespace {
 class LayoutApplier {
 public:
-  LayoutApplier(FuncOp func) : func(func), layouts(func) {}
+  LayoutApplier(FuncOp func, int64_t sharedLimit) : func(func), layouts(func) {
+    layouts.chooseAccesses(func, sharedLimit);
+  }
   void run();
   const GpuLayouts &getLayouts() const { return layouts; }
 
@@ -222,6 +224,9 @@ void LayoutApplier::run() {
       Layout input = layoutOf(reduce.getInput().getType());
       setNatural(op, layout::sliced(input, reduce.getAxis()));
     }
+    if (isa<LoadOp>(op))
+      if (const Layout *good = layouts.accessLayout(op))
+        setNatural(op, *good);
     if (auto scan = dyn_cast<ScanOp>(op)) {
       RankedTensorType type = tileType(scan);
       if (!isWithinWarp(layoutOf(type), scan.getAxis()))
@@ -299,7 +304,7 @@ struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
         return layout ? layout->outSize("dim" + std::to_string(axis)) : -1;
       });
     }
-    LayoutApplier applier(func);
+    LayoutApplier applier(func, nvidia::machine(arch).sharedPerBlock);
     applier.run();
     int64_t shared = copyThroughShared(func, applier.getLayouts());
     OpBuilder builder(func.getContext());

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Tile/Transforms/GpuScratch.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -77,13 +78,7 @@ public:
     func.walk([&](AllocOp alloc) {
       end = std::max(end, offsetOf(alloc) + bytesOf(alloc.getType()));
     });
-    oldScratch = end;
-    int64_t shared = number("tile.shared");
-    func.walk([&](Operation *op) {
-      if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
-        oldScratch = std::min(oldScratch, scratch.getInt());
-    });
-    scratchBytes = shared - oldScratch;
+    scratchBytes = bytesBesideBuffers(func);
   }
 
   void run() {
@@ -100,25 +95,21 @@ public:
     for (ForOp loop : loops)
       if (std::optional<Candidate> found = match(loop, written))
         rewrite(*found);
-    placeScratch();
+    func->setAttr("tile.shared",
+                  OpBuilder(func).getI64IntegerAttr(placeScratch(func, end)));
   }
 
 private:
-  int64_t number(StringRef name) {
-    auto attr = func->getAttrOfType<IntegerAttr>(name);
-    return attr ? attr.getInt() : 0;
-  }
   std::optional<Candidate> match(ForOp loop,
                                  const llvm::SmallPtrSetImpl<Value> &written);
   int64_t stagesOf(const Candidate &candidate);
   void rewrite(Candidate &candidate);
   bool needsBarrier(ForOp loop, int64_t first, int64_t last);
-  void placeScratch();
 
   FuncOp func;
   int64_t limit, portable;
   int64_t end = 0; // of all buffers
-  int64_t oldScratch = 0, scratchBytes = 0;
+  int64_t scratchBytes = 0;
 };
 
 } // namespace
@@ -386,17 +377,6 @@ void CopyPipeliner::rewrite(Candidate &candidate) {
   WaitOp::create(builder, waitLoc, ValueRange(), builder.getI64IntegerAttr(0));
   candidate.loop.replaceAllUsesWith(piped.getResults().drop_back(2));
   candidate.loop.erase();
-}
-
-/// Scratch memory of single ops lies behind all buffers.
-void CopyPipeliner::placeScratch() {
-  OpBuilder builder(func.getContext());
-  func.walk([&](Operation *op) {
-    if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
-      op->setAttr("scratch", builder.getI64IntegerAttr(scratch.getInt() -
-                                                       oldScratch + end));
-  });
-  func->setAttr("tile.shared", builder.getI64IntegerAttr(end + scratchBytes));
 }
 
 /// The plan says how much shared memory a launch needs.

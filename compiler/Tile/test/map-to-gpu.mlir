@@ -39,15 +39,44 @@ tile.func @gemm(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, stride
 
 // -----
 
+// A row of a fragment is 16 bytes of f16: half of what memory moves at once. The
+// result goes to threads that hold 16 bytes each and whole rows together,
+// through the memory of the operands, which nobody reads any more.
+// CHECK-LABEL: tile.func @gemm_f16
+// CHECK-SAME:    tile.shared = 9216 : i64
+// CHECK:         %[[C:.*]] = arith.truncf
+// CHECK:         %[[D:.*]] = tile.convert_layout %[[C]] {conflicts = 0 : i64, scratch = 0 : i64, scratch_bytes = 9216 : i64, way = "shared"} {{.*}} -> tensor<64x64xf16, "#layout<register:[(0,1),(0,2),(0,4)], lane:[(0,8),(0,16),(0,32),(1,0),(2,0)]
+// CHECK:         tile.store %[[D]]
+tile.func @gemm_f16(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strided<[?, 1]>>, %C: memref<?x?xf16, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %cst = arith.constant 0.0 : f32
+  %M = tile.dim %A, 0 : memref<?x?xf16, strided<[?, 1]>>
+  %K = tile.dim %A, 1 : memref<?x?xf16, strided<[?, 1]>>
+  %N = tile.dim %B, 1 : memref<?x?xf16, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %acc = tile.fill %cst[%m, %n] : f32, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %r = tile.for %k = %zero to %K carry(%c = %acc) : !tile.range<32>, (tensor<64x64xf32>) {
+    %a = tile.load %A[%m, %k] : memref<?x?xf16, strided<[?, 1]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf16>
+    %b = tile.load %B[%k, %n] : memref<?x?xf16, strided<[?, 1]>>, !tile.range<32>, !tile.range<64> -> tensor<32x64xf16>
+    %d = tile.mma %a, %b, %c : tensor<64x32xf16>, tensor<32x64xf16>, tensor<64x64xf32>
+    tile.yield %d : tensor<64x64xf32>
+  }
+  %h = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xf16>
+  tile.store %h, %C[%m, %n] : tensor<64x64xf16>, memref<?x?xf16, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
+// -----
+
 // What a reduction skips is masked with its neutral element: -inf for max. The
 // result is held where the row was.
 // CHECK-LABEL: tile.func @row_max
-// CHECK:         %[[X:.*]] = tile.load {{.*}} -> tensor<4x64xf32, "#layout<register:[], lane:[(0,1),(0,2),(0,4),(0,8),(0,16)], warp:[] -> (1x32), repeat (4x2)>">
+// CHECK:         %[[X:.*]] = tile.load {{.*}} -> tensor<4x64xf32, "#layout<register:[(0,1),(0,2)], lane:[(0,4),(0,8),(0,16),(0,32),(1,0)], warp:[] -> (2x64), repeat (2x1)>">
 // CHECK:         %[[THERE:.*]] = arith.cmpi slt
 // CHECK:         %[[MASK:.*]] = tile.broadcast %[[THERE]] axes = [1]
 // CHECK:         %[[OUT:.*]] = arith.constant dense<0xFF800000>
 // CHECK:         %[[Y:.*]] = arith.select %[[MASK]], %[[X]], %[[OUT]]
-// CHECK:         tile.reduce max %[[Y]] axis = 1 {{.*}} -> tensor<4xf32, "#layout<register:[], lane:[0,0,0,0,0], warp:[] -> (1), repeat (4)>">
+// CHECK:         tile.reduce max %[[Y]] axis = 1 {{.*}} -> tensor<4xf32, "#layout<register:[], lane:[0,0,0,0,1], warp:[] -> (2), repeat (2)>">
 tile.func @row_max(%X: memref<?x?xf32, strided<[?, 1]>>, %Y: memref<?xf32, strided<[1]>>) {
   %zero = arith.constant 0 : index
   %M = tile.dim %X, 0 : memref<?x?xf32, strided<[?, 1]>>

@@ -154,6 +154,17 @@ TEST(Exchange, SharedMemoryHasNoConflicts) {
             EXPECT_GE(board.elements, m * n);
           }
       }
+  // Fragments of f16 to 16-byte groups of rows: words in, 4 words out.
+  for (auto [m, n] :
+       {std::pair<int64_t, int64_t>{128, 128}, {64, 32}, {128, 64}}) {
+    Layout from = mmaResult(m, n, chooseWarpGrid(m, n, 4, false)),
+           to = blockedFor({m, n}, 4, 1, 8);
+    Board board = chooseBoard({m, n}, {from}, {to}, 2);
+    EXPECT_EQ(board.conflicts, 0);
+    EXPECT_EQ(boardVector(from, board, {m, n}, 2), 2);
+    EXPECT_EQ(boardVector(to, board, {m, n}, 2), 8);
+    EXPECT_EQ(boardVector(to, rowMajorBoard({m, n}, true), {m, n}, 2), 1);
+  }
   // A gap of one after each row, as by hand.
   Layout rows = blocked({32, 32}, 1), columns = rows.transposed({1, 0});
   Board board = chooseBoard({32, 32}, {rows}, {columns}, 4);

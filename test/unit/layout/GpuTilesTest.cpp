@@ -53,6 +53,8 @@ TEST(GpuTiles, CoverAnyShape) {
         expectCovers(mmaRhs(m, n, grid), {m, n});
         expectCovers(blocked({m, n}, warps), {m, n});
         expectCovers(blocked({m}, warps), {m});
+        expectCovers(blockedFor({m, n}, warps, 1, 8), {m, n});
+        expectCovers(blockedFor({m, n}, warps, 0, 4), {m, n});
         expectCovers(fmaLhs(blocked({m, n}, warps), 5), {m, 5});
         expectCovers(fmaRhs(blocked({m, n}, warps), 5), {5, n});
       }
@@ -124,4 +126,22 @@ TEST(GpuTiles, MatrixLoadsMatchTheInstruction) {
   // Three steps along k: pairs of matrices, not four, lie alike everywhere.
   EXPECT_EQ(matrixLoad(mmaRhs(48, 16, {1, 1}), 0)->matrices, 2);
   EXPECT_FALSE(matrixLoad(blocked({16, 16}, 1), 1));
+}
+
+TEST(GpuTiles, GroupsAlongMemory) {
+  // A row of 64 f16 is 8 lanes of 16 bytes.
+  MemoryRuns rows = memoryRuns(blockedFor({64, 64}, 4, 1, 8), 1);
+  EXPECT_EQ(rows.vector, 8);
+  EXPECT_EQ(rows.run, 64);
+  MemoryRuns columns = memoryRuns(blockedFor({64, 64}, 4, 0, 8), 0);
+  EXPECT_EQ(columns.vector, 8);
+  EXPECT_EQ(columns.run, 64);
+  // No thread is left without work, no group without an element.
+  EXPECT_EQ(memoryRuns(blockedFor({256}, 4, 0, 8), 0).vector, 2);
+  EXPECT_EQ(memoryRuns(blockedFor({64, 12}, 1, 1, 8), 1).vector, 4);
+  // A fragment has pairs, 8 neighbours on 4 lanes.
+  MemoryRuns fragment = memoryRuns(mmaResult(64, 64, {2, 2}), 1);
+  EXPECT_EQ(fragment.vector, 2);
+  EXPECT_EQ(fragment.run, 8);
+  EXPECT_EQ(memoryRuns(mmaResult(64, 64, {2, 2}), 0).vector, 1);
 }
