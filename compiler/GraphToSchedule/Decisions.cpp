@@ -76,6 +76,9 @@ struct Writer {
     if (std::optional<int64_t> group = user("group"))
       PlaceOp::create(builder, loc, builder.getStringAttr("group"),
                       param(*group, {1, 2, 4, 8, 16}, "user"));
+    if (std::optional<int64_t> warps = user("num_warps"))
+      PlaceOp::create(builder, loc, builder.getStringAttr("num_warps"),
+                      param(*warps, {1, 2, 4, 8, 16}, "user"));
     if (std::optional<int64_t> stages = user("num_stages"))
       PipelineOp::create(builder, loc, param(*stages, {*stages}, "user"));
   }

@@ -52,8 +52,9 @@ LogicalResult PlaceOp::verify() {
   int64_t value = getValue().getValue();
   StringRef what = getWhat();
   if (what != "threads" && what != "vector" && what != "unroll" &&
-      what != "group")
-    return emitOpError() << "there are threads, vector, unroll and group, not '"
+      what != "group" && what != "num_warps")
+    return emitOpError() << "there are threads, vector, unroll, group and "
+                            "num_warps, not '"
                          << what << "'";
   if (value < 0 || value > (what == "unroll" ? 64 : maxTile))
     return emitOpError() << what << " cannot be " << value;

@@ -73,7 +73,8 @@ def Schedule_PlaceOp : Schedule_Op<"place", []> {
   let summary = "Where work goes: threads, vector width, unrolling, order of programs";
   let description = [{
     `what` is one of threads (0: all), vector (elements; 0: a register), unroll
-    (vectors per turn; 0: by the size of the loop), group (`tile.program`).
+    (vectors per turn; 0: by the size of the loop), group (`tile.program`),
+    num_warps (of a block of a GPU).
     None of them changes a result.
 
     Constraints:

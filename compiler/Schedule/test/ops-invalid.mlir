@@ -51,7 +51,7 @@ func.func @tile_c1_size() {
 // -----
 
 func.func @place_c1() {
-  // expected-error @+1 {{there are threads, vector, unroll and group, not 'thread'}}
+  // expected-error @+1 {{there are threads, vector, unroll, group and num_warps, not 'thread'}}
   sched.place "thread" #sched.param<1, [], user>
   return
 }

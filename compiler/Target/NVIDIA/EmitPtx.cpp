@@ -24,6 +24,7 @@
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -92,6 +93,35 @@ createMachine(const NvidiaOptions &options) {
 // Kernels as LLVM functions
 //===----------------------------------------------------------------------===//
 
+/// 2^x by the machine's own instruction, whose error NVIDIA states as 2 ULP
+/// (exp2f in the CUDA C++ Programming Guide); subnormal results are kept. e^x
+/// is 2^k 2^f with k = x log2(e) rounded and limited to [-126, 126], |f| <= 1/2
+/// between; beyond, f takes what is left, up to infinity or 0:
+///
+///     t = x log2(e) / 252 + 1/2, limited to [0, 1]     (NaN: 0, but f is NaN)
+///     s = 252 t + 1 + 1.5 2^23                        low bits: k + 127
+///     k = s - (127 + 1.5 2^23)
+///     f = x log2(e) - k                               log2(e) as two floats
+static Operation *exponential(OpBuilder &builder, Location loc, Value x,
+                              bool natural) {
+  StringRef text =
+      natural ? "{\n\t.reg .f32 t, k, f;\n\t.reg .b32 s;\n\t"
+                "fma.rn.sat.f32 t, $1, 0f3BBB989E, 0f3F000000;\n\t"
+                "fma.rn.f32 t, t, 0f437C0000, 0f4B400001;\n\t"
+                "sub.rn.f32 k, 0f4B40007F, t;\n\t"
+                "fma.rn.f32 f, $1, 0f3FB8AA3B, k;\n\t"
+                "fma.rn.f32 f, $1, 0f32A57060, f;\n\t"
+                "mov.b32 s, t;\n\tshl.b32 s, s, 23;\n\tmov.b32 t, s;\n\t"
+                "ex2.approx.ftz.f32 f, f;\n\tmul.rn.f32 $0, f, t;\n\t}"
+              : "ex2.approx.f32 $0, $1;";
+  return LLVM::InlineAsmOp::create(
+      builder, loc, x.getType(), ValueRange(x), text, "=f,f",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+}
+
 namespace {
 struct KernelToNvvmPass
     : tessera::target::impl::KernelToNvvmPassBase<KernelToNvvmPass> {
@@ -143,6 +173,11 @@ struct KernelToNvvmPass
         op->erase();
       } else if (auto check = dyn_cast<AssertOp>(op)) {
         lower(check, module, builder);
+      } else if (isa<math::ExpOp, math::Exp2Op>(op) &&
+                 op->getResult(0).getType().isF32()) {
+        op->replaceAllUsesWith(exponential(
+            builder, op->getLoc(), op->getOperand(0), isa<math::ExpOp>(op)));
+        op->erase();
       }
     });
     kernel.erase();
