@@ -315,6 +315,15 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
       .Case([&](scf::ForOp loop) { return lowerScfFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
+      .Case([&](arith::SelectOp select) -> LogicalResult {
+        if (maskedBy.contains(select))
+          return lowerMasked(select), success();
+        scalars.map(select.getResult(),
+                    scalarOp(select, {scalars.lookup(select.getCondition()),
+                                      scalars.lookup(select.getTrueValue()),
+                                      scalars.lookup(select.getFalseValue())}));
+        return success();
+      })
       .Case([&](arith::ConstantOp constant) -> LogicalResult {
         if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
           Value value = arith::ConstantOp::create(
@@ -342,6 +351,8 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
 LogicalResult NvidiaLowering::lowerBlock(Block &body) {
   Group group;
   for (Operation &op : body) {
+    if (onlyMasks.contains(&op))
+      continue;
     if (joins(&op, group))
       continue;
     // What makes no code, or only scalars, may come before the group; all else

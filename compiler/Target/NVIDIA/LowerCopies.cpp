@@ -217,6 +217,16 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
     }
   };
 
+  auto global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
+  auto emit = [&](Value address, Value to, Value bytes) {
+    NVVM::CpAsyncOp::create(
+        builder, loc, to,
+        LLVM::IntToPtrOp::create(builder, loc, global, address), 16,
+        NVVM::LoadCacheModifierKind::CG, bytes);
+  };
+  auto copyWhole = [&](Value address, Value to, Value, int64_t) {
+    emit(address, to, Value());
+  };
   auto copyAsync = [&](Value address, Value to, Value rowInside, int64_t c) {
     Value room = arith::SubIOp::create(builder, loc, columnRoom, i32(c));
     room = arith::MinSIOp::create(
@@ -225,11 +235,7 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
     Value inside = both(rowInside, from.inside);
     Value bytes = arith::SelectOp::create(builder, loc, inside,
                                           mul(room, i32(elementBytes)), i32(0));
-    auto global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
-    NVVM::CpAsyncOp::create(
-        builder, loc, to,
-        LLVM::IntToPtrOp::create(builder, loc, global, address), 16,
-        NVVM::LoadCacheModifierKind::CG, bytes);
+    emit(address, to, bytes);
   };
   // A whole group into registers, then to shared memory. What does not exist is
   // zeros.
@@ -257,10 +263,23 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
   auto branch = scf::IfOp::create(builder, loc, whole, true);
   OpBuilder::InsertionGuard inner(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  if (asyncCopies())
+  if (asyncCopies()) {
+    // Most tiles lie inside the array: no group has to know its length.
+    auto isWhole = [&](AccessAxis &along, int64_t size) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                   along.room, i32(size));
+    };
+    Value full = both(from.inside, both(isWhole(rowAxis, rows),
+                                        isWhole(columnAxis, columns)));
+    auto most = scf::IfOp::create(builder, loc, full, true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(most.thenBlock());
+    forEach(copyWhole);
+    builder.setInsertionPointToStart(most.elseBlock());
     forEach(copyAsync);
-  else
+  } else {
     forEach(copyByRegisters);
+  }
   builder.setInsertionPointToStart(branch.elseBlock());
   allSingly();
 }

@@ -70,9 +70,119 @@ static StringRef layoutOf(Value tile) {
   return type ? cast<StringAttr>(type.getEncoding()).getValue() : StringRef();
 }
 
+//===----------------------------------------------------------------------===//
+// What does not exist
+//===----------------------------------------------------------------------===//
+
+/// Is `mask` "the position lies before the end of the range" (MaskAbsent.h),
+/// along some axes?
+static bool looksAtEnds(Value mask,
+                        SmallVectorImpl<std::pair<int64_t, Value>> &ends,
+                        int64_t axis = 0) {
+  Operation *op = mask.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<tile::BroadcastOp>(op))
+    return broadcast.getAxes().size() == 1 && axis == 0 &&
+           looksAtEnds(broadcast.getInput(), ends, broadcast.getAxes()[0]);
+  if (auto both = dyn_cast_or_null<arith::AndIOp>(op))
+    return looksAtEnds(both.getLhs(), ends, axis) &&
+           looksAtEnds(both.getRhs(), ends, axis);
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt)
+    return false;
+  auto index = compare.getLhs().getDefiningOp<tile::IndexOp>();
+  auto fill = compare.getRhs().getDefiningOp<tile::FillOp>();
+  auto cast =
+      fill ? fill.getValue().getDefiningOp<arith::IndexCastOp>() : nullptr;
+  auto stop = cast ? cast.getIn().getDefiningOp<tile::RangeStopOp>() : nullptr;
+  if (!index || !stop || stop.getRange() != index.getRange())
+    return false;
+  ends.push_back({axis, index.getRange()});
+  return true;
+}
+
+void NvidiaLowering::findMasks() {
+  func.walk([&](arith::SelectOp op) {
+    Ends ends;
+    if (isa<RankedTensorType>(op.getType()) &&
+        isa<RankedTensorType>(op.getCondition().getType()) &&
+        looksAtEnds(op.getCondition(), ends))
+      maskedBy[op] = ends;
+  });
+  // Users come first.
+  SmallVector<Operation *> open;
+  for (auto &[op, ends] : maskedBy)
+    open.push_back(op->getOperand(0).getDefiningOp());
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val();
+    bool alone = llvm::all_of(op->getUses(), [&](OpOperand &use) {
+      return onlyMasks.contains(use.getOwner()) ||
+             (maskedBy.contains(use.getOwner()) && use.getOperandNumber() == 0);
+    });
+    if (!alone || !onlyMasks.insert(op).second)
+      continue;
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        if (Operation *next = operand.getDefiningOp())
+          open.push_back(next);
+  }
+}
+
+/// Most tiles are whole: one question for all of it, and no select.
+void NvidiaLowering::lowerMasked(arith::SelectOp op) {
+  ThreadLayout layout(op.getResult());
+  auto type = cast<RankedTensorType>(op.getType());
+  Registers given = tiles[op.getTrueValue()], other = tiles[op.getFalseValue()];
+  auto replaced = [&] {
+    SmallVector<Value> rooms;
+    for (auto [axis, range] : maskedBy[op])
+      rooms.push_back(arith::SubIOp::create(builder, loc, ranges[range].length,
+                                            base(layout, axis)));
+    std::map<std::pair<int64_t, int64_t>, Value> known; // by end and offset
+    Registers kept;
+    for (int64_t r = 0; r < layout.registers(); ++r) {
+      Value inside;
+      for (auto [i, end] : llvm::enumerate(maskedBy[op])) {
+        int64_t at = layout.offset(r)[end.first];
+        Value &one = known[{int64_t(i), at}];
+        if (!one)
+          one = less(i32(at), rooms[i]);
+        inside = both(inside, one);
+      }
+      kept.push_back(
+          arith::SelectOp::create(builder, loc, inside, given[r], other[r]));
+    }
+    return kept;
+  };
+  Value whole;
+  for (auto [axis, range] : maskedBy[op]) {
+    int64_t size = type.getDimSize(axis);
+    // Threads may hold positions beyond the tile.
+    if (layout.get().outSize("dim" + std::to_string(axis)) > size) {
+      tiles[op.getResult()] = replaced();
+      return;
+    }
+    whole = both(whole,
+                 arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       ranges[range].length, i32(size)));
+  }
+  auto branch = scf::IfOp::create(
+      builder, loc, SmallVector<Type>(given.size(), type.getElementType()),
+      whole, true);
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(builder, loc, given);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, replaced());
+  }
+  tiles[op.getResult()] = Registers(branch.getResults());
+}
+
 /// Takes the op into the group, if it is of its layout (or the first).
 bool NvidiaLowering::joins(Operation *op, Group &group) {
   StringRef layout;
+  if (maskedBy.contains(op))
+    return false;
   if (auto store = dyn_cast<tile::StoreOp>(op))
     layout = layoutOf(store.getValue());
   else if (OpTrait::hasElementwiseMappableTraits(op) &&

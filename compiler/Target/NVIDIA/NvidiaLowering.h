@@ -71,7 +71,9 @@ class NvidiaLowering {
 public:
   NvidiaLowering(mlir::OpBuilder &builder, tile::FuncOp func)
       : arch(tile::archOf(func)), builder(builder), func(func),
-        loc(func.getLoc()) {}
+        loc(func.getLoc()) {
+    findMasks();
+  }
 
   mlir::LogicalResult lowerBlock(mlir::Block &block);
 
@@ -104,6 +106,10 @@ private:
   mlir::Value shuffle(mlir::Value value, int64_t laneMask);
   mlir::Value shuffle(mlir::Value value, mlir::Value other,
                       mlir::NVVM::ShflKind kind);
+  /// Selects that only replace what does not exist, and ops that are made for
+  /// them alone.
+  void findMasks();
+  void lowerMasked(mlir::arith::SelectOp op);
   void lowerBroadcast(tile::BroadcastOp op);
   void lowerIndex(tile::IndexOp op);
   void lowerMma(tile::MmaOp op);
@@ -255,6 +261,10 @@ private:
   llvm::DenseMap<mlir::Value, Registers> tiles;
   llvm::DenseMap<mlir::Value, Registers> packed; // fragments, as words
   llvm::DenseMap<mlir::Value, GpuRange> ranges;
+  /// Per select: axes and the ranges along them.
+  using Ends = llvm::SmallVector<std::pair<int64_t, mlir::Value>, 2>;
+  llvm::DenseMap<mlir::Operation *, Ends> maskedBy;
+  llvm::SmallPtrSet<mlir::Operation *, 16> onlyMasks;
 };
 
 } // namespace tessera::target

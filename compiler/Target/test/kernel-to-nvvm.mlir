@@ -21,6 +21,17 @@ tessera_target.kernel @k(%p: !llvm.ptr<1>) attributes {config = #tessera_target.
 tessera_target.kernel @large(%p: !llvm.ptr<1>) attributes {config = #tessera_target.kernel_config<grid = [], block = [64, 1], shared = 65536, regs = 0>} {
   tessera_target.return
 }
+// Exponentials are the machine's.
+// CHECK:         llvm.func @powers
+// CHECK:           llvm.inline_asm {{.*}}fma.rn.sat.f32 t, $1{{.*}}ex2.approx.ftz.f32 f, f
+// CHECK:           llvm.inline_asm {{.*}}"ex2.approx.f32 $0, $1;", "=f,f"
+tessera_target.kernel @powers(%p: !llvm.ptr<1>) attributes {config = #tessera_target.kernel_config<grid = [], block = [64, 1], shared = 0, regs = 0>} {
+  %x = llvm.load %p : !llvm.ptr<1> -> f32
+  %y = math.exp %x : f32
+  %z = math.exp2 %y : f32
+  llvm.store %z, %p : f32, !llvm.ptr<1>
+  tessera_target.return
+}
 tile.plan @f {
   "function f"
   "target sm_80 1"

@@ -52,7 +52,7 @@ tile.func @total(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>
 
 // A row that is spread over warps is joined through shared memory.
 // CHECK-LABEL: tessera_target.kernel @wide
-// CHECK-SAME:    block = [128, 1], shared = 128
+// CHECK-SAME:    block = [128, 1], shared = 16
 // CHECK:         nvvm.barrier0
 // CHECK:         llvm.store {{.*}} !llvm.ptr<3>
 // CHECK:         nvvm.barrier0
@@ -119,5 +119,54 @@ tile.func @single(%A: memref<?x?xf32, strided<[?, 1]>>, %B: memref<?x?xf32, stri
   %z = tile.fill %cst[%m, %n] : f32, !tile.range<16>, !tile.range<32> -> tensor<16x32xf32>
   %c = tile.mma %a, %b, %z : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>
   tile.store %c, %C[%m, %n] : tensor<16x32xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<32>
+  tile.return
+}
+
+// -----
+
+// Neighbours move together where they are aligned and none is missing; else one
+// by one.
+// CHECK-LABEL: tessera_target.kernel @together
+// CHECK:         %[[LOADED:.*]]:4 = scf.if %{{.*}} -> (i32, i32, i32, i32) {
+// CHECK:           "mov.b32 $0, 0;\0A\09mov.b32 $1, 0;\0A\09mov.b32 $2, 0;\0A\09mov.b32 $3, 0;\0A\09@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];"
+// CHECK:         } else {
+// CHECK-COUNT-8:   ld.global.b16
+// CHECK:         scf.if
+// CHECK:           "@$5 st.global.v4.b32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,b"
+// CHECK:         } else {
+// CHECK-COUNT-8:   st.global.b16
+tile.func @together(%X: memref<?xf16, strided<[1]>>, %Y: memref<?xf16, strided<[1]>>) attributes {tile.block = 32 : i64, tile.shared = 0 : i64} {
+  %N = tile.dim %X, 0 : memref<?xf16, strided<[1]>>
+  %n = tile.program extents(%N) tiles = [256] : !tile.range<256>
+  %x = tile.load %X[%n] : memref<?xf16, strided<[1]>>, !tile.range<256> -> tensor<256xf16, "#layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>">
+  %y = arith.addf %x, %x : tensor<256xf16, "#layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>">
+  tile.store %y, %Y[%n] : tensor<256xf16, "#layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>">, memref<?xf16, strided<[1]>>, !tile.range<256>
+  tile.return
+}
+
+// -----
+
+// What a sum skips is replaced only where the tile is not whole.
+// CHECK-LABEL: tessera_target.kernel @ends
+// CHECK:         ld.global.v2.b32
+// CHECK:         %[[WHOLE:.*]] = arith.cmpi eq, %{{.*}}, %c64_i32 : i32
+// CHECK-NEXT:    %{{.*}}:2 = scf.if %[[WHOLE]] -> (f32, f32) {
+// CHECK-NEXT:      scf.yield
+// CHECK-NEXT:    } else {
+// CHECK-COUNT-2:   arith.select
+tile.func @ends(%X: memref<?xf32, strided<[1]>>, %Y: memref<?xf32, strided<[1]>>) attributes {tile.block = 32 : i64, tile.shared = 0 : i64} {
+  %N = tile.dim %X, 0 : memref<?xf32, strided<[1]>>
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  %x = tile.load %X[%n] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %i = tile.index %n : !tile.range<64> -> tensor<64xi64, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %stop = tile.range_stop %n : !tile.range<64>
+  %wide = arith.index_cast %stop : index to i64
+  %stops = tile.fill %wide[%n] : i64, !tile.range<64> -> tensor<64xi64, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %there = arith.cmpi slt, %i, %stops : tensor<64xi64, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %zero = arith.constant dense<0.0> : tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %kept = arith.select %there, %x, %zero : tensor<64xi1, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">, tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %sum = tile.reduce sum %kept axis = 0 : tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>"> -> f32
+  %first = arith.constant 0 : index
+  tile.store %sum, %Y[%first] : f32, memref<?xf32, strided<[1]>>, index
   tile.return
 }

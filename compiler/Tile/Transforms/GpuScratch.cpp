@@ -136,5 +136,5 @@ int64_t tessera::tile::placeScratch(FuncOp func, int64_t end) {
     op->setAttr("scratch", OpBuilder(op).getI64IntegerAttr(first));
     total = std::max(total, first + bytes.getInt());
   });
-  return llvm::alignTo(total, 128);
+  return llvm::alignTo(total, 16);
 }

@@ -171,9 +171,21 @@ void MaskInserter::run() {
         Value tile = op->getOperand(number);
         if (isPlainLoad(tile))
           continue;
-        Type element = tileType(tile).getElementType();
-        op->setOperand(number, masked(builder, loc, tile, axis,
-                                      builder.getZeroAttr(element)));
+        // Before a conversion, where a sum may want the same.
+        Operation *cast = tile.getDefiningOp();
+        bool again = isa_and_nonnull<arith::TruncFOp>(cast);
+        Value given = again ? cast->getOperand(0) : tile;
+        Type element = tileType(given).getElementType();
+        Value zeroed =
+            masked(builder, loc, given, axis, builder.getZeroAttr(element));
+        if (zeroed == given)
+          continue;
+        if (again) {
+          Operation *copy = builder.clone(*cast);
+          copy->setOperand(0, zeroed);
+          zeroed = copy->getResult(0);
+        }
+        op->setOperand(number, zeroed);
       }
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       maskIndices(builder, store);

@@ -23,13 +23,13 @@ def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"
         top, den, acc = tsr.full(tsr.lowest, m), tsr.zeros(m), tsr.zeros(m, D)
         first = tsr.maximum(m.start + T - S - window + 1, 0) // BLOCK_N * BLOCK_N if window else 0
         for n in tsr.tile(T, BLOCK_N, start=first, stop=m.stop + T - S if causal else T):
-            s = q @ K[b, hk, n, :].T * scale                  # fp32 [m, n]
+            s = q @ K[b, hk, n, :].T                          # fp32 [m, n]
             if causal:                                        # the compiler splits off the tiles where this is all true
                 s = tsr.where(m.index + (T - S) >= n.index, s, -tsr.inf)
             if window:
                 s = tsr.where(m.index + (T - S) < n.index + window, s, -tsr.inf)
-            new = tsr.maximum(top, tsr.max(s, n))
-            p, fix = tsr.exp2(s - new), tsr.exp2(top - new)
+            new = tsr.maximum(top, tsr.max(s, n) * scale)
+            p, fix = tsr.exp2(tsr.fma(s, scale, -new)), tsr.exp2(top - new)
             den = den * fix + tsr.sum(p, n)
             acc = acc * fix + p.to(V.dtype) @ V[b, hk, n, :]
             top = new
