@@ -217,6 +217,7 @@ static bool startFromSource(StringRef text, Compilation &compilation,
     request.accum = options->accum;
     request.constants = options->constants;
     request.schedule = options->schedule;
+    request.tuning = options->tuning;
     if (definition->name == functionName)
       break;
   }

@@ -80,6 +80,8 @@ private:
       if (rest == "schedule" && call)
         return noteSchedule(*call);
       // Without a device to measure on, the parameters keep their defaults.
+      if (rest == "autotune" && call)
+        noteTuning(*call);
       if (rest.empty() || rest == "autotune")
         return success();
     }
@@ -107,6 +109,48 @@ private:
       return success();
     return fail(decorator->range, "tessera has no such decorator",
                 "@tsr.function or @tsr.kernel");
+  }
+
+  /// The constants of a list or tuple; nothing if one is none.
+  std::optional<ConstantData> foldList(const Expr *expr) {
+    auto *list = dynCast<List>(expr);
+    auto *tuple = dynCast<Tuple>(expr);
+    if (!list && !tuple)
+      return std::nullopt;
+    std::vector<ConstantData> values;
+    for (const Expr *element : list ? list->elts : tuple->elts) {
+      std::optional<ConstantData> value = fold(element);
+      if (!value)
+        return std::nullopt;
+      values.push_back(*value);
+    }
+    return ConstantData::tuple(std::move(values));
+  }
+
+  /// The space, as far as it is made of constants; Python has the rest.
+  void noteTuning(const Call &call) {
+    TuningSpace tuning;
+    for (const Keyword &keyword : call.keywords) {
+      std::optional<ConstantData> value = fold(keyword.value);
+      auto *space = dynCast<Call>(keyword.value);
+      if (keyword.name == "space" && space &&
+          getDottedName(space->func) == "dict") {
+        for (const Keyword &one : space->keywords)
+          if (auto values = foldList(one.value))
+            tuning.space[one.name] = *values;
+      } else if (keyword.name == "key") {
+        if (auto names = foldList(keyword.value))
+          for (const ConstantData &name : names->asTuple())
+            if (name.isString())
+              tuning.key.push_back(name.asString());
+      } else if (keyword.name == "budget" && value && value->isInt()) {
+        tuning.budget = value->asInt();
+      } else if (keyword.name == "numerics" && value && value->isString()) {
+        tuning.numerics = value->asString();
+      }
+    }
+    if (!tuning.space.empty())
+      options.tuning = std::move(tuning);
   }
 
   LogicalResult noteSchedule(const Call &call) {

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads `@tsr.kernel`, `.schedule`, `@tsr.policy` and `@tsr.accum` for those
-// who have no Python to run them: `tesserac` and C++ programs.
+// Reads `@tsr.kernel`, `.schedule`, `.autotune`, `@tsr.policy` and `@tsr.accum`
+// for those who have no Python to run them: `tesserac` and C++ programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,7 @@ struct ProgramOptions {
   ConstantData accum;
   /// As in SemaRequest; of several schedules the most specific target wins.
   std::map<std::string, ConstantData, std::less<>> constants, schedule;
+  std::optional<TuningSpace> tuning;
 };
 
 /// The options of a definition for this target ("cpu", "cpu:avx2"). An unknown

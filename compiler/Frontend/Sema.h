@@ -115,6 +115,15 @@ struct WholeDim {
   auto operator<=>(const WholeDim &) const = default;
 };
 
+/// What @autotune opened: names and their values, the dims whose sizes ask for
+/// another choice.
+struct TuningSpace {
+  std::map<std::string, ConstantData, std::less<>> space; // tuples
+  std::vector<std::string> key;
+  int64_t budget = 100;
+  std::string numerics = "fixed";
+};
+
 struct SemaRequest {
   ProgramKind kind = ProgramKind::Kernel;
   const FunctionDef *definition = nullptr;
@@ -134,6 +143,9 @@ struct SemaRequest {
   /// Schedule keys that are no parameters (num_warps, threads, ...): passed on
   /// as `gir.schedule`.
   std::map<std::string, ConstantData, std::less<>> schedule;
+  /// For people and tools, as `gir.autotune`; the values of one point of it are
+  /// in `constants` and `schedule`.
+  std::optional<TuningSpace> tuning;
   /// If given: axes that a called kernel needs as constants, when that is all
   /// that `analyze` fails for. To be tried again with their sizes in the key.
   std::vector<WholeDim> *wanted = nullptr;

@@ -470,6 +470,20 @@ void Analyzer::addProgramAttributes(Operation *op) {
       keys.push_back(builder.getNamedAttr(key, toAttribute(builder, value)));
     op->setAttr("gir.schedule", builder.getDictionaryAttr(keys));
   }
+  if (const std::optional<TuningSpace> &tuning = request.tuning) {
+    SmallVector<NamedAttribute> space;
+    for (const auto &[name, values] : tuning->space)
+      space.push_back(builder.getNamedAttr(name, toAttribute(builder, values)));
+    SmallVector<llvm::StringRef> key(tuning->key.begin(), tuning->key.end());
+    NamedAttribute entries[] = {
+        builder.getNamedAttr("space", builder.getDictionaryAttr(space)),
+        builder.getNamedAttr("key", builder.getStrArrayAttr(key)),
+        builder.getNamedAttr("budget",
+                             builder.getI64IntegerAttr(tuning->budget)),
+        builder.getNamedAttr("numerics",
+                             builder.getStringAttr(tuning->numerics))};
+    op->setAttr("gir.autotune", builder.getDictionaryAttr(entries));
+  }
   const SourceRange &where = request.definition->range;
   if (const SourceFile *file = getSources().get(where.file))
     op->setAttr("gir.where",

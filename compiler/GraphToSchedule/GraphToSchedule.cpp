@@ -303,6 +303,17 @@ void resolveDims(func::FuncOp function) {
 }
 
 /// gir.kernel -> sched.kernel with the user's decisions
+/// What @autotune opened stands beside the decisions of each kernel.
+void writeTuning(OpBuilder &builder, Operation *program, Location loc) {
+  auto tuning = program->getAttrOfType<DictionaryAttr>("gir.autotune");
+  if (!tuning)
+    return;
+  schedule::AutotuneOp::create(
+      builder, loc, tuning.getAs<DictionaryAttr>("space"),
+      tuning.getAs<ArrayAttr>("key"), tuning.getAs<IntegerAttr>("budget"),
+      tuning.getAs<StringAttr>("numerics"));
+}
+
 void wrapKernel(graph::KernelOp kernel) {
   OpBuilder builder(kernel);
   auto wrapper =
@@ -312,7 +323,9 @@ void wrapKernel(graph::KernelOp kernel) {
   builder.setInsertionPointToEnd(&body);
   writeKernelDecisions(builder, kernel.getLoc(),
                        kernel->getAttrOfType<DictionaryAttr>("gir.schedule"));
+  writeTuning(builder, kernel, kernel.getLoc());
   kernel->removeAttr("gir.schedule"); // said once, by the decisions
+  kernel->removeAttr("gir.autotune");
   kernel->moveBefore(&body, body.end());
 }
 
@@ -331,7 +344,12 @@ struct GraphToSchedulePass
       resolveDims(function);
       if (failed(Rewriter(function, gpu).run()))
         return signalPassFailure();
+      function.walk([&](schedule::FuseOp fuse) {
+        OpBuilder builder = OpBuilder::atBlockBegin(&fuse.getBody().front());
+        writeTuning(builder, function, fuse.getLoc());
+      });
       function->removeAttr("gir.schedule");
+      function->removeAttr("gir.autotune");
     }
   }
 };

@@ -82,10 +82,11 @@ Real ulp(Element e, Real value) {
   return std::ldexp(1.0L, exponent);
 }
 
-Real gamma(Real n, Element e) {
-  Real nu = n * unit(e);
+Real gamma(Real n, int precision) {
+  Real nu = std::ldexp(n, -precision);
   return nu < 1 ? nu / (1 - nu) : std::numeric_limits<Real>::infinity();
 }
+Real gamma(Real n, Element e) { return gamma(n, formatOf(e).precision); }
 
 /// a * b, where 0 times anything is 0.
 Real times(Real a, Real b) { return a == 0 || b == 0 ? 0 : a * b; }
@@ -428,32 +429,35 @@ protected:
       lowest = std::min(lowest, bit);
     }
     /// Whether every partial sum, in any order, is a value of the type.
-    bool isExact(Element type) const {
+    bool isExact(Element type, int precision) const {
       if (!isCertain || !finite)
         return false;
       if (size == 0)
         return true;
       Format format = formatOf(type);
       return lowest >= format.least &&
-             std::ilogb(size) + 1 - lowest <= format.precision &&
+             std::ilogb(size) + 1 - lowest <= precision &&
              size <= format.largest;
     }
   };
 
+  /// With `precision` 0 the sum keeps the type's bits.
   static Cell summed(Types types, const Terms &terms, Real roundings,
-                     Real flushed) {
+                     Real flushed, int precision = 0) {
+    if (!precision)
+      precision = formatOf(types.in).precision;
     if (!terms.finite) {
       // Infinities and NaN are what they are, whatever the order; but not if
       // finite partial sums may overflow, which has the bound below.
       return make(terms.value,
                   terms.isCertain || !std::isinf(terms.error) ? 0 : unknown);
     }
-    if (terms.isExact(types.in))
+    if (terms.isExact(types.in, precision))
       return types.to == types.in ? make(terms.value, 0)
                                   : narrowed(types, make(terms.value, 0));
     if (terms.size > formatOf(types.in).largest)
       return make(terms.value, unknown);
-    Real error = terms.error + times(gamma(roundings, types.in), terms.size) +
+    Real error = terms.error + times(gamma(roundings, precision), terms.size) +
                  flushed + slack * terms.size;
     return narrowed(types, make(terms.value, error));
   }
@@ -583,8 +587,12 @@ protected:
                 times(x, ey) + times(y, ex) + times(ex, ey), bit);
     }
     Real n = Real(a.size());
-    return summed(types, terms, n + (start ? 1 : 0), n * tiny(types.in));
+    return summed(types, terms, n + (start ? 1 : 0), n * tiny(types.in),
+                  std::min(productBits, formatOf(types.in).precision));
   }
+  void setProductPrecision(int bits) override { productBits = bits; }
+
+  int productBits = 0;
 };
 
 } // namespace

@@ -69,6 +69,9 @@ public:
   virtual Cell relax(const Cell &x, long double relative) { return x; }
   /// Bound: the unit roundoff of a float type; others: 0.
   virtual long double unitOf(Element type) { return 0; }
+  /// Bound: sums of products keep so many bits, as tensor cores do; 0: those of
+  /// the accumulate type.
+  virtual void setProductPrecision(int bits) {}
   /// Bound: whether a branch was taken on a condition that roundings may tip,
   /// so that nothing is known of what was computed.
   virtual bool isLost() const { return false; }

@@ -3,6 +3,8 @@
 
 #include "compiler/Interpreter/TileData.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::interpreter;
@@ -323,9 +325,26 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
   return llvm::alignTo(length, 32) - length;
 }
 
+/// Bits that a tensor core keeps of a sum of products (docs/simulator.md, as
+/// measured by others): products are aligned with the largest one and cut after
+/// 13 bits of fraction for fp8 on Ada, 24 or 25 else. Each of k terms costs
+/// less than one unit of these.
+static int precisionOf(tile::MmaOp mma) {
+  auto form = mma->getAttrOfType<StringAttr>("instruction");
+  if (!form || !form.getValue().starts_with("m") ||
+      !form.getValue().ends_with(".f32"))
+    return 0;
+  return form.getValue().contains(".e4m3") || form.getValue().contains(".e5m2")
+             ? 12
+             : 23;
+}
+
 static LogicalResult runMma(Operation *op, Interpreter &in) {
   useScratch(op, in);
   auto mma = cast<tile::MmaOp>(op);
+  in.domain.setProductPrecision(precisionOf(mma));
+  auto restore =
+      llvm::make_scope_exit([&] { in.domain.setProductPrecision(0); });
   Array clips[3];
   const Array *lhs = &in.array(mma.getLhs()), *rhs = &in.array(mma.getRhs()),
               *acc = &in.array(mma.getAcc());

@@ -287,6 +287,13 @@ void python::bindCompile(nb::module_ &module) {
         CompileOptions compileOptions = toOptions(options);
         request.target = compileOptions.target;
         request.debug = nb::cast<bool>(options["debug"]);
+        if (options.contains("tuning")) {
+          auto parts = nb::cast<nb::tuple>(options["tuning"]);
+          request.tuning = TuningSpace{
+              toConstants(nb::cast<nb::dict>(parts[0])),
+              nb::cast<std::vector<std::string>>(parts[1]),
+              nb::cast<int64_t>(parts[2]), nb::cast<std::string>(parts[3])};
+        }
         std::vector<WholeDim> wanted;
         request.wanted = &wanted;
         auto compilation = std::make_unique<Compilation>(compileOptions);

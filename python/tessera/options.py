@@ -61,6 +61,13 @@ class Options:
     def copy(self) -> "Options":
         return dataclasses.replace(self, schedules=list(self.schedules), tuned=dict(self.tuned))
 
+    def tuning_for_compiler(self) -> dict:
+        """The search space, which Schedule IR shows as `sched.autotune`."""
+        if self.tuning is None:
+            return {}
+        space = {name: tuple(values) for name, values in self.tuning.space.items()}
+        return {"tuning": (space, [str(name) for name in self.tuning.key], self.tuning.budget, self.tuning.numerics)}
+
     def merged(self, target: str) -> dict:
         """All schedule values for `target`; the most specific target wins."""
         values: dict = {}

@@ -116,3 +116,13 @@ func.func @decided(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40x
   %g = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x40xf32> -> tensor<?x40xf32>
   return %g : tensor<?x40xf32>
 }
+
+// The space that a user opened stands beside the decisions.
+// CHECK-LABEL: func.func @tuned
+// CHECK:           sched.autotune {tile.M = [32, 64]} key ["M"] budget = 20 numerics = "fixed"
+// CHECK-NOT:       gir.autotune
+func.func @tuned(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf32> {gir.dims = ["K", ""]}) -> tensor<?x40xf32>
+    attributes {gir.autotune = {space = {tile.M = [32, 64]}, key = ["M"], budget = 20 : i64, numerics = "fixed"}} {
+  %g = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x40xf32> -> tensor<?x40xf32>
+  return %g : tensor<?x40xf32>
+}

@@ -263,6 +263,12 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
   OwningOpRef<ModuleOp> module = given.clone();
   if (failed(lowerMachineOps(*module, arch)))
     return nullptr;
+  // Of several places (the user's line, and the stage's text that somebody
+  // edited) the first: LLVM would write line 0.
+  module->walk([](Operation *op) {
+    if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+      op->setLoc(place);
+  });
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
   manager.addPass(createKernelToNvvmPass());
