@@ -427,7 +427,7 @@ FailureOr<std::string> tessera::writePlan(ModuleOp module,
     ++plans;
     for (Attribute attribute : plan.getLines()) {
       StringRef line = cast<StringAttr>(attribute).getValue();
-      if (line == "body")
+      if (line == "body" && machineOf(options.target) == Machine::Cpu)
         text += requirements(module, cpuOptions(options));
       text += line.str() + "\n";
     }

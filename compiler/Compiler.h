@@ -24,7 +24,7 @@ struct Artifact {
   std::vector<PassTime> times;
 };
 
-/// The plan of a module at stage target for the CPU, as docs/abi.md has it.
+/// The plan of a module at stage target, as docs/abi.md has it.
 llvm::FailureOr<std::string> writePlan(mlir::ModuleOp module,
                                        const CompileOptions &options);
 

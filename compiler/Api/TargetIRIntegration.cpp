@@ -64,28 +64,51 @@ static FailureOr<std::string> targetName(const TargetLoweringOptions &options,
   return machine;
 }
 
+/// As lines of a C string.
+static std::string quoted(StringRef text) {
+  std::string result;
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    result += "    \"";
+    for (char c : line) {
+      if (c == '\t')
+        result += "\\t";
+      else if (c == '"' || c == '\\')
+        result += std::string("\\") + c;
+      else
+        result += c;
+    }
+    result += "\\n\"\n";
+  }
+  return result;
+}
+
+/// What follows "word " in the first line of the plan that begins so.
+static std::string planWord(StringRef plan, StringRef word,
+                            StringRef otherwise) {
+  SmallVector<StringRef> lines;
+  plan.split(lines, '\n');
+  for (StringRef line : lines)
+    if (StringRef rest = line.trim(); rest.consume_front(word))
+      return rest.trim().str();
+  return otherwise.str();
+}
+
 /// A C function that launches the plan, with everything it needs but the
 /// kernels and the runtime.
 static std::string writeLauncher(StringRef plan) {
-  std::string name = "kernel";
+  std::string name = planWord(plan, "function ", "kernel");
   SmallVector<StringRef> lines;
   plan.split(lines, '\n', -1, /*KeepEmpty=*/false);
   std::vector<std::string> kernels;
-  std::string quoted;
   for (StringRef line : lines) {
     StringRef word = line.trim();
-    if (word.consume_front("function "))
-      name = word.trim().str();
     if (word.consume_front("launch @")) {
       std::string kernel = word.substr(0, word.find('(')).str();
       if (!llvm::is_contained(kernels, kernel))
         kernels.push_back(kernel);
     }
-    quoted += "    \"";
-    for (char c : line)
-      quoted +=
-          c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-    quoted += "\\n\"\n";
   }
   std::string text =
       "/* Launches " + name +
@@ -95,19 +118,15 @@ static std::string writeLauncher(StringRef plan) {
     text += "int32_t " + kernel +
             "(void *const *pointers, const int64_t *integers, int64_t begin,\n"
             "    int64_t end, void *scratch);\n";
-  text += "\nstatic const char plan[] =\n" + quoted +
+  std::string signature = "tsr_status tessera_launch_" + name +
+                          "(const tsr_tensor *tensors,\n"
+                          "    int32_t num_tensors, const int64_t *scalars, "
+                          "int32_t num_scalars)";
+  text += "\nstatic const char plan[] =\n" + quoted(plan) +
           ";\n\n/* The tensors in the order of the plan's arguments, then its "
-          "results. */\n"
-          "tsr_status tessera_launch_" +
-          name +
-          "(const tsr_tensor *tensors,\n"
-          "    int32_t num_tensors, const int64_t *scalars, int32_t "
-          "num_scalars);\n"
-          "tsr_status tessera_launch_" +
-          name +
-          "(const tsr_tensor *tensors,\n"
-          "    int32_t num_tensors, const int64_t *scalars, int32_t "
-          "num_scalars) {\n"
+          "results. */\n" +
+          signature + ";\n" + signature +
+          " {\n"
           "  static const tsr_symbol symbols[] = {";
   for (const std::string &kernel : kernels)
     text += "{\"" + kernel + "\", " + kernel + "}, ";
@@ -125,6 +144,41 @@ static std::string writeLauncher(StringRef plan) {
           "  return tsr_function_run(&function, &call);\n"
           "}\n";
   return text;
+}
+
+/// The same for a GPU: the kernels are in it, as PTX that the driver compiles.
+static std::string writeGpuLauncher(StringRef plan, StringRef ptx,
+                                    StringRef arch) {
+  std::string name = planWord(plan, "function ", "kernel");
+  std::string signature =
+      "tsr_status tessera_launch_" + name +
+      "(tsr_device *device, void *stream,\n"
+      "    const tsr_tensor *tensors, int32_t num_tensors,\n"
+      "    const int64_t *scalars, int32_t num_scalars)";
+  return "/* Launches " + name +
+         "; written by Tessera. C11; link the runtime. */\n"
+         "#include \"tessera-c/device.h\"\n\n"
+         "static const char plan[] =\n" +
+         quoted(plan) + ";\n\nstatic const char ptx[] =\n" + quoted(ptx) +
+         ";\n\n/* The tensors, in the GPU's memory, in the order of the plan's "
+         "arguments, then its\n * results. Returns when the work is in the "
+         "stream. */\n" +
+         signature + ";\n" + signature +
+         " {\n"
+         "  static const tsr_image images[] = {{\"" +
+         arch.str() +
+         "\", ptx, sizeof ptx - 1}};\n"
+         "  static const tsr_image_list list = {images, 1};\n"
+         "  static const tsr_version version = {plan, sizeof plan - 1, 0, 0, "
+         "0, 0};\n"
+         "  static tsr_executable *executable;\n"
+         "  tsr_function function = {sizeof function, \"" +
+         name +
+         "\", &version, 1, &executable, &list};\n"
+         "  tsr_call call = {sizeof call, tensors, scalars, num_tensors, "
+         "num_scalars, 0, 0, device, stream, 0};\n"
+         "  return tsr_function_run(&function, &call);\n"
+         "}\n";
 }
 
 CompilationResult
@@ -159,12 +213,15 @@ TesseraTargetIRIntegration::compileModule(ModuleOp given,
     if (failed(code))
       return failure();
     result.kernel_code = *code;
-    if (!cpu)
+    // Kernels that somebody wrote in Target IR have no plan.
+    if (!cpu && module->getOps<tile::PlanOp>().empty())
       return success();
     FailureOr<std::string> plan = writePlan(*module, options);
     if (failed(plan))
       return failure();
-    result.host_code = writeLauncher(*plan);
+    result.host_code =
+        cpu ? writeLauncher(*plan)
+            : writeGpuLauncher(*plan, *code, nvidiaOptions(options).chip);
     return success();
   };
   result.success = succeeded(compile());

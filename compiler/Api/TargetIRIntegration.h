@@ -52,8 +52,8 @@ struct CompilationResult {
   bool success = false;
   /// LLVM IR on the CPU, PTX for CUDA.
   std::string kernel_code;
-  /// CPU: a C launcher for tessera-c/runtime.h. CUDA: empty, launching is up to
-  /// the CUDA driver; docs/abi.md says what a kernel takes.
+  /// A C launcher: on the CPU for tessera-c/runtime.h, linked with the kernels;
+  /// for CUDA for tessera-c/device.h, with the PTX in it.
   std::string host_code;
   /// Every figure was measured in this run, or says "not measured".
   std::string performance_report;

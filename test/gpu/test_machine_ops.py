@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -52,11 +53,12 @@ tessera_target.kernel @product(%p: !llvm.ptr<1>) attributes {arch = "sm_80", con
 
 @pytest.fixture
 def ptx_of(tmp_path):
+    """A module, or the kernels of one, as PTX that every assembler took; or what was said."""
     places = [os.environ.get("TESSERA_BIN", ""), ROOT / "build/release/bin", ROOT / "build/dev/bin"]
     tesserac = next((str(pathlib.Path(p) / "tesserac") for p in places if p and (pathlib.Path(p) / "tesserac").exists()), shutil.which("tesserac"))
 
     def make(body, arch):
-        (tmp_path / "k.mlir").write_text(MODULE.format(body=body))
+        (tmp_path / "k.mlir").write_text(body if body.startswith("module") else MODULE.format(body=body))
         done = subprocess.run([tesserac, "k.mlir", "--target", arch, "--compile-to", "ptx"], cwd=tmp_path, capture_output=True, text=True)
         if done.returncode:
             return done.stderr
@@ -205,6 +207,18 @@ def test_vectors_of_registers(ptx_of):
     rows = np.arange(32) // 4
     assert np.array_equal(got, np.stack([sums[rows], sums[rows], sums[rows + 8], sums[rows + 8]], 1))
     assert np.array([1006648320], np.int32).view(np.float16).tolist() == [1, 1]
+
+
+def test_the_example_of_the_documents(ptx_of):
+    """docs/target-ir.md: the same product, without the 1."""
+    text = re.search(r"```mlir\n(module.*?)```", (ROOT / "docs/target-ir.md").read_text(), re.S)[1]
+    ptx = ptx_of(text, "sm_80")
+    assert '"product.tessera"' in ptx
+    a = np.random.default_rng(1).integers(-8, 8, (16, 16)).astype(np.float16)
+    memory, got = np.ascontiguousarray(np.stack([a[:8, :8], a[8:, :8], a[:8, 8:], a[8:, 8:]])), np.zeros((32, 4), np.float32)
+    report = launch(ptx, "product", 32, struct.pack("<QQ", memory.ctypes.data, got.ctypes.data), [memory, got])
+    assert report.ok, report.text()
+    assert np.array_equal(got[::4, 0], a[:8].astype(np.float32).sum(1)) and np.array_equal(got[::4, 2], a[8:].astype(np.float32).sum(1))
 
 
 def test_a_cluster_is_asked_for(ptx_of):
