@@ -104,16 +104,15 @@ createMachine(const NvidiaOptions &options) {
 ///     f = x log2(e) - k                               log2(e) as two floats
 static Operation *exponential(OpBuilder &builder, Location loc, Value x,
                               bool natural) {
-  StringRef text =
-      natural ? "{\n\t.reg .f32 t, k, f;\n\t.reg .b32 s;\n\t"
-                "fma.rn.sat.f32 t, $1, 0f3BBB989E, 0f3F000000;\n\t"
-                "fma.rn.f32 t, t, 0f437C0000, 0f4B400001;\n\t"
-                "sub.rn.f32 k, 0f4B40007F, t;\n\t"
-                "fma.rn.f32 f, $1, 0f3FB8AA3B, k;\n\t"
-                "fma.rn.f32 f, $1, 0f32A57060, f;\n\t"
-                "mov.b32 s, t;\n\tshl.b32 s, s, 23;\n\tmov.b32 t, s;\n\t"
-                "ex2.approx.ftz.f32 f, f;\n\tmul.rn.f32 $0, f, t;\n\t}"
-              : "ex2.approx.f32 $0, $1;";
+  StringRef text = natural ? "{\n\t.reg .b32 t, k, f;\n\t"
+                             "fma.rn.sat.f32 t, $1, 0f3BBB989E, 0f3F000000;\n\t"
+                             "fma.rn.f32 t, t, 0f437C0000, 0f4B400001;\n\t"
+                             "sub.rn.f32 k, 0f4B40007F, t;\n\t"
+                             "fma.rn.f32 f, $1, 0f3FB8AA3B, k;\n\t"
+                             "fma.rn.f32 f, $1, 0f32A57060, f;\n\t"
+                             "ex2.approx.ftz.f32 f, f;\n\t"
+                             "shl.b32 t, t, 23;\n\tmul.rn.f32 $0, f, t;\n\t}"
+                           : "ex2.approx.f32 $0, $1;";
   return LLVM::InlineAsmOp::create(
       builder, loc, x.getType(), ValueRange(x), text, "=f,f",
       /*has_side_effects=*/false, /*is_align_stack=*/false,
@@ -177,6 +176,15 @@ struct KernelToNvvmPass
                  op->getResult(0).getType().isF32()) {
         op->replaceAllUsesWith(exponential(
             builder, op->getLoc(), op->getOperand(0), isa<math::ExpOp>(op)));
+        op->erase();
+      } else if (isa<arith::MaximumFOp, arith::MinimumFOp>(op)) {
+        // One instruction (max.NaN) where the machine has it.
+        Value a = op->getOperand(0), b = op->getOperand(1), made;
+        if (isa<arith::MaximumFOp>(op))
+          made = LLVM::MaximumOp::create(builder, op->getLoc(), a, b);
+        else
+          made = LLVM::MinimumOp::create(builder, op->getLoc(), a, b);
+        op->getResult(0).replaceAllUsesWith(made);
         op->erase();
       }
     });

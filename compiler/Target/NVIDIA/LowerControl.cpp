@@ -62,7 +62,9 @@ void NvidiaLowering::lowerProgram(tile::ProgramOp op) {
   }
   for (auto [id, result, extent, tile] :
        llvm::zip(ids, op.getIds(), op.getExtents(), op.getTiles())) {
-    if (tile)
+    if (tile == 1) // A program has at least one position.
+      ranges[result] = {id, add(id, index(1)), i32(1)};
+    else if (tile)
       defineRange(result, mul(id, index(tile)), scalars.lookup(extent), tile);
     else
       scalars.map(result, id);
@@ -71,13 +73,13 @@ void NvidiaLowering::lowerProgram(tile::ProgramOp op) {
 
 void NvidiaLowering::defineRange(Value range, Value start, Value extent,
                                  int64_t size) {
-  Value stop =
-      arith::MinSIOp::create(builder, loc, add(start, index(size)), extent);
-  Value length = arith::MaxSIOp::create(
-      builder, loc, arith::SubIOp::create(builder, loc, stop, start), index(0));
-  ranges[range] = {
-      start, stop,
-      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), length)};
+  Value stop = builder.createOrFold<arith::MinSIOp>(
+      loc, add(start, index(size)), extent);
+  Value length =
+      builder.createOrFold<arith::MaxSIOp>(loc, sub(stop, start), index(0));
+  ranges[range] = {start, stop,
+                   builder.createOrFold<arith::IndexCastOp>(
+                       loc, builder.getI32Type(), length)};
 }
 
 //===----------------------------------------------------------------------===//

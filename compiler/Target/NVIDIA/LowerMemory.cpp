@@ -62,7 +62,7 @@ NvidiaLowering::access(Value view, OperandRange indices,
     if (!layout)
       break;
     Value mine = base(*layout, along.axis);
-    along.room = arith::SubIOp::create(builder, loc, along.room, mine);
+    along.room = sub(along.room, mine);
     Value wide =
         arith::ExtUIOp::create(builder, loc, builder.getI64Type(), mine);
     result.base = add(result.base, mul(wide, along.bytes));
@@ -153,6 +153,8 @@ Value NvidiaLowering::predicatedLoad(Type type, Value address,
   return value;
 }
 
+static bool isTrue(Value predicate) { return matchPattern(predicate, m_One()); }
+
 /// ".v4.b32", ".b64": one access of several words.
 static std::string groupForm(int64_t words, int64_t wordBits) {
   std::string form = words > 1 ? ".v" + std::to_string(words) : "";
@@ -176,20 +178,28 @@ NvidiaLowering::Registers NvidiaLowering::predicatedLoadGroup(int64_t bytes,
   if (count > 1)
     type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
                                             SmallVector<Type>(count, word));
-  std::string form = groupForm(count, wordBits), text, letters;
+  bool global = address.getType().isInteger(64), always = isTrue(predicate);
+  StringRef letter = wordBits == 64 ? "l" : "r";
+  std::string text, letters, number = std::to_string(count);
   for (int64_t i = 0; i < count; ++i) {
-    text += "mov.b" + std::to_string(wordBits) + " $" + std::to_string(i) +
-            ", 0;\n\t";
-    letters += wordBits == 64 ? "=&l," : "=&r,";
+    if (!always)
+      text += "mov.b" + std::to_string(wordBits) + " $" + std::to_string(i) +
+              ", 0;\n\t";
+    letters += ((always ? "=" : "=&") + letter + ",").str();
   }
-  bool global = address.getType().isInteger(64);
-  text += "@$" + std::to_string(count + 1) +
-          (global ? " ld.global" : " ld.shared") + form + " " +
-          listOf(0, count) + ", [$" + std::to_string(count) + "];";
-  letters += global ? "l,b" : "r,b";
+  if (!always)
+    text += "@$" + std::to_string(count + 1) + " ";
+  text += (global ? "ld.global" : "ld.shared") + groupForm(count, wordBits) +
+          " " + listOf(0, count) + ", [$" + number + "];";
+  letters += global ? "l" : "r";
+  SmallVector<Value> operands = {address};
+  if (!always) {
+    letters += ",b";
+    operands.push_back(predicate);
+  }
   Value loaded =
       LLVM::InlineAsmOp::create(
-          builder, loc, type, ValueRange{address, predicate}, text, letters,
+          builder, loc, type, operands, text, letters,
           /*has_side_effects=*/true,
           /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
           LLVM::AsmDialectAttr::get(builder.getContext(),
@@ -214,12 +224,15 @@ void NvidiaLowering::predicatedStoreGroup(ValueRange words, Value address,
     operands.push_back(word);
     letters += wordBits == 64 ? ",l" : ",r";
   }
-  operands.push_back(predicate);
-  std::string text = "@$" + std::to_string(count + 1) + " st.global" +
-                     groupForm(count, wordBits) + " [$0], " + listOf(1, count) +
-                     ";";
+  std::string text = "st.global" + groupForm(count, wordBits) + " [$0], " +
+                     listOf(1, count) + ";";
+  if (!isTrue(predicate)) {
+    operands.push_back(predicate);
+    text = "@$" + std::to_string(count + 1) + " " + text;
+    letters += ",b";
+  }
   LLVM::InlineAsmOp::create(
-      builder, loc, TypeRange(), operands, text, letters + ",b",
+      builder, loc, TypeRange(), operands, text, letters,
       /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
       LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
@@ -290,8 +303,7 @@ Value NvidiaLowering::groupsWhole(AccessOp op, int64_t group, Type element) {
     if (view.staticStrides[number] != 1 ||
         !isa<tile::RangeType>(index.getType()))
       continue;
-    Value rest = arith::AndIOp::create(builder, loc, ranges[index].length,
-                                       i32(group - 1));
+    Value rest = both(ranges[index].length, i32(group - 1));
     whole =
         both(whole, arith::CmpIOp::create(
                         builder, loc, arith::CmpIPredicate::eq, rest, i32(0)));

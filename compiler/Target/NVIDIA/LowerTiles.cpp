@@ -135,8 +135,7 @@ void NvidiaLowering::lowerMasked(arith::SelectOp op) {
   auto replaced = [&] {
     SmallVector<Value> rooms;
     for (auto [axis, range] : maskedBy[op])
-      rooms.push_back(arith::SubIOp::create(builder, loc, ranges[range].length,
-                                            base(layout, axis)));
+      rooms.push_back(sub(ranges[range].length, base(layout, axis)));
     std::map<std::pair<int64_t, int64_t>, Value> known; // by end and offset
     Registers kept;
     for (int64_t r = 0; r < layout.registers(); ++r) {
@@ -455,9 +454,23 @@ LogicalResult NvidiaLowering::lowerReduce(tile::ReduceOp op) {
     NVVM::Barrier0Op::create(builder, loc);
     for (int64_t r = 0; r < count; ++r) {
       Value sum;
+      // Parts of a single result are neighbours.
+      int64_t together = total == 1 && bytes == 4 && scratch % 16 == 0
+                             ? std::min<int64_t>(parallel, 4)
+                             : 1;
+      Value several;
       for (int64_t p = 0; p < parallel; ++p) {
-        Value value = LLVM::LoadOp::create(
-            builder, loc, container, slot(mine, constantOf(r) + p * total));
+        if (together > 1 && p % together == 0)
+          several = LLVM::LoadOp::create(
+              builder, loc, VectorType::get(together, container),
+              slot(mine, constantOf(r) + p * total), unsigned(together * 4));
+        Value value =
+            together > 1
+                ? Value(LLVM::ExtractElementOp::create(
+                      builder, loc, container, several, i32(p % together)))
+                : Value(LLVM::LoadOp::create(
+                      builder, loc, container,
+                      slot(mine, constantOf(r) + p * total)));
         if (bits < bytes * 8)
           value = arith::TruncIOp::create(builder, loc,
                                           builder.getIntegerType(bits), value);

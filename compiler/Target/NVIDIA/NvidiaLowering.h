@@ -245,9 +245,11 @@ public:
   mlir::Value toI64(mlir::Value value);
   mlir::Value truth(bool value);
   mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value both(mlir::Value a, mlir::Value b); ///< and; null is true
   mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value equal(mlir::Value a, mlir::Value b);
   /// The XOR (or the sum) of the images of the bits of x that are set.
   mlir::Value xorOf(mlir::Value x, llvm::ArrayRef<int64_t> images);
   mlir::Value sumOf(mlir::Value x, llvm::ArrayRef<int64_t> images);

@@ -79,27 +79,37 @@ Value NvidiaLowering::toI64(Value value) {
   if (value.getType().isInteger(64))
     return value;
   if (value.getType().isIndex())
-    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                      value);
-  return arith::ExtSIOp::create(builder, loc, builder.getI64Type(), value);
+    return builder.createOrFold<arith::IndexCastOp>(loc, builder.getI64Type(),
+                                                    value);
+  return builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), value);
 }
 
 Value NvidiaLowering::add(Value a, Value b) {
-  return arith::AddIOp::create(builder, loc, a, b);
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+
+Value NvidiaLowering::sub(Value a, Value b) {
+  return builder.createOrFold<arith::SubIOp>(loc, a, b);
 }
 
 Value NvidiaLowering::mul(Value a, Value b) {
-  return arith::MulIOp::create(builder, loc, a, b);
+  return builder.createOrFold<arith::MulIOp>(loc, a, b);
 }
 
 Value NvidiaLowering::both(Value a, Value b) {
   if (!a || !b)
     return a ? a : b;
-  return arith::AndIOp::create(builder, loc, a, b);
+  return builder.createOrFold<arith::AndIOp>(loc, a, b);
 }
 
 Value NvidiaLowering::less(Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a,
+                                             b);
+}
+
+Value NvidiaLowering::equal(Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, a,
+                                             b);
 }
 
 Value NvidiaLowering::xorOf(Value x, ArrayRef<int64_t> images) {
