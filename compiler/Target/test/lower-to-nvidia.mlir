@@ -56,7 +56,7 @@ tile.func @total(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>
 // CHECK:         nvvm.barrier0
 // CHECK:         llvm.store {{.*}} !llvm.ptr<3>
 // CHECK:         nvvm.barrier0
-// CHECK-COUNT-4: llvm.load {{.*}} !llvm.ptr<3>
+// CHECK:         llvm.load {{.*}} !llvm.ptr<3> -> vector<4xi32>
 tile.func @wide(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) attributes {tile.config = {num_warps = 4 : i64}} {
   %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
   %b = tile.program extents(%n) tiles = [0] : index
