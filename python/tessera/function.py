@@ -134,8 +134,8 @@ class Function(_runtime.Callable):
 
     def _options(self, target: str) -> dict:
         target = target.removeprefix("sim:")  # it takes the PTX of the machine it stands for
-        return {"target": target, "opt_level": knobs.opt_level, "verify": knobs.verify, "dump": knobs.dump,
-                "debug": knobs.debug}
+        level = knobs.opt_level if self.options.opt_level is None else self.options.opt_level
+        return {"target": target, "opt_level": level, "verify": knobs.verify, "dump": knobs.dump, "debug": knobs.debug}
 
     def _options_for(self, spec: Spec) -> options.Options:
         return self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)

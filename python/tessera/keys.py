@@ -83,9 +83,9 @@ def machine(target: str) -> str:
     return _runtime.cpu_signature() if target == "cpu" else ""
 
 
-def switches() -> dict:
-    """The knobs that change code."""
-    return {"opt_level": knobs.opt_level, "debug": knobs.debug}
+def switches(opts) -> dict:
+    """The knobs that change code, or what a function's options say instead."""
+    return {"opt_level": knobs.opt_level if opts.opt_level is None else opts.opt_level, "debug": knobs.debug}
 
 
 def places(fn, captured: dict) -> list[tuple]:
@@ -128,7 +128,7 @@ def version(fn, spec) -> bytes:
     opts = fn._options_for(spec)
     return pack((
         "version", FORMAT, build(), program(fn, spec.captured), tuple(spec.arguments), spec.target, machine(spec.target),
-        opts.constants_for(spec.target), opts.schedule_for(spec.target), opts.policy or "deterministic", opts.accum, opts.precision or "ieee", switches(),
+        opts.constants_for(spec.target), opts.schedule_for(spec.target), opts.policy or "deterministic", opts.accum, opts.precision or "ieee", switches(opts),
     ))
 
 

@@ -57,6 +57,7 @@ class Options:
     schedules: list = dataclasses.field(default_factory=list)
     tuning: Tuning | None = None
     tuned: dict = dataclasses.field(default_factory=dict)  # set for one version
+    opt_level: int | None = None  # LLVM's; None: the knob's
 
     def copy(self) -> "Options":
         return dataclasses.replace(self, schedules=list(self.schedules), tuned=dict(self.tuned))

@@ -10,6 +10,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import dataclasses
+
 from . import architectures, source
 from .errors import ArgumentError, CompileError
 
@@ -23,6 +25,7 @@ platforms = {
 class TargetIRCompiler:
     """Compiles functions and kernels for one machine.
 
+    `optimization_level` is LLVM's: 0 leaves the code as our own passes made it, which has the same results.
     `enable_tensor_cores=False` is for the CPU only: GPU products use the instruction the table of architectures has for their types.
     `enable_autotuning` leaves tuning to the function's own `autotune` space; a function without one has nothing to tune.
     """
@@ -56,6 +59,9 @@ class TargetIRCompiler:
         """`fn` for this machine: called like `fn`."""
         if not hasattr(fn, "inspect_ir"):
             raise ArgumentError(source.at_user(f"TargetIRCompiler compiles tessera functions and kernels, not {fn!r}", "@tessera.function", "compile"))
+        if self.optimization_level != 3:  # a function of its own: versions of another level are other code
+            name, fn = fn.__name__, type(fn)(fn._fn, fn.kind, dataclasses.replace(fn.options.copy(), opt_level=self.optimization_level), fn._source, fn._names)
+            fn.__name__ = name
         return CompiledFunction(self, fn)
 
 

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import math
+import subprocess
 
 import bounds
 import numpy as np
@@ -67,3 +68,31 @@ def test_what_it_is_for():
         TargetIRCompiler(target_architecture="sm_91")
     compiled = TargetIRCompiler(target_platform="cpu").compile(kernels.softmax)
     assert (compiled(np.zeros((2, 4), "float32")) == 0.25).all()  # exact: 1 / 4
+
+
+def test_the_guides_arguments(tmp_path):
+    """target_platform="cuda", "sm_90": without a GPU a call says so at the function's line; its PTX, for sm_90a, is there and assembles."""
+    from machines import assemblers
+
+    attention = TesseraFlashAttention(128, target_arch="sm_90", platform="cuda")
+    q = torch.zeros(1, 1, 100, 128, dtype=torch.half)
+    with pytest.warns(tessera.ScheduleWarning, match="target sm_90 is compiled as sm_90a"):
+        with pytest.raises(tessera.ArgumentError, match=r"test_target_compiler.py:\d+:\d+: error: flash_attention_impl is compiled for sm_90, but its arguments are not on a GPU"):
+            attention(q, q, q)
+    ptx = attention.compiled_kernel.kernel_code
+    assert ".target sm_90a" in ptx and "mma.sync" in ptx and "cp.async" in ptx
+    (tmp_path / "k.ptx").write_text(ptx)
+    for assembler in assemblers():
+        done = subprocess.run([assembler, "-arch", "sm_90a", "k.ptx", "-o", "k.cubin"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_optimization_level_is_llvms():
+    """Other code, the same bits: floats are never reassociated."""
+    x = np.random.default_rng(0).standard_normal((5, 70)).astype(np.float32)
+    found = {}
+    for level in (0, 1, 3):
+        compiled = TargetIRCompiler(target_platform="sim", target_architecture="sm_80", optimization_level=level).compile(kernels.softmax)
+        found[level] = compiled(x), len(compiled.kernel_code.splitlines())
+    assert all(np.array_equal(found[level][0], found[3][0]) for level in (0, 1))
+    assert found[0][1] > found[3][1]
