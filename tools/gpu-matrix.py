@@ -29,7 +29,7 @@ import bounds  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import tessera as tsr  # noqa: E402
-from tessera import architectures, assemble, kernels  # noqa: E402
+from tessera import architectures, assemble, kernels, oracle  # noqa: E402
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_120a")
 NUMPY = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": ml_dtypes.bfloat16, "i8": "int8",
@@ -76,6 +76,8 @@ def product(a, b, dtype):
         unit = bounds.UNIT["fp64"]
     else:
         unit = UNIT_OF_MMA.get(dtype, bounds.UNIT["mma"])
+    if dtype == "tf32":  # operands rounded to 11 significant bits
+        unit += 2.0**-10
     depth = x.shape[1] + 1
     return bounds.Approx(x @ y, bounds.gamma(depth, unit) * (np.abs(x) @ np.abs(y)) + depth * bounds.TINY["mma"], "fp64" if dtype == "fp64" else "fp32")
 
@@ -89,19 +91,19 @@ def compare(got, expected, what):
 
 
 class Gemm:
-    name, types = "gemm", ("fp16", "bf16", "fp32", "tf32", "fp64", "i8", "fp8_e4m3", "fp8_e5m2", "mxfp4 (block scaled)", "fp16 (2:4 sparse)")
+    name, types = "gemm", ("fp16", "bf16", "fp32", "tf32", "fp64", "i8", "fp8_e4m3", "fp8_e5m2", "mxfp4 (block scaled)", "mxfp6 (block scaled)")
     aligned, odd = (128, 128, 128), (67, 45, 83)
-    later = {"tf32": "precision=\"tf32\" is refused by the front end", "mxfp4 (block scaled)": "tsr.mma_scaled", "fp16 (2:4 sparse)": "tsr.mma_sparse"}
+    later = {"mxfp4 (block scaled)": "arrays of 4-bit elements", "mxfp6 (block scaled)": "arrays of 6-bit elements"}
 
     def why_blank(self, arch, dtype):
-        if dtype == "mxfp4 (block scaled)":
+        if dtype in self.later:
             return "" if "mma.block_scale" in architectures.arch(arch)["instructions"] else "mma.block_scale: sm_120f and their families"
-        if dtype == "fp16 (2:4 sparse)":
-            return "" if "mma.sp" in architectures.arch(arch)["instructions"] else "mma.sp: sm_80 and newer"
         return line_of_the_table(arch, dtype, fallback=True)
 
     def words(self, dtype):
         out = {"fp64": tsr.fp64, "i8": tsr.i32}.get(dtype, tsr.fp32 if dtype.startswith("fp8") else None)
+        if dtype == "tf32":
+            return dict(A=tsr.fp32, B=tsr.fp32, PRECISION="tf32")
         words = dict(A=getattr(tsr, dtype), B=getattr(tsr, dtype))
         if out is not None:
             words |= dict(C=out)
@@ -113,15 +115,16 @@ class Gemm:
 
     def run(self, dtype, extents, target):
         m, n, k = extents
-        a, b = numbers(m, k, dtype=dtype, seed=1), numbers(k, n, dtype=dtype, seed=2)
-        consts = {key: value for key, value in self.words(dtype).items() if key.startswith(("ACC", "BLOCK"))}
+        held = "fp32" if dtype == "tf32" else dtype
+        a, b = numbers(m, k, dtype=held, seed=1), numbers(k, n, dtype=held, seed=2)
+        consts = {key: value for key, value in self.words(dtype).items() if key.startswith(("ACC", "BLOCK", "PRECISION"))}
         out = self.words(dtype).get("C")
         c = aligned(np.zeros((m, n), {"i32": "int32", "fp64": "float64", "fp32": "float32"}[str(out)])) if out is not None else None
         got = kernels.gemm(a, b, c, target=target, **consts) if c is not None else kernels.gemm(a, b, target=target, **consts)
         got = c if c is not None else got
         expected = product(a, b, dtype)
         if isinstance(expected, bounds.Approx) and out is None:
-            expected = bounds.outside(expected, dtype)
+            expected = bounds.outside(expected, held)
         elif isinstance(expected, bounds.Approx):
             expected = expected.rounded(str(out))
         compare(got, expected, f"gemm {dtype} {extents}")
@@ -183,7 +186,44 @@ class Attention:
         compare(got[0, 0], bounds.attention(e(q), e(k), e(v), self.causal, accumulate="mma"), f"{self.name} {dtype} {extents}")
 
 
-ALL = (Gemm(), Softmax(), LayerNorm(), Attention(False, 64), Attention(True, 128))
+class Library:
+    """A kernel of the library at odd extents and small tiles, within the bounds that follow from its program."""
+
+    types, later = ("as written",), {}
+
+    def __init__(self, name):
+        import test_kernel_library_ptx
+
+        self.name = name
+        self.fn, self.args, self.consts = test_kernel_library_ptx.cases()[name]
+        self.aligned = self.odd = "odd"
+
+    def why_blank(self, arch, dtype):
+        if self.name == "gemm_fp8_blocks":
+            return line_of_the_table(arch, "fp8_e4m3", fallback=False)
+        return ""
+
+    def version(self, dtype, arch):
+        self.run(dtype, self.odd, f"sim:{arch}")
+        return self.fn._versions[self.fn.last_spec.key]
+
+    def run(self, dtype, extents, target):
+        if self.name == "gemm_fp8_blocks":  # with the bound of its tensor cores
+            self.fn.check(*self.args, **self.consts, target=target.removeprefix("sim:"))
+        got = self.fn(*self.args, **self.consts, target=target)
+        if self.name == "gemm_fp8_blocks":
+            return
+        if got is None:  # into a given result
+            got = self.args[-1].copy()
+            self.args[-1].fill(0)
+        for result, bound in zip(got if isinstance(got, tuple) else (got,), oracle.bounds(self.fn, *self.args, **self.consts), strict=True):
+            oracle.assert_within(result, bound)
+
+
+LIBRARY = ("batched_gemm", "grouped_gemm", "gemm_w4a16", "gemm_sparse", "gemm_mx", "gemm_fp8_blocks", "attention_variable", "attention, window",
+           "gradient_of_keys", "gradient_of_queries", "softmax_gradient", "rms_norm", "rms_norm_input_gradient", "layer_norm_input_gradient",
+           "layer_norm_weight_gradient", "cross_entropy", "cross_entropy_gradient", "fourier")
+ALL = (Gemm(), Softmax(), LayerNorm(), Attention(False, 64), Attention(True, 128), *map(Library, LIBRARY))
 
 
 # ---- one cell -------------------------------------------------------------------------------------
@@ -203,7 +243,7 @@ def cell(kernel, dtype: str, arch: str) -> dict:
         return {"mark": "not done", "why": kernel.later[dtype]}
     begin = time.perf_counter()
     try:
-        version = kernel.fn.compile(target=arch, **kernel.words(dtype))
+        version = kernel.version(dtype, arch) if hasattr(kernel, "version") else kernel.fn.compile(target=arch, **kernel.words(dtype))
         found = {"mark": "ok", "spills": 0, "registers": 0, "assemblers": []}
         for path in assemblers():
             with tempfile.TemporaryDirectory() as folder:
@@ -215,7 +255,7 @@ def cell(kernel, dtype: str, arch: str) -> dict:
             found["assemblers"].append(".".join(map(str, assemble.version(path, pathlib.Path(path).stat().st_mtime))))
             found["registers"] = max(found["registers"], *(u["registers"] for u in used.values()))
             found["spills"] = max(found["spills"], *(u["spill_stores"] + u["spill_loads"] for u in used.values()))
-        for extents in (kernel.aligned, kernel.odd):
+        for extents in dict.fromkeys((kernel.aligned, kernel.odd)):
             counted = simulate(kernel, dtype, extents, f"sim:{arch}")
             if extents == kernel.aligned:
                 found |= counted

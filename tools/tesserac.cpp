@@ -202,6 +202,7 @@ static bool startFromSource(StringRef text, Compilation &compilation,
       callee->definition = request.definition;
       callee->captured = request.captured;
       callee->accum = request.accum;
+      callee->precision = request.precision;
       callee->policy = request.policy;
       callee->constants = request.constants;
       callee->schedule = request.schedule;
@@ -215,6 +216,7 @@ static bool startFromSource(StringRef text, Compilation &compilation,
     request.policy =
         options->policy.empty() ? "deterministic" : options->policy;
     request.accum = options->accum;
+    request.precision = options->precision;
     request.constants = options->constants;
     request.schedule = options->schedule;
     request.tuning = options->tuning;

@@ -105,8 +105,17 @@ private:
       return fail(call->args[0]->range, "@tsr.accum takes a dtype",
                   "@tsr.accum(fp32)");
     }
-    if (path == "precision")
-      return success();
+    if (path == "precision" && call && call->args.size() == 1) {
+      auto value = fold(call->args[0]);
+      if (value && value->isString() &&
+          (value->asString() == "ieee" || value->asString() == "tf32")) {
+        options.precision = value->asString();
+        return success();
+      }
+      return fail(call->args[0]->range,
+                  "@tsr.precision takes \"ieee\" or \"tf32\"",
+                  "@tsr.precision(\"tf32\")");
+    }
     return fail(decorator->range, "tessera has no such decorator",
                 "@tsr.function or @tsr.kernel");
   }

@@ -20,6 +20,7 @@ struct ProgramOptions {
   ProgramKind kind = ProgramKind::Function;
   std::string policy; // empty: none given
   ConstantData accum;
+  std::string precision = "ieee";
   /// As in SemaRequest; of several schedules the most specific target wins.
   std::map<std::string, ConstantData, std::less<>> constants, schedule;
   std::optional<TuningSpace> tuning;

@@ -73,8 +73,9 @@ struct CapturedFunction {
   ProgramKind kind = ProgramKind::Function;
   const FunctionDef *definition = nullptr;
   CapturedNames captured;
-  ConstantData accum; // None, or the dtype of @tsr.accum
-  std::string policy; // empty: the caller's
+  ConstantData accum;             // None, or the dtype of @tsr.accum
+  std::string precision = "ieee"; // of fp32 products
+  std::string policy;             // empty: the caller's
   /// Constants for `const` parameters and free names (schedule, autotune).
   std::map<std::string, ConstantData, std::less<>> constants;
   /// Schedule keys that are no parameters; of a kernel.
@@ -136,7 +137,8 @@ struct SemaRequest {
   /// the default, `arguments` over them) and new names in the body.
   std::map<std::string, ConstantData, std::less<>> constants;
   std::string policy = "deterministic";
-  ConstantData accum; // None, or a dtype
+  ConstantData accum;             // None, or a dtype
+  std::string precision = "ieee"; // of fp32 products: @tsr.precision
   std::string target = "cpu";
   /// Run-time asserts and breakpoints are compiled in.
   bool debug = false;

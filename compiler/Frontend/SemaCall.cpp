@@ -398,6 +398,21 @@ ValueResult Analyzer::callMath(const std::string &name,
 // What `for` runs over
 //===----------------------------------------------------------------------===//
 
+Dim *Analyzer::dimOf(const CallArgument &extent) {
+  if (extent.value.kind == ValueKind::Dim)
+    return extent.value.dim;
+  // The expression names the dim where it is one: H * D, 128.
+  if (extent.expr && scopes.size() == 1)
+    if (auto found = dimByText.find(getCanonicalDim(extent.expr));
+        found != dimByText.end())
+      return found->second;
+  if (auto size = extent.value.getConstantInt())
+    if (auto found = dimByText.find(std::to_string(*size));
+        found != dimByText.end())
+      return found->second;
+  return nullptr;
+}
+
 ValueResult Analyzer::makeIterable(const std::string &name,
                                    const CallArguments &args,
                                    const OpSite &site) {
@@ -492,19 +507,7 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     const CallArgument &dim = *(*bound)[0];
     if (!checkInteger(dim))
       return failure();
-    // The expression names the dim where it is one: H * D, 128.
-    if (dim.value.kind == ValueKind::Dim) {
-      result.dim = dim.value.dim;
-    } else if (dim.expr && scopes.size() == 1) {
-      auto found = dimByText.find(getCanonicalDim(dim.expr));
-      if (found != dimByText.end())
-        result.dim = found->second;
-    }
-    if (!result.dim)
-      if (auto size = dim.value.getConstantInt())
-        if (auto found = dimByText.find(std::to_string(*size));
-            found != dimByText.end())
-          result.dim = found->second;
+    result.dim = dimOf(dim);
     FailureOr<int64_t> size =
         getConstantInt(*this, *(*bound)[1], "the size of a tile");
     if (failed(size))

@@ -75,6 +75,7 @@ public:
   mlir::LogicalResult run();
   const std::string &getSymbol() const { return symbol; }
 
+  Dim *dimOf(const CallArgument &extent) override;
   std::string findRange(const Dim &dim) const override;
   std::string findRangeOfSize(int64_t size) const override;
   bool isRange(llvm::StringRef name) const override;

@@ -728,6 +728,7 @@ Analyzer::analyzeKernel(const CapturedFunction &callee,
   inner.schedule = callee.schedule;
   inner.policy = callee.policy.empty() ? request.policy : callee.policy;
   inner.accum = callee.accum;
+  inner.precision = callee.precision;
   inner.target = request.target;
   inner.debug = request.debug;
   Analyzer analyzer(module, inner, diags);

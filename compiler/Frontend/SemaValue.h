@@ -327,6 +327,9 @@ public:
   /// known.
   mlir::FailureOr<Axis *> getWholeAxis(Dim &dim, SourceRange where);
 
+  /// The dim that an extent names: K, an expression of the signature (K // 2),
+  /// an integer of it; or null.
+  virtual Dim *dimOf(const CallArgument &extent) = 0;
   /// The name of the range in scope that covers this dim, for a fix; empty if
   /// there is none or more than one.
   virtual std::string findRange(const Dim &dim) const = 0;

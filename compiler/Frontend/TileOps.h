@@ -275,6 +275,9 @@ private:
   ValueResult callCat(const CallArguments &arguments, const OpSite &site);
   ValueResult callProgramId(llvm::StringRef name,
                             const CallArguments &arguments, const OpSite &site);
+  ValueResult callExtendedMma(llvm::StringRef name,
+                              const CallArguments &arguments,
+                              const OpSite &site);
   ValueResult callMma(const CallArguments &arguments, const OpSite &site);
   ValueResult multiply(const SemaValue &left, const SemaValue &right,
                        const SemaValue *acc, llvm::StringRef precision,

@@ -46,12 +46,13 @@ static const char *const graphNames[] = {
 
 std::vector<std::string> TileOps::getCallNames() const {
   std::vector<std::string> names = {
-      "tile",       "grid",       "unroll",       "zeros",   "ones",
-      "full",       "arange",     "load",         "store",   "atomic_add",
-      "atomic_max", "atomic_min", "mma",          "where",   "maximum",
-      "minimum",    "clamp",      "fma",          "softmax", "cdiv",
-      "range_at",   "program_id", "num_programs", "cat",     "rand",
-      "pow",        "inf",        "nan",          "lowest"};
+      "tile",       "grid",       "unroll",   "zeros",      "ones",
+      "full",       "arange",     "load",     "store",      "atomic_add",
+      "atomic_max", "atomic_min", "mma",      "mma_sparse", "mma_scaled",
+      "where",      "maximum",    "minimum",  "clamp",      "fma",
+      "softmax",    "cdiv",       "range_at", "program_id", "num_programs",
+      "cat",        "rand",       "pow",      "inf",        "nan",
+      "lowest"};
   names.insert(names.end(), std::begin(unaryNames), std::end(unaryNames));
   names.insert(names.end(), std::begin(reductionNames),
                std::end(reductionNames));
@@ -166,6 +167,8 @@ ValueResult TileOps::call(llvm::StringRef name, const CallArguments &arguments,
     return callProgramId(name, arguments, site);
   if (name == "mma")
     return callMma(arguments, site);
+  if (name == "mma_sparse" || name == "mma_scaled")
+    return callExtendedMma(name, arguments, site);
   if (name == "load")
     return callLoad(arguments, site);
   if (name == "store")

@@ -18,11 +18,11 @@ ValueResult TileOps::callMma(const CallArguments &arguments,
       context, "tsr.mma", arguments, {"a", "b", "acc", "*precision"}, 2, site);
   if (failed(bound))
     return failure();
-  std::string precision = "ieee";
+  std::string precision = context.request.precision;
   if (const CallArgument *argument = (*bound)[3]) {
     FailureOr<std::string> given =
-        getChoice(context, *argument, "precision", {"ieee"},
-                  {"tf32", "tf32x3", "bf16x3"});
+        getChoice(context, *argument, "precision", {"ieee", "tf32"},
+                  {"tf32x3", "bf16x3"});
     if (failed(given))
       return failure();
     precision = *given;
@@ -39,9 +39,133 @@ ValueResult TileOps::callMma(const CallArguments &arguments,
   return result;
 }
 
+/// mma_sparse(a, meta, b, acc): a [m, h], meta [m, w], b [k, n] with two
+/// positions of k for one of h, 32 for one of w.
+/// mma_scaled(a, sa, b, sb, acc): a [m, k], sa [m, s], b [k, n], sb [s, n] with
+/// 32 positions of k for one of s.
+ValueResult TileOps::callExtendedMma(llvm::StringRef name,
+                                     const CallArguments &arguments,
+                                     const OpSite &site) {
+  bool sparse = name == "mma_sparse";
+  std::string callee = "tsr." + name.str();
+  SmallVector<llvm::StringRef> names = {"a", "meta", "b", "acc"};
+  if (!sparse)
+    names = {"a", "sa", "b", "sb", "acc"};
+  FailureOr<BoundArguments> bound = bindArguments(
+      context, callee, arguments, names, unsigned(names.size()) - 1, site);
+  if (failed(bound))
+    return failure();
+  const CallArgument *a = (*bound)[0], *beside = (*bound)[1], *b = (*bound)[2],
+                     *other = sparse ? nullptr : (*bound)[3],
+                     *acc = (*bound)[names.size() - 1];
+  auto fail = [&](const CallArgument &at, const std::string &text,
+                  const std::string &fix) -> ValueResult {
+    context.error(at.expr ? at.expr->range : site.range, text).setFix(fix);
+    return failure();
+  };
+  for (size_t i = 0; i + 1 < names.size(); ++i) {
+    const CallArgument &side = *(*bound)[i];
+    if (!side.value.isTile() || side.value.axes.size() != 2)
+      return fail(side,
+                  names[i].str() + " of " + callee +
+                      " is a tile of two axes, not " + describe(side.value),
+                  i == 0   ? "A[m, k]"
+                  : i == 2 ? "B[k, n]"
+                           : "S[m, s]");
+  }
+  auto sizeOf = [](const CallArgument *side, size_t axis) {
+    return side->value.axes[axis]->size;
+  };
+  DType dtype = a->value.dtype;
+  bool known = sparse ? dtype == DType::FP16 || dtype == DType::BF16
+                      : dtype == DType::FP8_E4M3 || dtype == DType::FP8_E5M2;
+  if (!known || b->value.dtype != dtype)
+    return fail(known ? *b : *a,
+                callee + " multiplies tiles of one dtype, " +
+                    (sparse ? "fp16 or bf16" : "fp8_e4m3 or fp8_e5m2") +
+                    ", not " + getDTypeName(dtype) + " and " +
+                    getDTypeName(b->value.dtype),
+                sparse ? "tsr.mma(a, b, acc)" : "a.to(fp8_e4m3)");
+  int64_t k = sizeOf(b, 0), group = 32;
+  DType word = sparse ? DType::I32 : DType::I8;
+  for (const CallArgument *side : {beside, other})
+    if (side && side->value.dtype != word)
+      return fail(*side,
+                  "the " + std::string(sparse ? "positions" : "factors") +
+                      " of " + callee + " are " + getDTypeName(word) +
+                      ", not " + getDTypeName(side->value.dtype),
+                  sparse ? "meta: Tensor[\"M\", \"W\", i32]"
+                         : "sa: Tensor[\"M\", \"S\", i8]");
+  auto number = [](int64_t value) { return std::to_string(value); };
+  if (sizeOf(a, 1) * (sparse ? 2 : 1) != k || k % group ||
+      sizeOf(beside, 1) * group != k ||
+      (other && sizeOf(other, 0) * group != k))
+    return fail(*beside,
+                callee + ": for " + number(k) + " positions of " +
+                    b->value.axes[0]->name + " a has " +
+                    number(k / (sparse ? 2 : 1)) + " and " + names[1].str() +
+                    (other ? " and sb have " : " has ") + number(k) + " / " +
+                    number(group) + ", not " + number(sizeOf(a, 1)) + " and " +
+                    number(sizeOf(beside, 1)),
+                "tsr.range_at(W, k.start // " + number(group) + ", " +
+                    number(std::max<int64_t>(k / group, 1)) + ")");
+  Axis *m = a->value.axes[0], *n = b->value.axes[1];
+  if (beside->value.axes[0] != m || (other && other->value.axes[1] != n) ||
+      (!sparse && a->value.axes[1] != b->value.axes[0]) ||
+      (other && other->value.axes[0] != beside->value.axes[1]))
+    return fail(*beside,
+                callee + (sparse ? " takes a [m, h], meta [m, w], b [k, n]"
+                                 : " takes a [m, k], sa [m, s], b [k, n], "
+                                   "sb [s, n]"),
+                sparse ? "A[m, h], E[m, w], B[k, n]"
+                       : "A[m, k], SA[m, s], B[k, n], SB[s, n]");
+  Alignment alignment;
+  alignment.axes = {m, n};
+  alignment.complete = {a->value.complete[0], b->value.complete[1]};
+  OpBuilder &builder = this->builder();
+  Location at = context.loc(site.range);
+  if (acc && acc->value.isNone())
+    acc = nullptr;
+  if (acc && (!acc->value.isTile() || acc->value.dtype != DType::FP32 ||
+              acc->value.axes != alignment.axes))
+    return fail(*acc,
+                "the accumulator of " + callee + " is an fp32 tile [" +
+                    m->name + ", " + n->name + "], not " + describe(acc->value),
+                "tsr.zeros(" + m->name + ", " + n->name + ")");
+  mlir::Value start;
+  if (acc) {
+    start = acc->value.ssa;
+  } else {
+    start = makeConstant(ConstantData(0.0), DType::FP32,
+                         getType(DType::FP32, {}), at);
+    SmallVector<mlir::Value> ranges;
+    for (auto [axis, complete] : llvm::zip(alignment.axes, alignment.complete))
+      ranges.push_back(getRange(axis, complete, at));
+    start = tile::FillOp::create(
+        builder, at, getType(DType::FP32, alignment.axes), start, ranges);
+  }
+  mlir::Value meta, left, right;
+  if (sparse) {
+    // Absent words name the first two of four: their elements are absent too.
+    Type i32 = builder.getI32Type();
+    meta = tile::FilledOp::create(
+        builder, at, beside->value.ssa,
+        arith::ConstantOp::create(builder, at,
+                                  builder.getIntegerAttr(i32, 0x44444444)));
+  } else {
+    left = beside->value.ssa;
+    right = other->value.ssa;
+  }
+  mlir::Value result =
+      tile::MmaOp::create(builder, at, start.getType(), a->value.ssa,
+                          b->value.ssa, start, meta, left, right, "ieee");
+  return SemaValue::makeTile(result, DType::FP32, alignment.axes,
+                             alignment.complete);
+}
+
 ValueResult TileOps::matmul(const SemaValue &left, const SemaValue &right,
                             const SemaValue *acc, const OpSite &site) {
-  return multiply(left, right, acc, "ieee", site);
+  return multiply(left, right, acc, context.request.precision, site);
 }
 
 ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
@@ -173,8 +297,10 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
       start = tile::FillOp::create(b, at, getType(dtype, alignment.axes), start,
                                    ranges);
   }
-  mlir::Value result = tile::MmaOp::create(b, at, start.getType(), left.ssa,
-                                           right.ssa, start, precision);
+  // Of other types the precision is their own.
+  mlir::Value result = tile::MmaOp::create(
+      b, at, start.getType(), left.ssa, right.ssa, start,
+      left.dtype == DType::FP32 ? precision : llvm::StringRef("ieee"));
   SemaValue product =
       SemaValue::makeTile(result, dtype, alignment.axes, alignment.complete);
   if (!acc || fused)

@@ -641,8 +641,7 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
   }
   Axis axis;
   axis.size = *size;
-  if ((*bound)[0]->value.kind == ValueKind::Dim)
-    axis.dim = (*bound)[0]->value.dim;
+  axis.dim = context.dimOf(*(*bound)[0]);
   axis.where = site.range;
   axis.extent = limits[0];
   axis.range = tile::RangeAtOp::create(

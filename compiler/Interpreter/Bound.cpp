@@ -148,6 +148,12 @@ public:
       return x;
     return make(x.real, x.error + times(relative, std::fabs(x.real) + x.error));
   }
+  Cell keepBits(const Cell &x, int bits) override {
+    bool fits = x.error == 0 && std::isfinite(x.real) &&
+                (x.real == 0 ||
+                 std::ilogb(x.real) + 1 - lowestBit(std::fabs(x.real)) <= bits);
+    return fits ? x : relax(x, std::ldexp(1.0L, -bits));
+  }
   Real unitOf(Element type) override { return unit(type); }
 
 protected:

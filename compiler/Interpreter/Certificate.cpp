@@ -5,6 +5,7 @@
 
 #include "compiler/Graph/IR/Extents.h"
 #include "compiler/Graph/IR/Graph.h"
+#include "compiler/Interpreter/Domain.h"
 #include "compiler/Interpreter/ScalarOps.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -610,6 +611,10 @@ private:
       known.error = plus({times({k, x[0].size, x[1].error}),
                           times({k, x[1].size, x[0].error}),
                           times({gamma(in, k), known.size})});
+    // Both operands may be cut.
+    if (int bits = keptBits(op.getPrecision()))
+      known.error = plus(
+          {known.error, times({number(std::ldexp(2.01, -bits)), known.size})});
     giveRounded(op, known, in, to);
   }
 

@@ -47,16 +47,20 @@ static LogicalResult runGemm(Operation *op, Interpreter &in) {
   if (failed(result) ||
       failed(in.spend(op, uint64_t(result->size()) * uint64_t(k))))
     return failure();
+  int bits = keptBits(gemm.getPrecision());
+  auto taken = [&](const Cell &x) {
+    return bits ? in.domain.keepBits(x, bits) : x;
+  };
   std::vector<Cell> rows(m * k), columns(k * n);
   for (int64_t b = 0; b < batches; ++b) {
     const Cell *left = lhs.cells.data() + b * m * k;
     const Cell *right = rhs.cells.data() + b * k * n;
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < k; ++i)
-        columns[j * k + i] = right[tr ? j * k + i : i * n + j];
+        columns[j * k + i] = taken(right[tr ? j * k + i : i * n + j]);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < k; ++j)
-        rows[i * k + j] = left[tl ? j * m + i : i * k + j];
+        rows[i * k + j] = taken(left[tl ? j * m + i : i * k + j]);
     in.domain.multiply(
         types, m, n, k, rows, columns,
         MutableArrayRef<Cell>(result->cells).slice(b * m * n, m * n));

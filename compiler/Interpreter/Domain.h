@@ -34,6 +34,12 @@ struct Types {
   }
 };
 
+/// Significant bits that a product of this precision keeps of its operands; 0:
+/// all.
+inline int keptBits(llvm::StringRef precision) {
+  return precision == "tf32" ? 11 : 0;
+}
+
 enum class Reduction : uint8_t {
   Sum,
   Prod,
@@ -67,6 +73,9 @@ public:
   }
   /// Bound: the cell with so much more relative error; others: the cell.
   virtual Cell relax(const Cell &x, long double relative) { return x; }
+  /// Bound: the cell as a machine may take it that keeps so many significant
+  /// bits; others: the cell.
+  virtual Cell keepBits(const Cell &x, int bits) { return x; }
   /// Bound: the unit roundoff of a float type; others: 0.
   virtual long double unitOf(Element type) { return 0; }
   /// Bound: sums of products keep so many bits, as tensor cores do; 0: those of

@@ -425,7 +425,7 @@ static LogicalResult runCpAsync(Operation *op, Interpreter &in) {
     take(copy, in);
   in.set(op->getResult(0), std::make_shared<Token>(copy.token));
   state.copies.push_back(std::move(copy));
-  if (op->hasAttr("commit")) // the last of its group
+  if (cast<tile::CpAsyncOp>(op).getCommit()) // the last of its group
     ++state.groups;
   return success();
 }

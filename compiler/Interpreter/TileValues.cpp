@@ -331,12 +331,54 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
 /// less than one unit of these.
 static int precisionOf(tile::MmaOp mma) {
   auto form = mma->getAttrOfType<StringAttr>("instruction");
-  if (!form || !form.getValue().starts_with("m") ||
-      !form.getValue().ends_with(".f32"))
+  if (!form || !form.getValue().ends_with(".f32"))
     return 0;
   return form.getValue().contains(".e4m3") || form.getValue().contains(".e5m2")
              ? 12
              : 23;
+}
+
+/// Row m of a sparse operand, with absent cells for what it does not have.
+static SmallVector<Cell, 0> spreadRow(const Array &stored, const Array &meta,
+                                      int64_t m, int64_t depth,
+                                      Interpreter &in) {
+  SmallVector<Cell, 0> row(size_t(depth), Cell::with(State::Absent));
+  for (int64_t j = 0; j < stored.shape.back(); ++j) {
+    const Cell &word = meta.cells[size_t(m * meta.shape.back() + j / 16)];
+    const Cell &cell = stored.cells[size_t(m * stored.shape.back() + j)];
+    int64_t at = j / 2 * 4 + (word.integer >> (j % 16 * 2) & 3);
+    if (at < depth && word.present())
+      row[size_t(at)] = cell;
+    else if (at < depth)
+      row[size_t(at)] = word;
+  }
+  return row;
+}
+
+/// Each element in f32, times its factor: exact, but for the smallest.
+static Array scaledOperand(const Array &x, const Array &scale, int64_t axis,
+                           Interpreter &in) {
+  Array result = x;
+  result.element = Element::F32;
+  for (int64_t i = 0; i < x.shape[0]; ++i)
+    for (int64_t j = 0; j < x.shape[1]; ++j) {
+      Cell &cell = result.cells[size_t(i * x.shape[1] + j)];
+      const Cell &byte =
+          scale.cells[size_t(axis == 1 ? i * scale.shape[1] + j / 32
+                                       : i / 32 * scale.shape[1] + j)];
+      int64_t e = byte.integer & 255;
+      Cell factor =
+          !byte.present()
+              ? byte
+              : in.domain.constant(
+                    Element::F32,
+                    e == 255 ? std::numeric_limits<long double>::quiet_NaN()
+                             : std::ldexp(1.0L, int(e) - 127));
+      cell = in.domain.apply(
+          ScalarOp::Mul, Types::of(Element::F32, Element::F32),
+          {in.domain.cast(cell, x.element, Element::F32), factor});
+    }
+  return result;
 }
 
 static LogicalResult runMma(Operation *op, Interpreter &in) {
@@ -358,7 +400,16 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
     padding = paddingOfStep(mma, length, in);
   }
   Element from = lhs->element, to = acc->element;
-  int64_t depth = std::min(lhs->shape.back(), rhs->shape.front());
+  Array scaled[2];
+  if (mma.getLhsScale()) {
+    scaled[0] = scaledOperand(*lhs, in.array(mma.getLhsScale()), 1, in);
+    scaled[1] = scaledOperand(*rhs, in.array(mma.getRhsScale()), 0, in);
+    lhs = &scaled[0];
+    rhs = &scaled[1];
+  }
+  int64_t depth = mma.getMeta()
+                      ? rhs->shape.front()
+                      : std::min(lhs->shape.back(), rhs->shape.front());
   bool rows = lhs->rank() == 2, columns = rhs->rank() == 2;
   SmallVector<int64_t> shape(acc->shape.begin(), acc->shape.end());
   if (rows)
@@ -370,12 +421,16 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
     return failure();
   auto left = mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
   auto right = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
+  int bits = keptBits(mma.getPrecision());
+  auto taken = [&](const Cell &x) {
+    return bits ? in.domain.keepBits(x, bits) : x;
+  };
   // Columns of the right side, once.
   int64_t width = columns ? rhs->shape[1] : 1;
   std::vector<SmallVector<Cell, 0>> turned(static_cast<size_t>(width));
   for (int64_t n = 0; n < width; ++n) {
     for (int64_t k = 0; k < depth; ++k)
-      turned[size_t(n)].push_back(rhs->cells[size_t(k * width + n)]);
+      turned[size_t(n)].push_back(taken(rhs->cells[size_t(k * width + n)]));
     for (int64_t k = length; k < length + padding; ++k)
       turned[size_t(n)].push_back(
           readBuffer(op, in.get<Buffer>(right.getBuffer()), {k, n}, in));
@@ -389,8 +444,10 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
     int64_t m = rows ? index[0] : 0, n = columns ? index.back() : 0;
     if (m != last) {
       row.clear();
-      for (int64_t k = 0; k < depth; ++k)
-        row.push_back(lhs->cells[size_t(m * lhs->shape.back() + k)]);
+      if (mma.getMeta())
+        row = spreadRow(*lhs, in.array(mma.getMeta()), m, depth, in);
+      for (int64_t k = 0; k < depth && !mma.getMeta(); ++k)
+        row.push_back(taken(lhs->cells[size_t(m * lhs->shape.back() + k)]));
       for (int64_t k = length; k < length + padding; ++k)
         row.push_back(
             readBuffer(op, in.get<Buffer>(left.getBuffer()), {m, k}, in));

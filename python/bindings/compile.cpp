@@ -273,7 +273,8 @@ void python::bindCompile(nb::module_ &module) {
       "compile_program",
       [](const Program &program, nb::list arguments, nb::dict captured,
          nb::dict constants, nb::dict schedule, const std::string &policy,
-         nb::handle accum, nb::dict options, bool colour) {
+         nb::handle accum, const std::string &precision, nb::dict options,
+         bool colour) {
         SemaRequest request;
         request.kind = program.kind;
         request.definition = program.definition;
@@ -284,6 +285,7 @@ void python::bindCompile(nb::module_ &module) {
         request.schedule = toConstants(schedule);
         request.policy = policy;
         request.accum = toConstant(accum);
+        request.precision = precision;
         CompileOptions compileOptions = toOptions(options);
         request.target = compileOptions.target;
         request.debug = nb::cast<bool>(options["debug"]);
@@ -310,7 +312,8 @@ void python::bindCompile(nb::module_ &module) {
       },
       nb::arg("program"), nb::arg("arguments"), nb::arg("captured"),
       nb::arg("constants"), nb::arg("schedule"), nb::arg("policy"),
-      nb::arg("accum").none(), nb::arg("options"), nb::arg("colour"));
+      nb::arg("accum").none(), nb::arg("precision"), nb::arg("options"),
+      nb::arg("colour"));
   module.def(
       "compile_text",
       [](const std::string &text, const std::string &name, nb::dict options,

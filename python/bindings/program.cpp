@@ -81,17 +81,19 @@ CapturedNames python::toCaptured(nb::dict names) {
     } else if (kind == "dim") {
       value = CapturedValue::dimName(nb::cast<std::string>(parts[1]));
     } else if (kind == "function") {
-      // ("function", Program, captured, accum, policy, constants, schedule)
+      // ("function", Program, captured, accum, precision, policy, constants,
+      // schedule)
       auto function = std::make_shared<CapturedFunction>();
       auto &program = nb::cast<Program &>(parts[1]);
       function->kind = program.kind;
       function->definition = program.definition;
       function->captured = toCaptured(nb::cast<nb::dict>(parts[2]));
       function->accum = toConstant(parts[3]);
-      function->policy = nb::cast<std::string>(parts[4]);
-      for (auto [name, constant] : nb::cast<nb::dict>(parts[5]))
-        function->constants[nb::cast<std::string>(name)] = toConstant(constant);
+      function->precision = nb::cast<std::string>(parts[4]);
+      function->policy = nb::cast<std::string>(parts[5]);
       for (auto [name, constant] : nb::cast<nb::dict>(parts[6]))
+        function->constants[nb::cast<std::string>(name)] = toConstant(constant);
+      for (auto [name, constant] : nb::cast<nb::dict>(parts[7]))
         function->schedule[nb::cast<std::string>(name)] = toConstant(constant);
       value.kind = CapturedValue::Kind::Function;
       value.function = std::move(function);

@@ -178,6 +178,7 @@ def for_compiler(captured: dict) -> dict:
                 fn.program,
                 for_compiler(fn.capture()[0]),
                 fn.options.accum,
+                fn.options.precision or "ieee",
                 fn.options.policy or "",
                 dict(fn.options.constants_for("cpu")),
                 dict(fn.options.schedule_for("cpu")),

@@ -209,7 +209,12 @@ def precision(name: str):
         near = source.nearest(name, options.PRECISIONS, "ieee")
         raise CompileError(source.at_user(f"no precision is called {name!r}; there are {', '.join(options.PRECISIONS)}",
                                           f'@tsr.precision("{near}")', name if isinstance(name, str) else ""))
-    if name != "ieee":
-        raise CompileError(source.at_user(
-            f"not yet: precision {name!r} comes with the GPU targets; fp32 means fp32 here", '@tsr.precision("ieee")', name))
-    return lambda fn: _make(fn, None)
+    if name in options.PRECISIONS_NOT_YET:
+        raise CompileError(source.at_user(f"not yet: precision {name!r}", '@tsr.precision("tf32")', name))
+
+    def decorate(fn):
+        made = _make(fn, None)
+        made.options.precision = name
+        return made
+
+    return decorate

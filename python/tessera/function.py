@@ -158,6 +158,7 @@ class Function(_runtime.Callable):
             opts.schedule_for(spec.target),
             opts.policy or "deterministic",
             opts.accum,
+            opts.precision or "ieee",
             {**self._options(spec.target), "symbol_prefix": symbol_prefix, **({} if debug is None else {"debug": debug}), **opts.tuning_for_compiler()},
             colour(),
         )

@@ -148,11 +148,11 @@ std::string MmaRow::text() const {
 }
 
 static const MmaRow *bestMma(const Arch *arch, std::string_view a,
-                             std::string_view b, std::string_view d) {
+                             std::string_view b, std::string_view d,
+                             MmaRow::Instruction kind) {
   const MmaRow *best = nullptr;
   for (const MmaRow &row : mmaRows()) {
-    if (row.instruction != MmaRow::Sync || a != row.a || b != row.b ||
-        d != row.d)
+    if (row.instruction != kind || a != row.a || b != row.b || d != row.d)
       continue;
     if (!arch)
       return &row;
@@ -163,13 +163,13 @@ static const MmaRow *bestMma(const Arch *arch, std::string_view a,
 }
 
 const MmaRow *findMma(const Arch &arch, std::string_view a, std::string_view b,
-                      std::string_view d) {
-  return bestMma(&arch, a, b, d);
+                      std::string_view d, MmaRow::Instruction kind) {
+  return bestMma(&arch, a, b, d, kind);
 }
 
 const MmaRow *findMmaAnywhere(std::string_view a, std::string_view b,
-                              std::string_view d) {
-  return bestMma(nullptr, a, b, d);
+                              std::string_view d, MmaRow::Instruction kind) {
+  return bestMma(nullptr, a, b, d, kind);
 }
 
 //===----------------------------------------------------------------------===//

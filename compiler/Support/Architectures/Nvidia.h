@@ -110,10 +110,12 @@ std::span<const MmaRow> mmaRows();
 /// The form of mma.sync for a product of these types: the one with the largest
 /// k; null if the machine has none.
 const MmaRow *findMma(const Arch &arch, std::string_view a, std::string_view b,
-                      std::string_view d);
+                      std::string_view d,
+                      MmaRow::Instruction kind = MmaRow::Sync);
 /// Does any machine have it? Then the first such row.
 const MmaRow *findMmaAnywhere(std::string_view a, std::string_view b,
-                              std::string_view d);
+                              std::string_view d,
+                              MmaRow::Instruction kind = MmaRow::Sync);
 
 /// Dense peak rates of one product of the architecture, 10^12 operations per
 /// second (a fused multiply-add is two); 0 where it has no such unit, negative

@@ -32,7 +32,7 @@ static constexpr Machine table[] = {
      64 * K, 64 * K, 65536, 255, 32, 16, 0, 0, 0,
      {"T4", unknown, 8.1, 0, 65, 0, 0, 130, 0, 320,
       "[W] T4 datasheet"}},
-    {80, "Ampere", "", 70, 0, 0, 70, true,
+    {80, "Ampere", "", 70, 0, 0, 71, true,
      163 * K, 164 * K, 65536, 255, 64, 32, 0, 0, 0,
      {"A100 SXM4 80GB", 19.5, 19.5, 156, 312, 312, 0, 624, 0, 2039,
       "[W] A100 datasheet"}},
@@ -128,6 +128,7 @@ static constexpr MmaRow mmaTable[] = {
     {MmaRow::SyncSparse, "e4m3", "e4m3", "f32", 16, 8, 64, {From, {89}}, "[P] [T]"},
     // mma.block_scale: kind::mxf8f6f4, kind::mxf4, kind::mxf4nvf4
     {MmaRow::SyncBlockScale, "e4m3", "e4m3", "f32", 16, 8, 32, {Family, {120}}, "[P] [T]"},
+    {MmaRow::SyncBlockScale, "e5m2", "e5m2", "f32", 16, 8, 32, {Family, {120}}, "[P] [T]"},
     {MmaRow::SyncBlockScale, "e2m3", "e2m3", "f32", 16, 8, 32, {Family, {120}}, "[P] [T]"},
     {MmaRow::SyncBlockScale, "e2m1", "e2m1", "f32", 16, 8, 64, {Family, {120}}, "[P] [T]"},
     // wgmma [P 9.7.15.2]: n is any multiple of 8 up to 256

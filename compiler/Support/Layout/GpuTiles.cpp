@@ -73,13 +73,31 @@ Layout mmaResult(int64_t m, int64_t n, WarpGrid warps, MmaShape shape) {
 
 Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps, MmaShape shape) {
   return cover(
-      overWarps(mmaA(shape.m, shape.k, shape.perRegister), warps, 0, -1), 1, m,
-      k);
+      overWarps(mmaA(shape.m, shape.kOfLhs(), shape.perRegister), warps, 0, -1),
+      1, m, k);
 }
 
 Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps, MmaShape shape) {
   return cover(overWarps(mmaB(shape.k, shape.perRegister), warps, -1, 1), 0, k,
                n);
+}
+
+Layout mmaMeta(int64_t m, int64_t words, WarpGrid warps) {
+  Layout atom({{"register", 1}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 0}},
+              {{{8, 0}}, {{0, 0}, {0, 0}, {1, 0}, {2, 0}, {4, 0}}});
+  return cover(overWarps(atom, warps, 0, -1), 1, m, words);
+}
+
+Layout mmaLhsScale(int64_t m, int64_t scales, WarpGrid warps) {
+  Layout atom({{"register", 0}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 0}},
+              {{}, {{8, 0}, {0, 0}, {1, 0}, {2, 0}, {4, 0}}});
+  return cover(overWarps(atom, warps, 0, -1), 1, m, scales);
+}
+
+Layout mmaRhsScale(int64_t scales, int64_t n, WarpGrid warps) {
+  Layout atom({{"register", 0}, {"lane", 5}}, {{"dim0", 0}, {"dim1", 3}},
+              {{}, {{0, 0}, {0, 0}, {0, 1}, {0, 2}, {0, 4}}});
+  return cover(overWarps(atom, warps, -1, 1), 0, scales, n);
 }
 
 Layout fmaLhs(const Layout &result, int64_t k) {

@@ -42,6 +42,8 @@ WarpGrid chooseWarpGrid(int64_t m, int64_t n, int64_t warps, bool rowsOnly);
 /// register of 32 bits holds (1 for tf32 and f64).
 struct MmaShape {
   int64_t m = 16, n = 8, k = 16, perRegister = 2;
+  bool sparse = false; ///< the left operand has half of k
+  int64_t kOfLhs() const { return sparse ? k / 2 : k; }
 };
 
 /// Result and operands of mma.sync, repeated to cover the tile: (m, n), (m, k)
@@ -50,6 +52,14 @@ struct MmaShape {
 Layout mmaResult(int64_t m, int64_t n, WarpGrid warps, MmaShape shape = {});
 Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps, MmaShape shape = {});
 Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps, MmaShape shape = {});
+
+/// Beside a sparse left operand of 16-bit elements: which of four they are, for
+/// 32 positions of k in an i32 (m, k / 32). All four lanes of a row have it.
+Layout mmaMeta(int64_t m, int64_t words, WarpGrid warps);
+/// Factors of 32 elements of k, one byte each (m, k / 32) and (k / 32, n): a
+/// row's from lane 4 g, the row's eight below from the lane after it.
+Layout mmaLhsScale(int64_t m, int64_t scales, WarpGrid warps);
+Layout mmaRhsScale(int64_t scales, int64_t n, WarpGrid warps);
 
 /// Operands of a product without tensor cores, whose result is held as
 /// `result`: each thread uses whole rows (m, k) and columns (k, n) of them.

@@ -14,6 +14,7 @@ using namespace tessera;
 void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
                                              const CpuOptions &given) {
   CpuOptions options = given.resolved();
+  manager.addPass(tile::createExpandProductsPass());
   // Equal ranges become one value: nests are merged by identity.
   manager.addPass(createCSEPass());
   tile::MapToCpuPassOptions map;

@@ -5,6 +5,7 @@
 #include "compiler/Target/CudaTile/KernelWriter.h"
 #include "compiler/Target/Math/ExpandMath.h"
 #include "compiler/Tile/Transforms/MaskAbsent.h"
+#include "compiler/Tile/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -15,6 +16,11 @@ using namespace tessera::target;
 
 FailureOr<std::string> tessera::target::emitCudaTile(ModuleOp given) {
   OwningOpRef<ModuleOp> module = given.clone();
+  PassManager first(module->getContext(), ModuleOp::getOperationName());
+  first.enableVerifier(false);
+  first.addPass(tile::createExpandProductsPass());
+  if (failed(first.run(*module)))
+    return failure();
   for (auto func : module->getOps<tile::FuncOp>())
     tile::maskAbsent(func, [](Value tile, int64_t axis) {
       return paddedShape(tile.getType())[axis];

@@ -299,7 +299,7 @@ LogicalResult NvidiaLowering::lowerOp(Operation *op) {
       })
       .Case([&](tile::CpAsyncOp copy) {
         lowerCopy(copy);
-        if (asyncCopies() && copy->hasAttr("commit"))
+        if (asyncCopies() && copy.getCommit())
           NVVM::CpAsyncCommitGroupOp::create(builder, loc);
         return success();
       })

@@ -39,6 +39,18 @@ static int64_t divisorOf(Value value) {
     return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
   if (isa<arith::MulIOp>(op))
     return divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1));
+  if (isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op)) {
+    auto by = op->getOperand(1).getDefiningOp<arith::ConstantOp>();
+    auto number = by ? dyn_cast<IntegerAttr>(by.getValue()) : IntegerAttr();
+    int64_t of = divisorOf(op->getOperand(0));
+    bool divides = number && number.getInt() > 0 && of % number.getInt() == 0;
+    return divides ? of / number.getInt() : 1;
+  }
+  // A start below 0 is moved to the end: either.
+  if (isa<arith::SelectOp>(op))
+    return std::gcd(divisorOf(op->getOperand(1)), divisorOf(op->getOperand(2)));
+  if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
+    return divisorOf(op->getOperand(0));
   if (auto range = dyn_cast<tile::RangeAtOp>(op))
     return divisorOf(range.getStart());
   if (auto start = dyn_cast<tile::RangeStartOp>(op))

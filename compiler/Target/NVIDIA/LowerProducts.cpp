@@ -145,14 +145,26 @@ static Value roundToTf32(OpBuilder &builder, Location loc, Value word) {
 }
 
 /// One mma.sync as inline PTX: its operands' registers in, its result's out.
-SmallVector<Value> NvidiaLowering::emitMma(StringRef text, ValueRange lhs,
-                                           ValueRange rhs, ValueRange acc) {
+SmallVector<Value> NvidiaLowering::emitMma(const tile::MmaInstruction &form,
+                                           ValueRange lhs, ValueRange rhs,
+                                           ValueRange acc, ValueRange beside) {
+  StringRef text = form.text;
   auto letterOf = [](Type type) -> StringRef {
     return type.isF32() ? "f" : type.isF64() ? "d" : "r";
   };
   std::string shape = text.split('.').first.str(),
               types = text.split('.').second.str();
-  std::string code = "mma.sync.aligned." + shape + ".row.col." + types + " ";
+  bool sparse = form.kind == nvidia::MmaRow::SyncSparse,
+       scaled = form.kind == nvidia::MmaRow::SyncBlockScale;
+  // The ordered form is the faster one, and has its name since PTX 8.5.
+  std::string name = !sparse ? "mma"
+                     : nvidia::ptxEmitted(arch) >= 85
+                         ? "mma.sp::ordered_metadata"
+                         : "mma.sp";
+  std::string code = name + ".sync.aligned." + shape + ".row.col.";
+  if (scaled)
+    code += "kind::mxf8f6f4.block_scale.scale_vec::1X.";
+  code += types + (scaled ? ".ue8m0 " : " ");
   std::string constraints;
   int64_t number = 0;
   auto list = [&](ValueRange values, StringRef prefix, StringRef end) {
@@ -167,10 +179,17 @@ SmallVector<Value> NvidiaLowering::emitMma(StringRef text, ValueRange lhs,
   list(acc, "=", ", ");
   list(lhs, "", ", ");
   list(rhs, "", ", ");
-  list(acc, "", ";");
+  list(acc, "", beside.empty() ? ";" : ", ");
+  for (auto [i, value] : llvm::enumerate(beside)) {
+    code += "$" + std::to_string(number++);
+    constraints += ",r";
+    // Which lanes of four, and which byte: the first ones.
+    code += sparse ? ", 0x0;" : i == 0 ? ", {0, 0}, " : ", {0, 0};";
+  }
   SmallVector<Value> operands(lhs);
   llvm::append_range(operands, rhs);
   llvm::append_range(operands, acc);
+  llvm::append_range(operands, beside);
   SmallVector<Type> results(acc.getTypes());
   auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), results);
   auto step = LLVM::InlineAsmOp::create(
@@ -184,6 +203,26 @@ SmallVector<Value> NvidiaLowering::emitMma(StringRef text, ValueRange lhs,
     made.push_back(
         LLVM::ExtractValueOp::create(builder, loc, step.getRes(), int64_t(i)));
   return made;
+}
+
+/// Of the words of rows g and g + 8 the first lane of four gives the lower
+/// halves (16 positions of k), the next one the upper halves.
+NvidiaLowering::Registers NvidiaLowering::metaWords(ArrayRef<Value> rows) {
+  Value upper = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne,
+      arith::AndIOp::create(builder, loc, lane, i32(1)), i32(0));
+  Registers result;
+  for (size_t r = 0; r + 1 < rows.size(); r += 2) {
+    Value a = rows[r], b = rows[r + 1];
+    Value low = arith::OrIOp::create(
+        builder, loc, arith::AndIOp::create(builder, loc, a, i32(0xffff)),
+        arith::ShLIOp::create(builder, loc, b, i32(16)));
+    Value high = arith::OrIOp::create(
+        builder, loc, arith::ShRUIOp::create(builder, loc, a, i32(16)),
+        arith::AndIOp::create(builder, loc, b, i32(-65536)));
+    result.push_back(arith::SelectOp::create(builder, loc, upper, high, low));
+  }
+  return result;
 }
 
 /// Over the fragments of the tile; registers count a fragment, then along k
@@ -209,12 +248,27 @@ void NvidiaLowering::lowerMma(tile::MmaOp op) {
     warpsAlongM *= image[0] ? 2 : 1;
     warpsAlongN *= image[1] ? 2 : 1;
   }
-  int64_t kSteps = a.get().outSize("dim1") / shape.k;
+  int64_t kSteps = a.get().outSize("dim1") / shape.kOfLhs();
   int64_t nSteps = c.get().outSize("dim1") / (shape.n * warpsAlongN);
   int64_t mSteps = c.get().outSize("dim0") / (shape.m * warpsAlongM);
-  int64_t aRegisters = shape.m * shape.k / (32 * shape.perRegister);
+  int64_t aRegisters = shape.m * shape.kOfLhs() / (32 * shape.perRegister);
   int64_t bRegisters = shape.k * shape.n / (32 * shape.perRegister);
   int64_t cElements = shape.m * shape.n / 32;
+  // One word of metadata, or one byte for each side, for every step.
+  Registers meta, lhsScale, rhsScale;
+  if (op.getMeta())
+    meta = metaWords(tiles[op.getMeta()]);
+  auto asWords = [&](Value bytes) {
+    Registers result;
+    for (Value byte : tiles[bytes])
+      result.push_back(
+          arith::ExtUIOp::create(builder, loc, builder.getI32Type(), byte));
+    return result;
+  };
+  if (op.getLhsScale()) {
+    lhsScale = asWords(op.getLhsScale());
+    rhsScale = asWords(op.getRhsScale());
+  }
   Type half = builder.getF16Type();
   auto half2 = VectorType::get(2, half);
   for (int64_t k = 0; k < kSteps; ++k)
@@ -224,13 +278,18 @@ void NvidiaLowering::lowerMma(tile::MmaOp op) {
             (m * nSteps + n) * cElements, cElements);
         Registers before =
             halfSum ? words(sum, 2) : Registers(sum.begin(), sum.end());
+        SmallVector<Value> beside;
+        if (!meta.empty())
+          beside = {meta[m * kSteps + k]};
+        if (!lhsScale.empty())
+          beside = {lhsScale[m * kSteps + k], rhsScale[n * kSteps + k]};
         SmallVector<Value> after =
-            emitMma(form.text,
+            emitMma(form,
                     ArrayRef<Value>(lhs).slice((m * kSteps + k) * aRegisters,
                                                aRegisters),
                     ArrayRef<Value>(rhs).slice((n * kSteps + k) * bRegisters,
                                                bRegisters),
-                    before);
+                    before, beside);
         for (int64_t i = 0; i < cElements; ++i) {
           if (!halfSum) {
             sum[i] = after[i];

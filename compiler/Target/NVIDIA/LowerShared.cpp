@@ -184,7 +184,8 @@ void NvidiaLowering::lowerFma(tile::MmaOp op) {
   int64_t first = 0;
   if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch")) {
     first = scratch.getInt();
-    NVVM::Barrier0Op::create(builder, loc);
+    if (!op->hasAttr("unguarded"))
+      NVVM::Barrier0Op::create(builder, loc);
     for (int number : {0, 1}) {
       Value operand = op->getOperand(number);
       auto found = tiles.find(operand);

@@ -125,11 +125,12 @@ private:
   // LowerProducts.cpp
   /// Elements in groups of 32 bits (single ones of 64).
   Registers words(llvm::ArrayRef<mlir::Value> values, int64_t perWord);
-  /// One mma.sync: "m16n8k16.f32.f16.f16.f32".
-  llvm::SmallVector<mlir::Value> emitMma(llvm::StringRef text,
-                                         mlir::ValueRange lhs,
-                                         mlir::ValueRange rhs,
-                                         mlir::ValueRange acc);
+  /// The metadata of sparse products, a word for each step.
+  Registers metaWords(llvm::ArrayRef<mlir::Value> rows);
+  /// One mma.sync; beside its operands the metadata, or both factors.
+  llvm::SmallVector<mlir::Value>
+  emitMma(const tile::MmaInstruction &form, mlir::ValueRange lhs,
+          mlir::ValueRange rhs, mlir::ValueRange acc, mlir::ValueRange beside);
   mlir::LogicalResult lowerLocalLoad(tile::LocalLoadOp op);
   // LowerExchange.cpp
   /// This thread's place on a board, in elements.

@@ -24,6 +24,9 @@ static int64_t portableShared(const nvidia::Arch &arch) {
 
 void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
                                                 const NvidiaOptions &options) {
+  tile::ExpandProductsPassOptions expand;
+  expand.target = options.chip;
+  manager.addPass(tile::createExpandProductsPass(expand));
   // Equal ranges and loads become one value.
   manager.addPass(createCSEPass());
   tile::MapToGpuPassOptions map;

@@ -273,13 +273,14 @@ FailureOr<int> Explorer::objectOf(Operation *op, Value buffer, Value slot,
 }
 
 /// Fragments of tensor cores are read by their tile.local_load, other operands
-/// where they are multiplied. Which is which is the target's business: only
-/// f16 and bf16 are sure to be fragments.
-static LocalLoadOp readLate(Value operand) {
+/// where they are multiplied: the product's instruction says which.
+static LocalLoadOp readLate(MmaOp mma, Value operand) {
   while (auto transpose = operand.getDefiningOp<TransposeOp>())
     operand = transpose.getInput();
+  auto instruction = mma->getAttrOfType<StringAttr>("instruction");
   Type element = getElementTypeOrSelf(operand.getType());
-  if (element.isF16() || element.isBF16())
+  if (instruction ? instruction.getValue() != "fma"
+                  : element.isF16() || element.isBF16())
     return LocalLoadOp();
   return operand.getDefiningOp<LocalLoadOp>();
 }
@@ -312,7 +313,7 @@ LogicalResult Explorer::step(Operation *op, ProtocolState &state) {
         }
         if (failed(write(op, state, *object, Content::Flying)))
           return failure();
-        if (!copy->hasAttr("commit"))
+        if (!copy.getCommit())
           return success();
         state.note(op, "group closed", -1);
         for (Cell &cell : state.cells) {
@@ -361,7 +362,7 @@ LogicalResult Explorer::step(Operation *op, ProtocolState &state) {
       })
       .Case([&](MmaOp mma) -> LogicalResult {
         for (Value operand : {mma.getLhs(), mma.getRhs()})
-          if (LocalLoadOp load = readLate(operand)) {
+          if (LocalLoadOp load = readLate(mma, operand)) {
             FailureOr<int> object =
                 objectOf(op, load.getBuffer(), load.getSlot(), state);
             if (failed(object))

@@ -342,7 +342,8 @@ LogicalResult MmaOp::verify() {
   llvm::append_range(shape, rhs.getShape().drop_front());
   auto acc = dyn_cast<RankedTensorType>(getAcc().getType());
   ArrayRef<int64_t> have = acc ? acc.getShape() : ArrayRef<int64_t>();
-  if (lhs.getShape().back() != rhs.getShape().front() ||
+  int64_t k = rhs.getShape().front(), kept = getMeta() ? k / 2 : k;
+  if (lhs.getShape().back() != kept || (getMeta() && k % 2) ||
       have != ArrayRef(shape))
     return emitOpError() << "does not chain: " << lhs << " times " << rhs
                          << " into " << getAcc().getType();
@@ -350,7 +351,32 @@ LogicalResult MmaOp::verify() {
   if (lhs.getElementType() != rhs.getElementType())
     return emitOpError() << "multiplies " << lhs.getElementType() << " by "
                          << rhs.getElementType();
-  return success();
+  // (C3)
+  if (!getMeta() && !getLhsScale())
+    return success();
+  if (lhs.getRank() != 2 || rhs.getRank() != 2)
+    return emitOpError() << "of vectors is neither sparse nor scaled";
+  auto needs = [&](Value value, StringRef name, ArrayRef<int64_t> shape,
+                   unsigned bits) -> LogicalResult {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getShape() == shape && type.getElementType().isInteger(bits))
+      return success();
+    return emitOpError() << name << " of this product is "
+                         << RankedTensorType::get(
+                                shape, IntegerType::get(getContext(), bits))
+                         << ", not " << type;
+  };
+  int64_t m = lhs.getDimSize(0), n = rhs.getDimSize(1);
+  if (getMeta() && getLhsScale())
+    return emitOpError() << "is sparse or scaled, not both";
+  if (getMeta())
+    return k % 32 ? emitOpError() << "is sparse in steps of 32, not " << k
+                  : needs(getMeta(), "sparse", {m, k / 32}, 32);
+  if (!getRhsScale() || k % 32)
+    return emitOpError() << "is scaled in steps of 32 on both sides, not " << k;
+  if (failed(needs(getLhsScale(), "scaled, left", {m, k / 32}, 8)))
+    return failure();
+  return needs(getRhsScale(), "scaled, right", {k / 32, n}, 8);
 }
 
 // (C3)

@@ -389,7 +389,7 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input)";
 }
 
-def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
+def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs * rhs: the matrix step";
   let description = [{
     Joins the last axis of `lhs` with the first of `rhs` (the same range);
@@ -397,19 +397,45 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
     accumulator's type; the order of summation is the kernel's numerics class.
     lhs is [M, K] or [K], rhs [K, N] or [K]; batch axes are not part of it.
 
+    `sparse`: of every four elements of a row lhs has two, [M, K/2]; two bits
+    each say which, the first in the lowest bits of an i32: [M, K/32]. Of a pair
+    the first position is the smaller one. What lhs does not have is 0.
+
+    `scaled`: 32 elements along K have one factor, 2^(e - 127) for the byte e
+    (NaN for 255): [M, K/32] of lhs, [K/32, N] of rhs.
+
     Constraints:
     * (C1) the shapes chain: [.., K] x [K, ..] -> [.., ..].
     * (C2) lhs and rhs have one element type.
+    * (C3) `sparse` and `scaled` are of matrices, and have one entry for each 32
+      elements along K; not both.
 
     Example:
     ```mlir
     %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+    %d = tile.mma %h, %b, %acc sparse(%e : tensor<64x1xi32>) : tensor<64x16xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+    %f = tile.mma %x, %y, %acc scaled(%s, %t : tensor<64x1xi8>, tensor<1x16xi8>)
+         : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
     ```
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Value:$acc,
+                       Optional<Tile_Tile>:$meta, Optional<Tile_Tile>:$lhs_scale,
+                       Optional<Tile_Tile>:$rhs_scale,
                        DefaultValuedAttr<StrAttr, "\"ieee\"">:$precision);
   let results = (outs Tile_Value:$result);
-  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs,
+                   "::mlir::Value":$rhs, "::mlir::Value":$acc,
+                   "::llvm::StringRef":$precision), [{
+      build($_builder, $_state, result, lhs, rhs, acc, ::mlir::Value(),
+            ::mlir::Value(), ::mlir::Value(), precision);
+    }]>,
+  ];
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`sparse` `(` $meta^ `:` type($meta) `)`)?
+    (`scaled` `(` $lhs_scale^ `,` $rhs_scale `:` type($lhs_scale) `,` type($rhs_scale) `)`)?
+    attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
   let hasVerifier = 1;
 }
 
@@ -455,9 +481,10 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [AttrSizedOperandSegments]> {
   let summary = "Asynchronous copy of a tile of a view into a buffer slot";
   let description = [{
     Absent elements are written as 0. Visible after a `tile.wait` on its token.
+    `commit`: the last copy of a group that is waited for together.
   }];
   let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Tile_BufferType:$buffer,
-                       Optional<Index>:$slot, DefaultValuedAttr<I64Attr, "1">:$vector);
+                       Optional<Index>:$slot, DefaultValuedAttr<I64Attr, "1">:$vector, UnitAttr:$commit);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
     $view `[` $indices `]` `->` $buffer (`slot` $slot^)? attr-dict

@@ -59,6 +59,12 @@ std::optional<MmaInstruction> tessera::tile::instructionOf(MmaOp mma) {
     return std::nullopt;
   // "m16n8k16.f32.f16.f16.f32"
   MmaInstruction result;
+  if (StringRef(text).starts_with("sparse."))
+    result.kind = nvidia::MmaRow::SyncSparse;
+  if (StringRef(text).starts_with("scaled."))
+    result.kind = nvidia::MmaRow::SyncBlockScale;
+  if (result.kind != nvidia::MmaRow::Sync)
+    text = StringRef(text).split('.').second.str();
   result.text = text;
   SmallVector<StringRef> parts;
   StringRef(result.text).split(parts, '.');
@@ -74,7 +80,24 @@ std::optional<MmaInstruction> tessera::tile::instructionOf(MmaOp mma) {
   result.a = parts[2].str();
   result.b = parts[3].str();
   result.shape.perRegister = perRegister(result.a);
+  result.shape.sparse = result.kind == nvidia::MmaRow::SyncSparse;
   return result;
+}
+
+const nvidia::MmaRow *
+tessera::tile::extendedInstruction(MmaOp mma, const nvidia::Arch &arch) {
+  auto kind = mma.getMeta() ? nvidia::MmaRow::SyncSparse
+                            : nvidia::MmaRow::SyncBlockScale;
+  StringRef operand = operandName(mma);
+  const nvidia::MmaRow *row =
+      nvidia::findMma(arch, operand, operand, resultName(mma), kind);
+  // Whole fragments only, and layouts of the metadata we know.
+  if (!row || (mma.getMeta() && perRegister(operand) != 2) ||
+      mma.getLhs().getType().getDimSize(0) % row->m ||
+      mma.getRhs().getType().getDimSize(1) % row->n ||
+      mma.getRhs().getType().getDimSize(0) % row->k)
+    return nullptr;
+  return row;
 }
 
 LogicalResult tessera::tile::chooseInstruction(MmaOp mma,
@@ -82,10 +105,18 @@ LogicalResult tessera::tile::chooseInstruction(MmaOp mma,
   Type element = mma.getLhs().getType().getElementType();
   Type accumulated = getElementTypeOrSelf(mma.getResult());
   StringRef operand = operandName(mma), sum = resultName(mma);
-  auto mark = [&](StringRef text) {
+  auto mark = [&](const Twine &text) {
     mma->setAttr("instruction", StringAttr::get(mma.getContext(), text));
     return success();
   };
+  if (mma.getMeta() || mma.getLhsScale()) {
+    const nvidia::MmaRow *row = extendedInstruction(mma, arch);
+    if (!row)
+      return mma.emitError() << "target " << arch.name()
+                             << " has no such product; tile-expand-products "
+                                "makes a plain one of it";
+    return mark((mma.getMeta() ? "sparse." : "scaled.") + row->text());
+  }
   auto result = dyn_cast<RankedTensorType>(mma.getResult().getType());
   if (result && result.getRank() == 2 && !operand.empty())
     if (const nvidia::MmaRow *row =

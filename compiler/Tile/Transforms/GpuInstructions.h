@@ -6,6 +6,8 @@
 //
 //     tile.mma %a, %b, %c {instruction = "m16n8k16.f32.f16.f16.f32"} : ...
 //     tile.mma %a, %b, %c {instruction = "fma"} : ...
+//     tile.mma %a, %b, %c sparse(%e : ...)
+//         {instruction = "sparse.m16n8k32.f32.f16.f16.f32"} : ...
 //
 // Layouts, copies and the lowering only read it.
 //
@@ -22,9 +24,10 @@ namespace tessera::tile {
 
 /// A form of mma.sync.
 struct MmaInstruction {
+  nvidia::MmaRow::Instruction kind = nvidia::MmaRow::Sync;
   layout::MmaShape shape;
   std::string a, b, d; ///< types as PTX spells them
-  std::string text;    ///< "m16n8k16.f32.f16.f16.f32"
+  std::string text;    ///< "m16n8k16.f32.f16.f16.f32", without its kind
 };
 
 /// What stands on the op; nullopt: a loop of fused multiply-adds. Without a
@@ -35,6 +38,10 @@ std::optional<MmaInstruction> instructionOf(MmaOp mma);
 /// where the machine has none; fp8 without one is refused with the table's
 /// line.
 mlir::LogicalResult chooseInstruction(MmaOp mma, const nvidia::Arch &arch);
+
+/// The table's line for a sparse or scaled product; null if the machine has
+/// none that fits its types and sizes.
+const nvidia::MmaRow *extendedInstruction(MmaOp mma, const nvidia::Arch &arch);
 
 /// The machine a mapped kernel is for (`tile.arch`); sm_80 if it does not say.
 nvidia::Arch archOf(FuncOp func);

@@ -176,6 +176,10 @@ void GpuLayouts::chooseWarps(FuncOp func) {
     warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(largest / 1024), 1, 16);
 }
 
+bool tessera::tile::isFactor(OpOperand &use) {
+  return isa<MmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
+}
+
 bool tessera::tile::usesFma(MmaOp mma) { return !instructionOf(mma); }
 
 static layout::WarpGrid gridOf(MmaOp mma, int64_t warps, bool rowsOnly) {
@@ -259,7 +263,7 @@ GpuLayouts::GpuLayouts(FuncOp func) {
     // Loads (and their transposes) that only products use are not held.
     return !llvm::all_of(tile.getUses(), [](OpOperand &use) {
       auto mma = dyn_cast<MmaOp>(use.getOwner());
-      if (mma && use.get() != mma.getAcc())
+      if (mma && isFactor(use))
         return bool(sharedOperand(use.get()));
       return isa<TransposeOp>(use.getOwner()) && bool(sharedOperand(use.get()));
     });
@@ -535,6 +539,18 @@ std::optional<Layout> GpuLayouts::wanted(OpOperand &operand) const {
           return resultOf(mma);
         if (usesFma(mma)) // through memory
           return std::nullopt;
+        if (operand.get() == mma.getMeta())
+          return layout::mmaMeta(tileType(mma.getMeta()).getDimSize(0),
+                                 tileType(mma.getMeta()).getDimSize(1),
+                                 gridOf(mma, warps, rowsOnly));
+        if (operand.get() == mma.getLhsScale())
+          return layout::mmaLhsScale(tileType(mma.getLhsScale()).getDimSize(0),
+                                     tileType(mma.getLhsScale()).getDimSize(1),
+                                     gridOf(mma, warps, rowsOnly));
+        if (operand.get() == mma.getRhsScale())
+          return layout::mmaRhsScale(tileType(mma.getRhsScale()).getDimSize(0),
+                                     tileType(mma.getRhsScale()).getDimSize(1),
+                                     gridOf(mma, warps, rowsOnly));
         return number == 0 ? lhsOf(mma) : rhsOf(mma);
       })
       .Case<StoreOp, AtomicOp>([&](auto access) {

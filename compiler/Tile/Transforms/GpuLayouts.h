@@ -80,6 +80,9 @@ private:
 /// through shared memory: two ranges, no gather, no mask.
 LoadOp sharedOperand(mlir::Value operand);
 
+/// The left or right side of a product?
+bool isFactor(mlir::OpOperand &use);
+
 /// Is there no tensor core for it (GpuInstructions.h)?
 bool usesFma(MmaOp mma);
 

@@ -145,7 +145,7 @@ void SharedCopies::stage(LoadOp load, State &state) {
   stage.buffer = alloc;
   auto copy = CpAsyncOp::create(
       builder, loc, TokenType::get(context), load.getView(), load.getIndices(),
-      alloc, Value(), builder.getI64IntegerAttr(16 / elementBytes));
+      alloc, Value(), builder.getI64IntegerAttr(16 / elementBytes), UnitAttr());
   copy->setAttr("conflicts",
                 builder.getI64IntegerAttr(layout::bankConflicts(
                     layout::copyLanes(stage.memory, unit, elementBytes),
@@ -166,7 +166,7 @@ void SharedCopies::await(Operation *before, State &state) {
   for (LoadOp load : state.pending)
     tokens.push_back(staged[load].token);
   // The last one closes the group.
-  tokens.back().getDefiningOp()->setAttr("commit", builder.getUnitAttr());
+  tokens.back().getDefiningOp<CpAsyncOp>().setCommit(true);
   auto wait =
       WaitOp::create(builder, loc, tokens, builder.getI64IntegerAttr(0));
   for (LoadOp load : state.pending)

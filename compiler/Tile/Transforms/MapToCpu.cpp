@@ -362,7 +362,7 @@ void CpuMapper::emitMma(MmaOp op) {
     Value before = fromZero ? cloneTile(op.getAcc()) : loadFrom(c, acc);
     builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
     Value after = MmaOp::create(builder, loc, acc, left, right, before,
-                                op.getPrecisionAttr());
+                                op.getPrecision());
     LocalStoreOp::create(builder, loc, after, c, Value());
   }
   closeNest();

@@ -237,8 +237,7 @@ void LayoutApplier::run() {
     for (OpOperand &operand : op->getOpOperands()) {
       if (!tileType(operand.get()))
         continue;
-      if (auto mma = dyn_cast<MmaOp>(op);
-          mma && operand.get() != mma.getAcc() && sharedOperand(operand.get()))
+      if (isFactor(operand) && sharedOperand(operand.get()))
         continue; // step 3
       std::optional<Layout> wanted = layouts.wanted(operand);
       if (isa<ScanOp>(op))

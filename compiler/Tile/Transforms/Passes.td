@@ -48,6 +48,32 @@ def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def ExpandProductsPass : Pass<"tile-expand-products", "::mlir::ModuleOp"> {
+  let summary = "Sparse and scaled products where the machine has no such instruction";
+  let description = [{
+    A sparse left operand is spread out between zeros, scaled operands are
+    multiplied by their factors in f32. Products that `target` has an
+    instruction for stay; without a target none does.
+
+    Before:
+    ```mlir
+    %c = tile.mma %a, %b, %acc scaled(%s, %t : tensor<64x1xi8>, tensor<1x16xi8>)
+         : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
+    ```
+    After:
+    ```mlir
+    %x = arith.mulf %wide, %factors : tensor<64x32xf32>
+    %y = arith.mulf %wide_0, %factors_0 : tensor<32x16xf32>
+    %c = tile.mma %x, %y, %acc : tensor<64x32xf32>, tensor<32x16xf32>, tensor<64x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"",
+           "The machine whose own products stay">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
 def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Give tiles layouts over the threads of a block, products shared memory";
   let description = [{

@@ -276,14 +276,14 @@ void CopyPipeliner::rewrite(Candidate &candidate) {
       SmallVector<Value> indices;
       for (Value one : copy.getIndices())
         indices.push_back(map.lookupOrDefault(one));
-      made = CpAsyncOp::create(
-          builder, copy.getLoc(), copy.getToken().getType(), copy.getView(),
-          indices, rings[copy.getBuffer()], slot, copy.getVectorAttr());
+      made =
+          CpAsyncOp::create(builder, copy.getLoc(), copy.getToken().getType(),
+                            copy.getView(), indices, rings[copy.getBuffer()],
+                            slot, copy.getVectorAttr(), UnitAttr());
       for (NamedAttribute attr : copy->getDiscardableAttrs())
-        if (attr.getName() != "commit")
-          made->setAttr(attr.getName(), attr.getValue());
+        made->setAttr(attr.getName(), attr.getValue());
     }
-    made->setAttr("commit", builder.getUnitAttr());
+    made.setCommit(true);
   };
   Type rangeType = loop.getRange().getType();
   auto rangeAt = [&](Value start) -> Value {

@@ -92,6 +92,30 @@ tile.func @mma_c2(%a: tensor<64x32xf16>, %b: tensor<32x16xbf16>, %acc: tensor<64
 
 // -----
 
+tile.func @mma_c3_sparse(%a: tensor<64x16xf16>, %e: tensor<64x2xi32>, %b: tensor<32x16xf16>, %acc: tensor<64x16xf32>) {
+  // expected-error @+1 {{sparse of this product is 'tensor<64x1xi32>', not 'tensor<64x2xi32>'}}
+  %c = tile.mma %a, %b, %acc sparse(%e : tensor<64x2xi32>) : tensor<64x16xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @mma_c3_steps(%a: tensor<64x8xf16>, %e: tensor<64x1xi32>, %b: tensor<16x16xf16>, %acc: tensor<64x16xf32>) {
+  // expected-error @+1 {{is sparse in steps of 32, not 16}}
+  %c = tile.mma %a, %b, %acc sparse(%e : tensor<64x1xi32>) : tensor<64x8xf16>, tensor<16x16xf16>, tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @mma_c3_scaled(%a: tensor<64x32xf8E4M3FN>, %s: tensor<64x1xi8>, %b: tensor<32x16xf8E4M3FN>, %t: tensor<16x1xi8>, %acc: tensor<64x16xf32>) {
+  // expected-error @+1 {{scaled, right of this product is 'tensor<1x16xi8>', not 'tensor<16x1xi8>'}}
+  %c = tile.mma %a, %b, %acc scaled(%s, %t : tensor<64x1xi8>, tensor<16x1xi8>) : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
 tile.func @nest_c2_axis(%N: index) {
   %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
   // expected-error @+1 {{has 1 axes, but vector_axis = 1}}

@@ -9,7 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import math
 
 import tessera as tsr
-from tessera import Out, Tensor, const
+from tessera import Out, Tensor, const, i64
 
 
 @tsr.kernel
@@ -34,3 +34,27 @@ def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"
             acc = acc * fix + p.to(V.dtype) @ V[b, hk, n, :]
             top = new
         O[b, h, m, :] = tsr.where(den > 0, acc / den, 0)      # a row without keys is 0
+
+
+@tsr.kernel
+def attention_variable(Q: Tensor["S", "H", "D"], K: Tensor["T", "HK", "D"], V: Tensor["T", "HK", "D"], start_q: Tensor["P", i64],
+                       start_k: Tensor["P", i64], O: Out["S", "H", "D"], causal: const = False, BLOCK_M: const = 64, BLOCK_N: const = 64):
+    """Attention of P - 1 sequences of any lengths, one after the other in Q and in K and V: sequence b has the queries start_q[b] up to
+    start_q[b + 1], and the keys likewise."""
+    scale = math.log2(math.e) / math.sqrt(D)
+    for b, h, t in tsr.grid(P - 1, H, tsr.tile(S, BLOCK_M)):
+        hk = h // (H // HK)
+        first, last, begin, end = start_q[b] + t.start, start_q[b + 1], start_k[b], start_k[b + 1]
+        for m in tsr.tile(S, BLOCK_M, start=first, stop=tsr.minimum(first + BLOCK_M, last)):  # once, or not at all
+            q = Q[m, h, :]
+            top, den, acc = tsr.full(tsr.lowest, m), tsr.zeros(m), tsr.zeros(m, D)
+            for n in tsr.tile(T, BLOCK_N, start=begin, stop=end):
+                s = q @ K[n, hk, :].T * scale
+                if causal:
+                    s = tsr.where(m.index - last >= n.index - end, s, -tsr.inf)
+                new = tsr.maximum(top, tsr.max(s, n))
+                p, fix = tsr.exp2(s - new), tsr.exp2(top - new)
+                den = den * fix + tsr.sum(p, n)
+                acc = acc * fix + p.to(V.dtype) @ V[n, hk, :]
+                top = new
+            O[m, h, :] = tsr.where(den > 0, acc / den, 0)

@@ -8,12 +8,13 @@ from tessera import Out, Tensor, const, fp32, i64
 
 
 @tsr.kernel
-def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64, ACC: const = fp32):
-    """C = A @ B; ACC is i32 for i8, fp64 for fp64."""
+def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64, ACC: const = fp32,
+         PRECISION: const = "ieee"):
+    """C = A @ B; ACC is i32 for i8, fp64 for fp64; PRECISION "tf32" lets fp32 be multiplied with 11 significant bits."""
     for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N), group=8):
         acc = tsr.zeros(m, n, dtype=ACC)
         for k in tsr.tile(K, BLOCK_K):
-            acc += A[m, k] @ B[k, n]
+            acc = tsr.mma(A[m, k], B[k, n], acc, precision=PRECISION)
         C[m, n] = acc
 
 

@@ -1,10 +1,10 @@
-"""Products with weights of 4 bits.
+"""Products with weights of 4 bits, and of 8-bit floats with factors for blocks of them.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import tessera as tsr
-from tessera import Out, Tensor, const, fp32, i32
+from tessera import Out, Tensor, const, fp32, i8, i32
 
 
 @tsr.kernel
@@ -52,3 +52,54 @@ def dequantise(words, scale, group: int = 128):
     whole = np.stack([(words.view(np.uint32) >> (4 * j) & 15).astype(np.float32) - 8 for j in range(8)])
     lying = whole.reshape(8, 8 * count // group, group // 8, columns) * scale[:, None, :]
     return lying.reshape(8 * count, columns)
+
+
+@tsr.kernel
+def gemm_fp8_blocks(A: Tensor["M", "K"], SA: Tensor["M", "K//128", fp32], B: Tensor["K", "N"], SB: Tensor["K//128", "NB", fp32], C: Out["M", "N"],
+                    BLOCK_M: const = 64, BLOCK_N: const = 128):
+    """C = (A * SA) @ (B * SB) of fp8, one factor for 128 elements of a row of A and for 128 x 128 of B, applied in fp32. K is a multiple of 128."""
+    for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N), group=8):
+        acc = tsr.zeros(m, n)
+        for g in range(K // 128):
+            k = tsr.range_at(K, g * 128, 128)
+            acc += A[m, k] @ B[k, n] * (SA[m, g] * SB[g, n.start // 128])
+        C[m, n] = acc
+
+
+@tsr.kernel
+def gemm_mx(A: Tensor["M", "K"], SA: Tensor["M", "K//32", i8], B: Tensor["K", "N"], SB: Tensor["K//32", "N", i8], C: Out["M", "N"],
+            BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64):
+    """C = A @ B of fp8 in the OCP microscaling form: one factor 2^(e - 127) for 32 elements along K, e as the byte
+    of an i8; quantise_mx() makes them. On
+    sm_120a the tensor cores apply the factors."""
+    for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N), group=8):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, BLOCK_K):
+            s = tsr.range_at(K // 32, k.start // 32, BLOCK_K // 32)
+            acc = tsr.mma_scaled(A[m, k], SA[m, s], B[k, n], SB[s, n], acc)
+        C[m, n] = acc
+
+
+def quantise_mx(x, axis: int = 1):
+    """x [M, K] (axis=1) or [K, N] (axis=0) as fp8_e4m3 and the exponents of its blocks of 32 along the axis, as OCP's MX v1.0 has them."""
+    import ml_dtypes
+    import numpy as np
+
+    given = np.moveaxis(np.asarray(x, dtype=np.float64), axis, -1)
+    if given.shape[-1] % 32:
+        raise ValueError(f"K ({given.shape[-1]}) must be a multiple of 32")
+    blocks = given.reshape(*given.shape[:-1], -1, 32)
+    largest = np.abs(blocks).max(axis=-1)
+    exponent = np.where(largest > 0, np.floor(np.log2(np.where(largest > 0, largest, 1))) - 8, -127)  # 8: the largest exponent of e4m3
+    exponent = np.clip(exponent, -127, 127)
+    rounded = np.clip(blocks / np.exp2(exponent)[..., None], -448, 448).astype(ml_dtypes.float8_e4m3fn).reshape(given.shape)
+    turn = lambda a: np.ascontiguousarray(np.moveaxis(a, -1, axis))  # noqa: E731
+    return turn(rounded), turn((exponent + 127).astype(np.uint8).view(np.int8))
+
+
+def dequantise_mx(x, exponents, axis: int = 1):
+    """What quantise_mx stands for, in float64."""
+    import numpy as np
+
+    factors = np.where(exponents == -1, np.nan, np.exp2(exponents.view(np.uint8).astype(np.float64) - 127))
+    return np.asarray(x, dtype=np.float64) * np.repeat(factors, 32, axis=axis)
