@@ -22,8 +22,9 @@ FailureOr<mlir::Value> TensorOps::gemm(mlir::Value lhs, mlir::Value rhs,
         attr("accumulate",
              TypeAttr::get(elementType(context.request.accum.asDType()))));
   if (dtype == DType::FP32 && context.request.precision != "ieee")
-    attributes.push_back(attr(
-        "precision", StringAttr::get(context.getContext(), context.request.precision)));
+    attributes.push_back(
+        attr("precision",
+             StringAttr::get(context.getContext(), context.request.precision)));
   return emit("gir.gemm", loc(site), typeOf(shape, dtype), {lhs, rhs},
               attributes);
 }

@@ -151,8 +151,14 @@ tile.func @scan(%x: tensor<64x32xf32>) {
 
 // CHECK-LABEL: tile.func @mma
 // CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
-tile.func @mma(%a: tensor<64x32xf16>, %b: tensor<32x16xf16>, %acc: tensor<64x16xf32>) {
+// CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} sparse(%{{.*}} : tensor<64x1xi32>) : tensor<64x16xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+// CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} scaled(%{{.*}}, %{{.*}} : tensor<64x1xi8>, tensor<1x16xi8>) : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
+tile.func @mma(%a: tensor<64x32xf16>, %b: tensor<32x16xf16>, %acc: tensor<64x16xf32>, %h: tensor<64x16xf16>, %e: tensor<64x1xi32>,
+               %x: tensor<64x32xf8E4M3FN>, %y: tensor<32x16xf8E4M3FN>, %s: tensor<64x1xi8>, %t: tensor<1x16xi8>) {
   %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+  %d = tile.mma %h, %b, %acc sparse(%e : tensor<64x1xi32>) : tensor<64x16xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+  %f = tile.mma %x, %y, %acc scaled(%s, %t : tensor<64x1xi8>, tensor<1x16xi8>)
+       : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
   tile.return
 }
 
