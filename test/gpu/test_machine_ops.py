@@ -9,6 +9,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -219,6 +220,11 @@ def test_the_example_of_the_documents(ptx_of):
     report = launch(ptx, "product", 32, struct.pack("<QQ", memory.ctypes.data, got.ctypes.data), [memory, got])
     assert report.ok, report.text()
     assert np.array_equal(got[::4, 0], a[:8].astype(np.float32).sum(1)) and np.array_equal(got[::4, 2], a[8:].astype(np.float32).sum(1))
+
+
+def test_the_table_of_instructions_is_the_simulators():
+    done = subprocess.run([sys.executable, ROOT / "tools/generate-ptx-opcodes.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_cluster_is_asked_for(ptx_of):

@@ -4,7 +4,7 @@
 #include "compiler/Target/IR/Machine.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -368,14 +368,37 @@ StringRef tessera::target::rightSpelling(StringRef name) {
   return "";
 }
 
-/// First words of PTX instructions: what is none of them is a misspelling.
-static bool isPtxOpcode(StringRef word) {
-  static const llvm::StringSet<> all = {
-#define TESSERA_PTX_OPCODE(word) word,
+/// What may follow the first word of a PTX instruction, separated by blanks
+/// (nothing: anything may); nullopt for a word that is none.
+static std::optional<StringRef> suffixesOf(StringRef word) {
+  static const llvm::StringMap<StringRef> all = {
+#define TESSERA_PTX_OPCODE(word, suffixes) {word, suffixes},
 #include "compiler/Target/IR/PtxOpcodes.inc"
 #undef TESSERA_PTX_OPCODE
   };
-  return all.contains(word);
+  auto found = all.find(word);
+  return found == all.end() ? std::nullopt
+                            : std::optional<StringRef>(found->second);
+}
+
+/// "m16n8k16": the table of products knows which of them there are.
+static bool isShape(StringRef suffix) {
+  int64_t m, n, k;
+  return suffix.consume_front("m") && !suffix.consumeInteger(10, m) &&
+         suffix.consume_front("n") && !suffix.consumeInteger(10, n) &&
+         suffix.consume_front("k") && !suffix.consumeInteger(10, k) &&
+         suffix.empty();
+}
+
+/// Of a long list those that begin alike.
+static std::string someOf(ArrayRef<StringRef> known, StringRef wrong) {
+  SmallVector<StringRef> some;
+  for (StringRef one : known)
+    if (known.size() <= 12 || one.front() == wrong.front())
+      some.push_back(one);
+  if (some.empty())
+    some.assign(known.begin(), known.begin() + 12);
+  return "." + llvm::join(some, " .");
 }
 
 /// The feature an instruction belongs to, by the start of its name.
@@ -409,9 +432,19 @@ LogicalResult PtxInstrOp::verify() {
     return emitOpError() << "PTX has no '" << name << "'; it is spelt '"
                          << right << "'";
   // (C1)
-  if (!isPtxOpcode(name.split('.').first))
-    return emitOpError() << "'" << name.split('.').first
+  SmallVector<StringRef> words, known;
+  name.split(words, '.');
+  std::optional<StringRef> suffixes = suffixesOf(words.front());
+  if (!suffixes)
+    return emitOpError() << "'" << words.front()
                          << "' is no instruction of PTX";
+  suffixes->split(known, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef suffix : ArrayRef<StringRef>(words).drop_front())
+    if (!known.empty() && !isShape(suffix) &&
+        !llvm::is_contained(known, suffix))
+      return emitOpError() << "PTX's '" << words.front() << "' has no '."
+                           << suffix << "'; there is "
+                           << someOf(known, suffix.empty() ? "." : suffix);
   std::optional<nvidia::Arch> arch = target::archOf(*this);
   if (std::optional<nvidia::Feature> feature = featureOf(name); feature && arch)
     if (!nvidia::has(*arch, *feature))

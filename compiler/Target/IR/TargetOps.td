@@ -184,7 +184,7 @@ def Target_PtxInstrOp : Target_Op<"ptx_instr", [MemoryEffects<[MemRead, MemWrite
     for schedulers and changes nothing.
 
     Constraints:
-    * (C1) the name is an instruction of PTX, and its machine has it.
+    * (C1) the name is an instruction of PTX, made of words that it has, and its machine has it.
     * (C2) names that the documents spell otherwise than PTX does are refused with the right spelling.
     * (C3) constraints are known letters, one for each operand.
 

@@ -256,3 +256,17 @@ tessera_target.kernel @allocate_twice(%n: i64) {
   // expected-error @+1 {{'align' is there twice}}
   %p = tessera_target.allocate %n align = 64 pool = "shared" align = 128 : !llvm.ptr<3>
 }
+
+// -----
+
+tessera_target.kernel @ptx_instr_c1_suffix(%x: i32) {
+  // expected-error @+1 {{PTX's 'brev' has no '.u32'; there is .b32 .b64}}
+  %r = tessera_target.ptx_instr "brev.u32" (%x) : (i32) -> i32
+}
+
+// -----
+
+tessera_target.kernel @ptx_instr_c1_suffix_long(%p: !llvm.ptr<1>) {
+  // expected-error @+1 {{PTX's 'ld' has no '.globl'; there is .global}}
+  %r = tessera_target.ptx_instr "ld.globl.u32" (%p) : (!llvm.ptr<1>) -> i32
+}
