@@ -190,4 +190,4 @@ def test_without_its_barriers_the_simulator_objects(inputs):
     with pytest.raises(tsr.InternalError, match="race"):
         broken(a, b)
     findings = broken.last_reports[0].errors
-    assert any("gemm.py:16" in str(finding["source"]) for finding in findings), findings  # at the line of the product
+    assert any("gemm.py:17" in str(finding["source"]) for finding in findings), findings  # at the line of the product
