@@ -13,6 +13,33 @@ struct Form {
   const char *name;
   MmaShape shape;
 };
+TEST(MmaFragments, BesideSparseAndScaledOperands) {
+  // Metadata: rows g and g + 8 in two registers, all four lanes of a row.
+  Layout meta = mmaMeta(32, 2, {2, 1});
+  ASSERT_EQ(meta.outSize("dim0"), 32);
+  ASSERT_EQ(meta.outSize("dim1"), 2);
+  auto at = [](const Layout &layout, int64_t r, int64_t lane, int64_t warp) {
+    Index in;
+    for (const Dim &dim : layout.ins())
+      in.push_back(dim.name == "register" ? r
+                   : dim.name == "lane"   ? lane
+                                          : warp);
+    return *layout.apply(in);
+  };
+  for (int64_t lane = 0; lane < 32; ++lane)
+    for (int64_t r = 0; r < 2; ++r)
+      EXPECT_EQ(at(meta, r, lane, 1), (Index{16 + lane / 4 + 8 * r, 0}));
+  // Factors: row g from lane 4 g, row g + 8 from the lane after it; column g
+  // from all four.
+  Layout left = mmaLhsScale(16, 1, {}), right = mmaRhsScale(1, 8, {});
+  for (int64_t g = 0; g < 8; ++g) {
+    EXPECT_EQ(at(left, 0, 4 * g, 0), (Index{g, 0}));
+    EXPECT_EQ(at(left, 0, 4 * g + 1, 0), (Index{g + 8, 0}));
+    for (int64_t t = 0; t < 4; ++t)
+      EXPECT_EQ(at(right, 0, 4 * g + t, 0), (Index{0, g}));
+  }
+}
+
 } // namespace
 
 // The forms of the table of architectures, with E of their operands' type.
@@ -32,7 +59,7 @@ TEST(MmaFragments, LeftOperand) {
   // 9.7.14.5: row = g (+ 8 for odd registers of 16 rows), k = t E + j (+ 4 E
   // for each further register of the row).
   for (const Form &form : forms) {
-    auto [m, n, k, e] = form.shape;
+    auto [m, n, k, e, sparse] = form.shape;
     Layout a = mmaA(m, k, e);
     ASSERT_EQ(a.inSize("register") * 32, m * k) << form.name;
     for (int64_t i = 0; i < a.inSize("register"); ++i)
@@ -48,7 +75,7 @@ TEST(MmaFragments, LeftOperand) {
 
 TEST(MmaFragments, RightOperand) {
   for (const Form &form : forms) {
-    auto [m, n, k, e] = form.shape;
+    auto [m, n, k, e, sparse] = form.shape;
     Layout b = mmaB(k, e);
     ASSERT_EQ(b.inSize("register") * 32, k * n) << form.name;
     for (int64_t i = 0; i < b.inSize("register"); ++i)
@@ -74,7 +101,7 @@ TEST(MmaFragments, LdmatrixFillsThemFromRowsAlongK) {
   // ldmatrix: lane l gets the 4 bytes t of row g; so every type whose rows run
   // along k can be loaded by it, and only 16-bit ones across.
   for (const Form &form : forms) {
-    auto [m, n, k, e] = form.shape;
+    auto [m, n, k, e, sparse] = form.shape;
     int64_t bytes = e == 1 && m * k != 128 ? 8 : 4 / e; // f64 has no word
     if (std::string(form.name).starts_with("tf32"))
       bytes = 4;
