@@ -32,10 +32,19 @@ private:
   template <typename Access> void maskIndices(OpBuilder &builder, Access op);
   Value rangeOf(OpBuilder &builder, Location loc, Value tile, int64_t axis);
   bool isFull(Value tile, int64_t axis);
+  /// Nobody looks at what does not exist: who comes later may have the masked
+  /// tile, too, and the other one need not be kept.
+  void useInstead(Value tile, Value with);
 
   FuncOp func;
   AxisRanges ranges;
   HeldSize heldSize;
+  struct Known {
+    Value tile; // what was masked
+    SmallVector<int64_t> axes;
+    Attribute neutral;
+  };
+  llvm::DenseMap<Value, Known> known;
 };
 } // namespace
 
@@ -66,22 +75,27 @@ Value MaskInserter::masked(OpBuilder &builder, Location loc, Value tile,
                            ArrayRef<int64_t> axes, Attribute neutral,
                            Value with, ArrayRef<int64_t> withAxes) {
   RankedTensorType type = tileType(tile);
-  Value mask;
+  Value mask, before = tile;
+  if (auto found = known.find(tile); found != known.end()) {
+    if (!with && found->second.axes == axes && found->second.neutral == neutral)
+      return tile;
+    before = found->second.tile;
+  }
   auto also = [&](Value other) {
     mask =
         mask ? Value(arith::AndIOp::create(builder, loc, mask, other)) : other;
   };
   for (int64_t axis : axes) {
-    if (isFull(tile, axis) && (!with || isFull(with, withAxes[axis])))
+    if (isFull(before, axis) && (!with || isFull(with, withAxes[axis])))
       continue;
     int64_t size = type.getDimSize(axis);
-    SmallVector<Value> bounds = llvm::to_vector(ranges.get(tile, axis));
+    SmallVector<Value> bounds = llvm::to_vector(ranges.get(before, axis));
     if (with)
       for (Value range : ranges.get(with, withAxes[axis]))
         if (!llvm::is_contained(bounds, range))
           bounds.push_back(range);
     if (bounds.empty())
-      bounds.push_back(rangeOf(builder, loc, tile, axis));
+      bounds.push_back(rangeOf(builder, loc, before, axis));
     Value along;
     for (Value range : bounds) {
       auto positions = RankedTensorType::get(size, builder.getI64Type());
@@ -99,7 +113,7 @@ Value MaskInserter::masked(OpBuilder &builder, Location loc, Value tile,
       SmallVector<Value> others;
       for (int64_t other = 0; other < type.getRank(); ++other)
         if (other != axis)
-          others.push_back(rangeOf(builder, loc, tile, other));
+          others.push_back(rangeOf(builder, loc, before, other));
       along = BroadcastOp::create(
           builder, loc,
           RankedTensorType::get(type.getShape(), builder.getI1Type()), along,
@@ -111,7 +125,20 @@ Value MaskInserter::masked(OpBuilder &builder, Location loc, Value tile,
     return tile;
   Value other = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, neutral));
-  return arith::SelectOp::create(builder, loc, mask, tile, other);
+  Value result = arith::SelectOp::create(builder, loc, mask, tile, other);
+  if (!with)
+    known[result] = {before, llvm::to_vector(axes), neutral};
+  return result;
+}
+
+void MaskInserter::useInstead(Value tile, Value with) {
+  Operation *made = with.getDefiningOp();
+  if (with == tile || !made)
+    return;
+  tile.replaceUsesWithIf(with, [&](OpOperand &use) {
+    Operation *user = made->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return user && user != made && made->isBeforeInBlock(user);
+  });
 }
 
 static Attribute neutralOf(ReduceKind kind, Type type) {
@@ -163,8 +190,10 @@ void MaskInserter::run() {
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       Value input = reduce.getInput();
       Type element = tileType(input).getElementType();
-      op->setOperand(0, masked(builder, loc, input, reduce.getAxis(),
-                               neutralOf(reduce.getKind(), element)));
+      Value skipped = masked(builder, loc, input, reduce.getAxis(),
+                             neutralOf(reduce.getKind(), element));
+      op->setOperand(0, skipped);
+      useInstead(input, skipped);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       // Loads are zero outside already.
       for (auto [number, axis] : {std::pair(0, 1), std::pair(1, 0)}) {
