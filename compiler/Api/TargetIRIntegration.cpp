@@ -239,6 +239,20 @@ TesseraTargetIRIntegration::compileModule(ModuleOp given,
                     "kernel run time     not measured\n",
                     options.target, elapsed.count(), result.kernel_code.size())
           .str();
+  // Of GPU kernels what is known before an assembler has seen them.
+  for (KernelOp kernel : module->getOps<KernelOp>()) {
+    if (!kernel.isForGpu() || !kernel.getConfig())
+      continue;
+    int64_t threads = 1;
+    for (int64_t size : kernel.getConfig()->getBlock())
+      threads *= size;
+    result.performance_report +=
+        llvm::formatv("{0}: {1} threads, {2} bytes of shared memory; "
+                      "registers not measured\n",
+                      kernel.getSymName(), threads,
+                      kernel.getConfig()->getShared())
+            .str();
+  }
   if (wanted.enableProfiling)
     for (const PassTime &time : times)
       result.performance_report += llvm::formatv("pass {0,-44} {1:f2} ms\n",

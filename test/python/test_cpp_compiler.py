@@ -108,6 +108,7 @@ def test_the_guides_program_on_a_gpu(embed, tmp_path):
     run(BIN / "tesserac", ROOT / "test/numerics/attention.tessera", "--compile-to", "graph", "--types", "q=fp16,k=fp16,v=fp16", "-o", tmp_path / "attention.mlir")
     report = run(program, tmp_path / "attention.mlir", "cuda", "sm_80", tmp_path)
     assert "kernel run time     not measured" in report
+    assert re.search(r"flash_attention_0_d64: \d+ threads, \d+ bytes of shared memory; registers not measured", report)
     ptx = (tmp_path / "kernel").read_text()
     assert ".target sm_80" in ptx and "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in ptx and "cp.async.cg.shared.global" in ptx
     (tmp_path / "main.c").write_text(GPU_MAIN)
