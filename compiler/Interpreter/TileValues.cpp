@@ -330,12 +330,12 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
 /// 13 bits of fraction for fp8 on Ada, 24 or 25 else. Each of k terms costs
 /// less than one unit of these.
 static int precisionOf(tile::MmaOp mma) {
-  auto form = mma->getAttrOfType<StringAttr>("instruction");
-  if (!form || !form.getValue().ends_with(".f32"))
+  auto mark = mma->getAttrOfType<StringAttr>("instruction");
+  StringRef form = mark ? mark.getValue() : StringRef();
+  (void)(form.consume_front("sparse.") || form.consume_front("scaled."));
+  if (!form.starts_with("m") || !form.ends_with(".f32"))
     return 0;
-  return form.getValue().contains(".e4m3") || form.getValue().contains(".e5m2")
-             ? 12
-             : 23;
+  return form.contains(".e4m3") || form.contains(".e5m2") ? 12 : 23;
 }
 
 /// Row m of a sparse operand, with absent cells for what it does not have.

@@ -10,6 +10,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import re
 import warnings
 
 import numpy as np
@@ -143,7 +144,7 @@ class Checker:
         self.values = [result.of("exact") for result in outcome.results]
         self.judge(row, self.values)
         before, self.text = self.text, self.compilation.print()
-        if row.stage == "tile" and 'instruction = "m' in self.text:
+        if row.stage == "tile" and re.search(r'instruction = "(sparse\.|scaled\.)?m', self.text):
             mapped = [result.bounds for result in program.run(self.given, "bound").results]
             self.machine_bounds = [np.maximum(mine, machine) for mine, machine in zip(self.bounds, mapped)]
         if oracle.moves_roundings(before, self.text):
