@@ -433,6 +433,9 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   auto persistent = iterable.options.find("persistent");
   bool isPersistent = persistent != iterable.options.end() &&
                       persistent->second.constant.isTrue();
+  if (auto key = request.schedule.find("persistent");
+      key != request.schedule.end() && persistent == iterable.options.end())
+    isPersistent = key->second.isTrue();
   // Each result carries its own name: a FusedLoc of NameLocs is not printed,
   // so the op has the name of the first axis.
   auto program = tile::ProgramOp::create(

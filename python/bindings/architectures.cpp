@@ -43,6 +43,7 @@ static nb::dict describe(const std::string &name) {
   result["cluster"] = row.cluster;
   result["cluster_non_portable"] = row.clusterNonPortable;
   result["tensor_memory_columns"] = row.tensorMemoryColumns;
+  result["multiprocessors"] = row.multiprocessors;
   nb::list instructions, products;
   for (const FeatureRow &feature : features())
     if (feature.where.on(arch))

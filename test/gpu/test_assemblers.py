@@ -31,7 +31,7 @@ def test_ptxas(name, fn, words, promised, assembler, tmp_path):
     ptx = fn.compile(target="sm_80", **words).ptx
     for instruction in promised:
         assert instruction in ptx
-    plain = re.sub(r"ex2\.approx(\.ftz)?\.f32", "", ptx)  # docs/decisions/2026-11-15-exponentials-by-the-machine.md
+    plain = re.sub(r"ex2\.approx\S*", "", ptx)  # docs/decisions/2026-11-15-exponentials-by-the-machine.md
     assert "approx" not in plain and ".ftz" not in plain and "__nv_" not in plain  # our own functions, IEEE arithmetic
     (tmp_path / "k.ptx").write_text(ptx)
     done = subprocess.run([assembler, "-v", "-arch", "sm_80", "k.ptx", "-o", "k.cubin"], cwd=tmp_path, capture_output=True, text=True)
@@ -57,7 +57,7 @@ def test_bank_conflicts_from_the_layouts(name, fn, words, promised):
 def test_report():
     text = kernels.gemm.compile(target="sm_80", A=fp16, B=fp16).report
     assert re.search(r"gemm_0: 256 threads, 65536 bytes of shared memory; \d+ registers, 0 bytes spilled", text)
-    assert text.count("gemm.py:17:27: copy into shared memory: 0 bank conflicts") == 1
+    assert len(re.findall(r"gemm\.py:\d+:27: copy into shared memory: 0 bank conflicts", text)) == 1
     assert text.count(": 0 bank conflicts") == 4 and text.endswith("time: not measured")
 
 

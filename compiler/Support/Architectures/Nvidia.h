@@ -144,6 +144,7 @@ struct Machine {
   int clusterNonPortable;  ///< with the launch's permission
   int tensorMemoryColumns; ///< of 128 x 32 bits
   Peak peak;
+  int multiprocessors; ///< of peak.product; 0: not published
 };
 std::span<const Machine> machines();
 const Machine &machine(const Arch &arch);

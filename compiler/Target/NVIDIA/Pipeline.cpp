@@ -27,6 +27,10 @@ void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
   tile::ExpandProductsPassOptions expand;
   expand.target = options.chip;
   manager.addPass(tile::createExpandProductsPass(expand));
+  tile::MakePersistentPassOptions persistent;
+  if (int blocks = nvidia::machine(options.arch).multiprocessors)
+    persistent.blocks = blocks;
+  manager.addPass(tile::createMakePersistentPass(persistent));
   // Equal ranges and loads become one value.
   manager.addPass(createCSEPass());
   tile::MapToGpuPassOptions map;

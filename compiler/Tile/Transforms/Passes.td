@@ -74,6 +74,30 @@ def ExpandProductsPass : Pass<"tile-expand-products", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def MakePersistentPass : Pass<"tile-make-persistent", "::mlir::ModuleOp"> {
+  let summary = "A few blocks that each run many programs, one after the other";
+  let description = [{
+    For grids with `persistent`: as many blocks are launched as the machine has
+    multiprocessors, and each takes every so-manyeth program. What a program
+    begins (its first copies) then runs beside nothing but its own block.
+
+    Before:
+    ```mlir
+    %m = tile.program extents(%M) tiles = [64] {persistent} : !tile.range<64>
+    ```
+    After:
+    ```mlir
+    %block = tile.program extents(%blocks) tiles = [0] : index
+    scf.for %program = %block to %programs step %blocks {
+      %m = tile.range_at %start of %M : <64>
+    ```
+  }];
+  let options = [
+    Option<"blocks", "blocks", "int64_t", "128", "How many are launched">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
+}
+
 def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Give tiles layouts over the threads of a block, products shared memory";
   let description = [{

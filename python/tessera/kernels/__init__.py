@@ -7,7 +7,7 @@ from .attention import attention_variable, flash_attention
 from .attention_gradient import attention_gradient, attention_with_sums
 from .cross_entropy import cross_entropy, cross_entropy_gradient
 from .fourier import fft, fft2
-from .gemm import batched_gemm, gemm, grouped_gemm, linear_gelu
+from .gemm import batched_gemm, gemm, gemm_split_k, grouped_gemm, linear_gelu
 from .quantised import dequantise, dequantise_mx, gemm_fp8_blocks, gemm_mx, gemm_w4a16, quantise, quantise_mx
 from .rows import layer_norm, layer_norm_gradient, rms_norm, rms_norm_gradient, softmax, softmax_gradient
 from .sparse import densify, gemm_sparse, sparsify

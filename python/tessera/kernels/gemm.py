@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import numpy as np
 import tessera as tsr
 from tessera import Out, Tensor, const, fp32, i64
 
@@ -51,3 +52,38 @@ def grouped_gemm(A: Tensor["M", "K"], W: Tensor["G", "K", "N"], start: Tensor["G
         for k in tsr.tile(K, BLOCK_K, stop=K if first < last else 0):
             acc += A[m, k] @ W[g, k, n]
         tsr.store(C, (m, n), acc, mask=m.index < last)
+
+
+@tsr.kernel
+def partial_products(A: Tensor["M", "K"], B: Tensor["K", "N"], P: Out["S", "M", "N", fp32], PART: const = 1024,
+                     BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64):
+    """P[s] = the product over PART positions of k from s * PART on."""
+    for s, m, n in tsr.grid(S, tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, BLOCK_K, start=s * PART, stop=tsr.minimum((s + 1) * PART, K)):
+            acc += A[m, k] @ B[k, n]
+        P[s, m, n] = acc
+
+
+@tsr.kernel
+def sum_of_parts(P: Tensor["S", "M", "N", fp32], C: Out["M", "N"], BLOCK_M: const = 8, BLOCK_N: const = 128):
+    """C = the sum of P over its first axis, in order: the same bits every time."""
+    for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N)):
+        acc = tsr.zeros(m, n)
+        for s in range(S):
+            acc += P[s, m, n]
+        C[m, n] = acc
+
+
+def gemm_split_k(A, B, C=None, PART: int = 1024, target: str | None = None, **blocks):
+    """C = A @ B, with K cut into parts of PART that are multiplied beside each other: for few rows and columns and a long K. Without
+    atomics; `C` is made like A if it is not given."""
+    m, n, parts = A.shape[0], B.shape[1], -(-A.shape[1] // PART)
+    if hasattr(A, "new_empty"):  # torch
+        P, made = A.new_empty((parts, m, n), dtype=__import__("torch").float32), lambda: A.new_empty((m, n))
+    else:
+        P, made = np.empty((parts, m, n), np.float32), lambda: np.empty((m, n), A.dtype)
+    C = made() if C is None else C
+    partial_products(A, B, P, PART=PART, target=target, **blocks)
+    sum_of_parts(P, C, target=target)
+    return C

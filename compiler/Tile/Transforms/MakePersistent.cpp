@@ -1,0 +1,140 @@
+//===- MakePersistent.cpp - Blocks that run many programs -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Tile/IR/Tile.h"
+#include "compiler/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera::tile {
+#define GEN_PASS_DEF_MAKEPERSISTENTPASS
+#include "compiler/Tile/Transforms/Passes.h.inc"
+} // namespace tessera::tile
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// Where program number `linear` of the grid stands on each axis: the first one
+/// varies slowest, but for groups (tile.program).
+SmallVector<Value> placesOf(OpBuilder &builder, ProgramOp op,
+                            ArrayRef<Value> counts, Value linear) {
+  Location loc = op.getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto divide = [&](Value a, Value b) -> Value {
+    return arith::DivUIOp::create(builder, loc, a, b);
+  };
+  auto remainder = [&](Value a, Value b) -> Value {
+    return arith::RemUIOp::create(builder, loc, a, b);
+  };
+  SmallVector<Value> ids(counts.size());
+  Value rest = linear;
+  int64_t grouped = op.getGroup() > 1 && counts.size() >= 2 ? 2 : 0;
+  for (int64_t axis = int64_t(counts.size()) - 1; axis >= grouped; --axis) {
+    if (axis == 0) {
+      ids[0] = rest;
+      break;
+    }
+    ids[axis] = remainder(rest, counts[axis]);
+    rest = divide(rest, counts[axis]);
+  }
+  if (!grouped)
+    return ids;
+  Value group = constant(op.getGroup());
+  Value width = arith::MulIOp::create(builder, loc, group, counts[1]);
+  Value first = arith::MulIOp::create(builder, loc, divide(rest, width), group);
+  Value rows = arith::MinSIOp::create(
+      builder, loc, arith::SubIOp::create(builder, loc, counts[0], first),
+      group);
+  Value inside = remainder(rest, width);
+  ids[0] = arith::AddIOp::create(builder, loc, first, remainder(inside, rows));
+  ids[1] = divide(inside, rows);
+  return ids;
+}
+
+struct MakePersistentPass
+    : tessera::tile::impl::MakePersistentPassBase<MakePersistentPass> {
+  using MakePersistentPassBase::MakePersistentPassBase;
+
+  void make(ProgramOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    SmallVector<Value> counts;
+    Value total;
+    for (auto [extent, tile] : llvm::zip(op.getExtents(), op.getTiles())) {
+      // A negative extent has no programs.
+      Value count = arith::MaxSIOp::create(builder, loc, extent, zero);
+      if (tile)
+        count = arith::CeilDivSIOp::create(
+            builder, loc, count,
+            arith::ConstantIndexOp::create(builder, loc, tile));
+      counts.push_back(count);
+      total = total ? Value(arith::MulIOp::create(builder, loc, total, count))
+                    : count;
+    }
+    Value launched = arith::MinSIOp::create(
+        builder, loc, total,
+        arith::ConstantIndexOp::create(builder, loc, blocks));
+    auto block = ProgramOp::create(builder, loc, builder.getIndexType(),
+                                   launched, builder.getDenseI64ArrayAttr({0}),
+                                   builder.getI64IntegerAttr(1), UnitAttr());
+    auto loop =
+        scf::ForOp::create(builder, loc, block.getIds()[0], total, launched);
+    // All that follows, but the end of the kernel.
+    Block *body = op->getBlock();
+    loop.getBody()->getOperations().splice(
+        loop.getBody()->begin(), body->getOperations(),
+        std::next(loop->getIterator()), std::prev(body->end()));
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> ids =
+        placesOf(builder, op, counts, loop.getInductionVar());
+    for (auto [id, result, extent, tile] :
+         llvm::zip(ids, op.getIds(), op.getExtents(), op.getTiles())) {
+      Value made = id;
+      if (tile) {
+        Value start = arith::MulIOp::create(
+            builder, loc, id,
+            arith::ConstantIndexOp::create(builder, loc, tile));
+        made = RangeAtOp::create(builder, result.getLoc(), result.getType(),
+                                 start, extent);
+      }
+      result.replaceAllUsesWith(made);
+    }
+    op.erase();
+  }
+
+  void runOnOperation() override {
+    llvm::SmallVector<StringRef> made;
+    for (auto func : getOperation().getOps<FuncOp>()) {
+      auto programs = func.getBody().front().getOps<ProgramOp>();
+      if (programs.empty() || !(*programs.begin()).getPersistent())
+        continue;
+      make(*programs.begin());
+      made.push_back(func.getSymName());
+    }
+    // No more than there are programs.
+    for (auto plan : getOperation().getOps<PlanOp>()) {
+      SmallVector<Attribute> lines;
+      for (Attribute line : plan.getLines()) {
+        std::string text = cast<StringAttr>(line).str();
+        size_t at = text.find(" grid ");
+        bool ours =
+            at != std::string::npos && llvm::any_of(made, [&](auto name) {
+              return StringRef(text).ltrim().starts_with(
+                  ("launch @" + name + "(").str());
+            });
+        if (ours)
+          text = text.substr(0, at + 6) + "min(" + text.substr(at + 6) + ", " +
+                 std::to_string(blocks) + ")";
+        lines.push_back(StringAttr::get(&getContext(), text));
+      }
+      plan.setLinesAttr(ArrayAttr::get(&getContext(), lines));
+    }
+  }
+};
+} // namespace
