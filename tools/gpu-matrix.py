@@ -29,7 +29,7 @@ import bounds  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import tessera as tsr  # noqa: E402
-from tessera import architectures, assemble, kernels, oracle  # noqa: E402
+from tessera import architectures, arrays, assemble, kernels, oracle  # noqa: E402
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_120a")
 NUMPY = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": ml_dtypes.bfloat16, "i8": "int8",
@@ -276,11 +276,19 @@ def simulate(kernel, dtype, extents, target) -> dict:
         counting(self, *args, **kwargs)
         self.count = True
 
+    plain = arrays.allocate
     gpu.SimVersion.__init__ = count
+
+    def allocate(*args, **kwargs):
+        made = aligned(plain(*args, **kwargs)[0])
+        return made, made.ctypes.data
+
+    arrays.allocate = allocate
     try:
         kernel.run(dtype, extents, target)
     finally:
         gpu.SimVersion.__init__ = counting
+        arrays.allocate = plain
     version = kernel.fn._versions[kernel.fn.last_spec.key]
     assert version.last_reports and all(report.ok for report in version.last_reports)
     counts = [report.counts for report in version.last_reports if report.counts]

@@ -242,18 +242,14 @@ Layout sliced(const Layout &layout, int64_t axis) {
   return result;
 }
 
-Layout sharedTile(int64_t dim0, int64_t dim1, int contiguousAxis,
-                  int64_t elementBytes) {
-  int64_t columns = contiguousAxis == 1 ? dim1 : dim0;
-  int64_t rows = contiguousAxis == 1 ? dim0 : dim1;
-  assert(columns % 16 == 0 && rows % 8 == 0 && "pad the tile first");
-  int64_t width = columns & -columns; // the largest power of two in it
-  width = std::min(width, 128 / elementBytes);
-  Swizzle swizzle = chooseSwizzle(width, elementBytes, 16);
-  Layout layout =
-      xorSwizzle(8, width, swizzle.vec, swizzle.perPhase, swizzle.maxPhase);
-  if (rows > 8)
-    layout = *layout.withAxis({rows / 8, "dim0", 8, "offset", 8 * width});
+/// Blocks of `height` rows by `width` elements, swizzled, over the whole tile.
+static Layout overTile(int64_t rows, int64_t columns, int64_t height,
+                       int64_t width, Swizzle swizzle, int contiguousAxis) {
+  Layout layout = xorSwizzle(height, width, swizzle.vec, swizzle.perPhase,
+                             swizzle.maxPhase);
+  if (rows > height)
+    layout = *layout.withAxis(
+        {rows / height, "dim0", height, "offset", height * width});
   if (columns > width)
     layout = *layout.withAxis(
         {columns / width, "dim1", width, "offset", rows * width});
@@ -263,6 +259,35 @@ Layout sharedTile(int64_t dim0, int64_t dim1, int contiguousAxis,
       .renamedIn("dim1", "dim0")
       .renamedIn("$", "dim1")
       .withDims({"dim0", "dim1"}, {});
+}
+
+std::vector<Layout> sharedTiles(int64_t dim0, int64_t dim1, int contiguousAxis,
+                                int64_t elementBytes) {
+  int64_t columns = contiguousAxis == 1 ? dim1 : dim0;
+  int64_t rows = contiguousAxis == 1 ? dim0 : dim1;
+  assert(columns % 16 == 0 && rows % 8 == 0 && "pad the tile first");
+  int64_t width = columns & -columns; // the largest power of two in it
+  width = std::min(width, 128 / elementBytes);
+  std::vector<Layout> found = {overTile(rows, columns, 8, width,
+                                        chooseSwizzle(width, elementBytes, 16),
+                                        contiguousAxis)};
+  for (int64_t height : {8, 16})
+    for (int64_t vec = 16 / elementBytes; vec <= 64 / elementBytes; vec *= 2)
+      for (int64_t perPhase : {1, 2, 4}) {
+        Swizzle swizzle;
+        swizzle.vec = vec;
+        swizzle.perPhase = perPhase;
+        swizzle.maxPhase = std::min(height / perPhase, width / vec);
+        if (rows % height == 0 && swizzle.maxPhase > 1)
+          found.push_back(
+              overTile(rows, columns, height, width, swizzle, contiguousAxis));
+      }
+  return found;
+}
+
+Layout sharedTile(int64_t dim0, int64_t dim1, int contiguousAxis,
+                  int64_t elementBytes) {
+  return sharedTiles(dim0, dim1, contiguousAxis, elementBytes).front();
 }
 
 int contiguousAxis(const Layout &memory) {

@@ -99,6 +99,11 @@ Layout sliced(const Layout &layout, int64_t axis);
 Layout sharedTile(int64_t dim0, int64_t dim1, int contiguousAxis,
                   int64_t elementBytes);
 
+/// That, and other ways to XOR: wider groups, other rows. For readers of single
+/// elements whose lanes lie otherwise than rows and columns of 16-byte groups.
+std::vector<Layout> sharedTiles(int64_t dim0, int64_t dim1, int contiguousAxis,
+                                int64_t elementBytes);
+
 /// Lanes of the first warp copying `sharedTile` in groups of 16 bytes, as many
 /// as fit a row of a block, then the next row: (lane) -> (dim0, dim1).
 Layout copyLanes(const Layout &memory, int contiguousAxis,

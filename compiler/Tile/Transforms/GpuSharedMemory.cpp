@@ -94,10 +94,23 @@ static Layout throughTransposes(Value operand, Layout wanted) {
   return wanted;
 }
 
+/// Extra passes over the banks when a warp reads a fragment held as `held`.
+static int64_t readConflicts(const Layout &held, const Layout &memory,
+                             int64_t elementBytes) {
+  if (auto matrix = layout::matrixLoad(held, layout::contiguousAxis(memory),
+                                       elementBytes))
+    return layout::bankConflicts(matrix->lanes, memory, elementBytes,
+                                 16 / elementBytes);
+  // Element by element.
+  return layout::bankConflicts(held.sublayout({"lane"}, {"dim0", "dim1"}),
+                               memory, elementBytes, 1);
+}
+
 void SharedCopies::stage(LoadOp load, State &state) {
   // The buffer covers the fragments of all its readers.
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   int64_t sizes[2] = {tile.getDimSize(0), tile.getDimSize(1)};
+  SmallVector<Layout> readers;
   for (MmaOp mma : users[load])
     for (bool left : {true, false}) {
       Value operand = left ? mma.getLhs() : mma.getRhs();
@@ -107,6 +120,7 @@ void SharedCopies::stage(LoadOp load, State &state) {
                                                     : layouts.rhsOf(mma));
       sizes[0] = std::max(sizes[0], held.outSize("dim0"));
       sizes[1] = std::max(sizes[1], held.outSize("dim1"));
+      readers.push_back(std::move(held));
     }
   int64_t found =
       unitAxis(load.getView(), load.getIndices(), load.getIndexAxes());
@@ -115,7 +129,22 @@ void SharedCopies::stage(LoadOp load, State &state) {
     size = llvm::alignTo(size, 16);
   int64_t elementBytes = tile.getElementTypeBitWidth() / 8;
   Staged stage;
-  stage.memory = layout::sharedTile(sizes[0], sizes[1], unit, elementBytes);
+  // Of the ways to lay it out the first that nobody waits at, or the best.
+  int64_t vector = 16 / elementBytes, fewest = -1;
+  for (Layout &memory :
+       layout::sharedTiles(sizes[0], sizes[1], unit, elementBytes)) {
+    int64_t conflicts =
+        layout::bankConflicts(layout::copyLanes(memory, unit, elementBytes),
+                              memory, elementBytes, vector);
+    for (const Layout &held : readers)
+      conflicts += readConflicts(held, memory, elementBytes);
+    if (fewest >= 0 && conflicts >= fewest)
+      continue;
+    fewest = conflicts;
+    stage.memory = std::move(memory);
+    if (!fewest)
+      break;
+  }
 
   OpBuilder builder(load);
   Location loc = load.getLoc();
@@ -211,17 +240,8 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
         RankedTensorType::get(tile.getShape(), tile.getElementType(), text),
         stage.buffer, Value());
     int64_t elementBytes = tile.getElementTypeBitWidth() / 8;
-    if (auto matrix = layout::matrixLoad(
-            held, layout::contiguousAxis(stage.memory), elementBytes))
-      local->setAttr(
-          "conflicts",
-          builder.getI64IntegerAttr(layout::bankConflicts(
-              matrix->lanes, stage.memory, elementBytes, 16 / elementBytes)));
-    else // element by element
-      local->setAttr("conflicts",
-                     builder.getI64IntegerAttr(layout::bankConflicts(
-                         held.sublayout({"lane"}, {"dim0", "dim1"}),
-                         stage.memory, elementBytes, 1)));
+    local->setAttr("conflicts", builder.getI64IntegerAttr(readConflicts(
+                                    held, stage.memory, elementBytes)));
     fragment = local;
   }
   // Transposes only rename axes now.
