@@ -275,7 +275,10 @@ void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
   auto branch = scf::IfOp::create(builder, loc, whole, true);
   OpBuilder::InsertionGuard inner(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  if (asyncCopies()) {
+  if (asyncCopies() && elementBytes == 1) {
+    // Fragments of bytes are read one by one and need the registers.
+    forEach(copyAsync);
+  } else if (asyncCopies()) {
     // Most tiles lie inside the array: no group has to know its length.
     auto isWhole = [&](AccessAxis &along, int64_t size) -> Value {
       return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
