@@ -153,6 +153,17 @@ def rows_of_a_table(T: Tensor["V", "N"], I: Tensor["M", i64], Y: Out["M", "N"], 
         Y[m, n] = T[I[m], n]
 
 
+def test_neighbours_of_different_rows(rng):
+    """x[i[n], n]: elements that are neighbours in the tile lie in different rows of x (the generator's seed 30224)."""
+    @tsr.function
+    def pick(x, i):
+        return tsr.gather(x, 0, i)
+
+    x, i = rng.standard_normal((12, 16)).astype(np.float32), rng.integers(0, 12, (8, 16))
+    assert np.array_equal(pick(x, i, target="sim:sm_80"), np.take_along_axis(x, i, 0))
+
+
+
 @pytest.mark.parametrize("m, n", EXTENTS)
 @pytest.mark.parametrize("dtype", (np.float32, np.float16, np.int64, np.bool_))
 def test_gather(m, n, dtype, rng):
