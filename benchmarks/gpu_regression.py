@@ -104,7 +104,7 @@ def page(history: list[dict]) -> str:
     return f"""<!doctype html><meta charset=utf-8><title>GPU code, commit by commit</title><style>
 body{{font:14px/1.45 system-ui,sans-serif;margin:28px;color:#1d2430;background:#fff}}h1{{font-size:21px;margin:0 0 2px}}.sub{{color:#5a6675}}
 table{{border-collapse:collapse}}td,th{{padding:1px 10px;border-bottom:1px solid #e5e9ee;text-align:left;white-space:nowrap}}.n{{text-align:right;font-variant-numeric:tabular-nums}}
-tr.bad td:first-child{{color:#b5301f}}</style><h1>GPU code, commit by commit</h1><p class=sub>{len(history)} records, the last one of
+tr.bad td:first-child{{color:#b5301f}}</style><h1>GPU code, commit by commit</h1><p class=sub>Records: {len(history)}, the last one of
 {html.escape(history[-1]['commit'])}; lines go from the first record to the last. Times on a GPU: not measured.</p>
 <table><tr><th>kernel</th>{heads}</tr>{''.join(rows)}</table><h2>Notes</h2><ul>{notes}</ul>"""
 
