@@ -287,12 +287,6 @@ int64_t NvidiaLowering::groupSize(AccessOp op, const ThreadLayout &layout,
       tile::unitAxis(op.getView(), op.getIndices(), op.getIndexAxes());
   if (unit < 0 || (op.getMask() && !tile::isUniformAlong(op.getMask(), unit)))
     return 1;
-  // Neighbours of x[i[n], n] may lie in different rows.
-  auto spans = tile::axesOfIndices(op.getIndices(), op.getIndexAxes());
-  for (auto [index, span] : llvm::zip(op.getIndices(), spans))
-    if (isa<RankedTensorType>(index.getType()) &&
-        llvm::is_contained(span, unit))
-      return 1;
   int64_t bytes = bytesOf(element);
   int64_t group =
       std::min(layout::memoryRuns(layout.get(), unit).vector, 16 / bytes);

@@ -79,10 +79,17 @@ int64_t tessera::tile::unitAxis(Value view, OperandRange indices,
                  .getStridesAndOffset(strides, offset)))
     return -1;
   auto spans = axesOfIndices(indices, indexAxes);
-  for (auto [i, index] : llvm::enumerate(indices))
-    if (strides[i] == 1 && isa<RangeType>(index.getType()) &&
-        spans[i].size() == 1)
-      return spans[i].front();
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    if (strides[i] != 1 || !isa<RangeType>(index.getType()) ||
+        spans[i].size() != 1)
+      continue;
+    // Where each element has its own row, neighbours are none.
+    int64_t axis = spans[i].front();
+    for (auto [other, span] : llvm::zip(indices, spans))
+      if (tileType(other) && llvm::is_contained(span, axis))
+        return -1;
+    return axis;
+  }
   return -1;
 }
 
