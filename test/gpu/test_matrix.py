@@ -17,7 +17,8 @@ KERNELS = {kernel.name: kernel for kernel in matrix.ALL}
 CELLS = [
     ("gemm", "fp16", "sm_75"), ("gemm", "bf16", "sm_75"), ("gemm", "i8", "sm_75"), ("gemm", "i8", "sm_86"), ("gemm", "fp64", "sm_80"),
     ("gemm", "fp8_e4m3", "sm_89"), ("gemm", "fp8_e5m2", "sm_120a"), ("gemm", "fp16", "sm_120a"),
-    ("attention d64", "fp16", "sm_75"), ("softmax", "fp32", "sm_75"),
+    ("gemm", "tf32", "sm_80"), ("attention d64", "fp16", "sm_75"), ("attention causal d128", "bf16", "sm_75"), ("softmax", "fp32", "sm_75"),
+    ("gemm_sparse", "as written", "sm_86"), ("gemm_mx", "as written", "sm_120a"),
 ]
 
 
@@ -26,14 +27,14 @@ def test_cell(kernel, dtype, arch):
     found = matrix.cell(KERNELS[kernel], dtype, arch)
     assert found["mark"] == "ok", found
     assert found["spills"] == 0 and len(found["assemblers"]) >= 1, found
-    if dtype in ("fp16", "bf16") and arch != "sm_75":
-        assert found["bank_conflicts"] == 0, found
+    if kernel == "gemm":
+        assert found["bank_conflicts"] == 0 and found["coalescing"] >= 0.95, found
 
 
 def test_blanks_are_lines_of_the_table():
     assert matrix.cell(KERNELS["gemm"], "fp8_e4m3", "sm_86") == {"mark": "", "why": "mma.sync of e4m3: sm_89 and newer"}
-    assert matrix.cell(KERNELS["gemm"], "fp16 (2:4 sparse)", "sm_80")["mark"] == "not done"
-    assert matrix.cell(KERNELS["gemm"], "fp16 (2:4 sparse)", "sm_75")["mark"] == ""
+    assert matrix.cell(KERNELS["gemm"], "mxfp4 (block scaled)", "sm_120a")["mark"] == "not done"
+    assert matrix.cell(KERNELS["gemm"], "mxfp4 (block scaled)", "sm_89")["mark"] == ""
 
 
 def test_a_wrong_result_is_seen(monkeypatch):
