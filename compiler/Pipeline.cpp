@@ -16,6 +16,7 @@
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Target/NVIDIA/Passes.h"
+#include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -203,6 +204,32 @@ LogicalResult tessera::checkStage(ModuleOp module) {
   return pm.run(module);
 }
 
+/// Mapped Tile IR may have been edited, or be another machine's.
+static LogicalResult checkMappedFor(ModuleOp module, const nvidia::Arch &arch) {
+  bool good = true;
+  for (auto func : module.getOps<tile::FuncOp>()) {
+    if (func->hasAttr("tile.arch") && tile::archOf(func) != arch)
+      return func.emitError()
+             << "this Tile IR was mapped for " << tile::archOf(func).name()
+             << ", not for " << arch.name()
+             << ": its copies and instructions are that machine's";
+    func.walk([&](tile::MmaOp mma) {
+      auto given = mma->getAttrOfType<StringAttr>("instruction");
+      if (!given || given.getValue() == "fma")
+        return;
+      good &= succeeded(tile::chooseInstruction(mma, arch));
+      auto known = mma->getAttrOfType<StringAttr>("instruction");
+      if (good && known != given) {
+        mma.emitError() << "instruction = " << given << " is not the product "
+                        << "of these types on " << arch.name() << "; that is "
+                        << known;
+        good = false;
+      }
+    });
+  }
+  return success(good);
+}
+
 LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
                                const CompileOptions &options,
                                std::vector<PassTime> *times,
@@ -237,6 +264,9 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
                           << used.name() << ": wgmma exists only there";
     }
   for (; now <= end; ++now) {
+    if (given && now == find("target") &&
+        failed(checkMappedFor(module, nvidia::promoted(*given))))
+      return failure();
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     pm.enableVerifier(options.verifyEach);
     if (times)

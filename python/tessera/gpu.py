@@ -85,7 +85,10 @@ class GpuVersion(Runner):
             return {"bytecode_bytes": len(self.bytecode)}
         if assemble.find("ptxas") is None or not architectures.arch(self.chip)["assembles"]:
             return {kernel["name"]: "not measured" for kernel in self.kernels}
-        return assemble.resources(self._assemble()["said"])
+        used = assemble.resources(self._assemble()["said"])
+        for kernel in self.kernels:  # the assembler does not see what the launch asks for
+            used[kernel["name"]]["shared"] = kernel["shared"]
+        return used
 
     @property
     def report(self) -> str:

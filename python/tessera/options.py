@@ -14,18 +14,18 @@ from .errors import CompileError
 # Schedule keys that are not parameters of the kernel, and the targets that follow them.
 SCHEDULE_KEYS = {
     "threads": ("cpu",),
-    "vector": ("cpu", "gpu"),
-    "unroll": ("cpu", "gpu"),
+    "vector": ("cpu",),
+    "unroll": ("cpu",),
     "num_warps": ("gpu",),
     "num_stages": ("gpu",),
-    "cluster": ("gpu",),
-    "warp_specialize": ("gpu",),
-    "consumers": ("gpu",),
+    "cluster": (),  # of Hopper and later: not yet
+    "warp_specialize": (),
+    "consumers": (),
     "persistent": ("gpu",),
     "group": ("cpu", "gpu"),  # of kernels: the order of programs
-    "split_k": ("gpu",),
-    "swizzle": ("gpu",),
-    "max_registers": ("gpu",),
+    "split_k": (),  # not yet: kernels.gemm_split_k
+    "swizzle": (),  # not yet: chosen by counting bank conflicts
+    "max_registers": (),  # not yet
     "tile": ("cpu", "gpu"),
 }
 POLICIES = ("deterministic", "strict", "fast")
@@ -140,6 +140,11 @@ def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
     if wanted is int and not isinstance(value, int) or not isinstance(value, (wanted, int, str) if wanted is str else (wanted, int)):
         example = {int: "4", bool: "True", str: '"auto"', dict: "dict(M=128)"}[wanted]
         return f"{key} of {what} is {'an' if wanted is int else 'a'} {wanted.__name__}, not {value!r}", f"{key}={example}"
+    if key == "num_warps" and value not in (1, 2, 4, 8, 16, 32):
+        near = min((1, 2, 4, 8, 16, 32), key=lambda good: abs(good - value))
+        return f"num_warps of {what} is 1, 2, 4, 8, 16 or 32, not {value}", f"num_warps={near}"
+    if key in ("num_stages", "threads") and value < 1:
+        return f"{key} of {what} is at least 1, not {value}", f"{key}=2"
     return None
 
 

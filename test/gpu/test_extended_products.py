@@ -122,3 +122,30 @@ def wrong(A: Tensor["M", "H"], E: Tensor["M", "W", i32], S: Tensor["M", "W", i8]
     with pytest.raises(tsr.CompileError) as error:
         module.wrong.compile(target="cpu", A=fp16, B=fp16)
     assert says in str(error.value) and "wrong.py:9:" in str(error.value), str(error.value)
+
+
+# ---- Tile IR that was edited, or is another machine's ----------------------------------------------
+
+
+def test_tile_ir_of_another_machine():
+    text = kernels.gemm.inspect_ir("tile", target="sm_89", A=fp8_e4m3, B=fp8_e4m3, C=fp32)
+    kernels.gemm.resume(text, target="sm_89")
+    for target in ("sm_80", "sm_75"):
+        with pytest.raises(tsr.CompileError, match=f"this Tile IR was mapped for sm_89, not for {target}"):
+            kernels.gemm.resume(text, target=target)
+
+
+@pytest.mark.parametrize("other", ["nonsense", "m16n8k16.f32.bf16.bf16.f32", "m16n8k8.f32.f16.f16.f32"])
+def test_an_instruction_of_other_types(other):
+    text = kernels.gemm.inspect_ir("tile", target="sm_80", A=fp16, B=fp16)
+    with pytest.raises(tsr.CompileError, match='is not the product of these types on sm_80; that is "m16n8k16.f32.f16.f16.f32"'):
+        kernels.gemm.resume(text.replace("m16n8k16.f32.f16.f16.f32", other), target="sm_80")
+
+
+def test_k_is_whole():
+    """What the factors or positions do not cover is an error, not left out."""
+    eight = lambda *shape: np.ones(shape, ml_dtypes.float8_e4m3fn)  # noqa: E731
+    with pytest.raises(tsr.TesseraError, match=r"axis 1 must be 32\*S = 64, but is 80"):
+        kernels.gemm_mx(eight(4, 80), np.full((4, 2), 127, np.int8), eight(80, 5), np.full((2, 5), 127, np.int8), np.zeros((4, 5), np.float32))
+    with pytest.raises(tsr.TesseraError, match=r"axis 1 must be 16\*W = 32, but is 40"):
+        kernels.gemm_sparse(np.ones((4, 40), np.float16), np.zeros((4, 2), np.int32), np.ones((80, 5), np.float16))

@@ -78,6 +78,8 @@ def sum_of_parts(P: Tensor["S", "M", "N", fp32], C: Out["M", "N"], BLOCK_M: cons
 def gemm_split_k(A, B, C=None, PART: int = 1024, target: str | None = None, **blocks):
     """C = A @ B, with K cut into parts of PART that are multiplied beside each other: for few rows and columns and a long K. Without
     atomics; `C` is made like A if it is not given."""
+    if PART < 1:
+        raise ValueError(f"PART is at least 1, not {PART}")
     m, n, parts = A.shape[0], B.shape[1], -(-A.shape[1] // PART)
     if hasattr(A, "new_empty"):  # torch
         P, made = A.new_empty((parts, m, n), dtype=__import__("torch").float32), lambda: A.new_empty((m, n))

@@ -55,27 +55,27 @@ def dequantise(words, scale, group: int = 128):
 
 
 @tsr.kernel
-def gemm_fp8_blocks(A: Tensor["M", "K"], SA: Tensor["M", "K//128", fp32], B: Tensor["K", "N"], SB: Tensor["K//128", "NB", fp32], C: Out["M", "N"],
+def gemm_fp8_blocks(A: Tensor["M", "128*G"], SA: Tensor["M", "G", fp32], B: Tensor["128*G", "N"], SB: Tensor["G", "NB", fp32], C: Out["M", "N"],
                     BLOCK_M: const = 64, BLOCK_N: const = 128):
-    """C = (A * SA) @ (B * SB) of fp8, one factor for 128 elements of a row of A and for 128 x 128 of B, applied in fp32. K is a multiple of 128."""
+    """C = (A * SA) @ (B * SB) of fp8, one factor for 128 elements of a row of A and for 128 x 128 of B, applied in fp32. K is 128 G."""
     for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N), group=8):
         acc = tsr.zeros(m, n)
-        for g in range(K // 128):
-            k = tsr.range_at(K, g * 128, 128)
+        for g in range(G):
+            k = tsr.range_at(128 * G, g * 128, 128)
             acc += A[m, k] @ B[k, n] * (SA[m, g] * SB[g, n.start // 128])
         C[m, n] = acc
 
 
 @tsr.kernel
-def gemm_mx(A: Tensor["M", "K"], SA: Tensor["M", "K//32", i8], B: Tensor["K", "N"], SB: Tensor["K//32", "N", i8], C: Out["M", "N"],
+def gemm_mx(A: Tensor["M", "32*S"], SA: Tensor["M", "S", i8], B: Tensor["32*S", "N"], SB: Tensor["S", "N", i8], C: Out["M", "N"],
             BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64):
     """C = A @ B of fp8 in the OCP microscaling form: one factor 2^(e - 127) for 32 elements along K, e as the byte
     of an i8; quantise_mx() makes them. On
     sm_120a the tensor cores apply the factors."""
     for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N), group=8):
         acc = tsr.zeros(m, n)
-        for k in tsr.tile(K, BLOCK_K):
-            s = tsr.range_at(K // 32, k.start // 32, BLOCK_K // 32)
+        for k in tsr.tile(32 * S, BLOCK_K):
+            s = tsr.range_at(S, k.start // 32, BLOCK_K // 32)
             acc = tsr.mma_scaled(A[m, k], SA[m, s], B[k, n], SB[s, n], acc)
         C[m, n] = acc
 

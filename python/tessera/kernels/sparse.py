@@ -8,14 +8,14 @@ from tessera import Out, Tensor, const, i32
 
 
 @tsr.kernel
-def gemm_sparse(A: Tensor["M", "K//2"], meta: Tensor["M", "K//32", i32], B: Tensor["K", "N"], C: Out["M", "N"],
+def gemm_sparse(A: Tensor["M", "16*W"], meta: Tensor["M", "W", i32], B: Tensor["32*W", "N"], C: Out["M", "N"],
                 BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64):
-    """C = (A spread out by meta) @ B; sparsify() makes A and meta. K is a multiple of 32."""
+    """C = (A spread out by meta) @ B; sparsify() makes A and meta. K is 32 W."""
     for m, n in tsr.grid(tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N), group=8):
         acc = tsr.zeros(m, n)
-        for k in tsr.tile(K, BLOCK_K):
-            h = tsr.range_at(K // 2, k.start // 2, BLOCK_K // 2)
-            w = tsr.range_at(K // 32, k.start // 32, BLOCK_K // 32)
+        for k in tsr.tile(32 * W, BLOCK_K):
+            h = tsr.range_at(16 * W, k.start // 2, BLOCK_K // 2)
+            w = tsr.range_at(W, k.start // 32, BLOCK_K // 32)
             acc = tsr.mma_sparse(A[m, h], meta[m, w], B[k, n], acc)
         C[m, n] = acc
 
