@@ -143,7 +143,7 @@ def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
     if key == "num_warps" and value not in (1, 2, 4, 8, 16, 32):
         near = min((1, 2, 4, 8, 16, 32), key=lambda good: abs(good - value))
         return f"num_warps of {what} is 1, 2, 4, 8, 16 or 32, not {value}", f"num_warps={near}"
-    if key in ("num_stages", "threads") and value < 1:
+    if key == "num_stages" and value < 1:
         return f"{key} of {what} is at least 1, not {value}", f"{key}=2"
     return None
 
