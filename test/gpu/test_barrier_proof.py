@@ -85,3 +85,27 @@ def test_an_operand_that_outlives_a_loop(dtype):
     x, w = (rng.integers(-3, 4, shape).astype(dtype) for shape in ((20, 32), (50, 32)))
     got = rows_kept(x, w, target="sim:sm_80")
     assert np.array_equal(got.astype(np.float64), x.astype(np.float64) @ w.astype(np.float64).T)
+
+
+@tsr.kernel
+def product_before_a_pipeline(X: Tensor["K", "M"], W: Tensor["K", "N"], A: Tensor["M", "K"], B: Tensor["N", "K"], flag: tsr.i64, Y: Out["M", "N"], Z: Out["M", "K"]):
+    for m in tsr.grid(tsr.tile(M, 32)):
+        x, w = X[:, m].T, W[:, :]
+        first = x @ w
+        if flag > 1:
+            z = x
+        else:
+            z = -x
+        acc = tsr.zeros(m, N)
+        for k in tsr.tile(K, 4):
+            acc = tsr.mma(A[m, k], B[:, k].T, acc)
+        Y[m, :] = acc + first
+        Z[m, :] = z
+
+
+def test_operands_that_are_read_late_before_a_pipeline():
+    """fp32 operands are read where they are multiplied; the pipeline's first copies must not overwrite them (generator's seed 40228)."""
+    make = lambda *shape, seed: np.random.default_rng(seed).integers(-3, 4, shape).astype(np.float32)  # noqa: E731
+    x, w, a, b = make(16, 40, seed=1), make(16, 24, seed=2), make(40, 16, seed=3), make(24, 16, seed=4)
+    y, z = product_before_a_pipeline(x, w, a, b, 2, target="sim:sm_80")
+    assert np.array_equal(y, x.T @ w + a @ b.T) and np.array_equal(z, x.T)

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Tile/Transforms/GpuLayouts.h"
 #include "compiler/Tile/Transforms/GpuScratch.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -216,18 +217,32 @@ int64_t CopyPipeliner::stagesOf(const Candidate &candidate) {
 /// May somebody still be reading the bytes that the first copies write?
 bool CopyPipeliner::needsBarrier(ForOp loop, int64_t first, int64_t last) {
   for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
-    // What has scratch memory begins with a barrier of its own.
-    if (isa<BarrierOp>(op) || op->hasAttr("scratch"))
+    if (isa<BarrierOp>(op))
       return false;
     bool reads = false;
-    op->walk([&](LocalLoadOp load) {
+    auto note = [&](LocalLoadOp load) {
       Operation *alloc = load.getBuffer().getDefiningOp();
       int64_t begin = alloc ? offsetOf(alloc) : 0;
       reads |=
           begin < last && first < begin + bytesOf(load.getBuffer().getType());
+    };
+    op->walk([&](LocalLoadOp load) { note(load); });
+    // Without tensor cores operands are read where they are multiplied.
+    op->walk([&](MmaOp mma) {
+      for (Value operand : {mma.getLhs(), mma.getRhs()}) {
+        while (auto transpose = operand.getDefiningOp<TransposeOp>())
+          operand = transpose.getInput();
+        if (auto load = operand.getDefiningOp<LocalLoadOp>();
+            load && usesFma(mma))
+          note(load);
+      }
     });
     if (reads)
       return true;
+    // What has scratch memory begins with a barrier of its own, and ends by
+    // reading it. A barrier too many is dropped later.
+    if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
+      return scratch.getInt() < last;
   }
   return !isa<FuncOp>(loop->getParentOp());
 }
