@@ -173,7 +173,8 @@ def performance_report(fn, *args, target: str = "sm_80", **kwargs) -> Performanc
     before = version.count
     version.count = True
     try:
-        results = oracle._compiled(fn, args, kwargs, f"sim:{chip}")
+        with arrays.aligned():
+            results = oracle._compiled(fn, args, kwargs, f"sim:{chip}")
         reports = list(zip(version.launched, version.last_reports))
     finally:
         version.count = before
