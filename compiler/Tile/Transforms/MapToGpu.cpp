@@ -217,6 +217,17 @@ void LayoutApplier::run() {
       if (tileType(result))
         setType(result);
   }
+  // What a loop carries leaves it as it is carried.
+  auto leave = [](ValueRange results, ValueRange carried) {
+    for (auto [result, argument] : llvm::zip(results, carried))
+      result.setType(argument.getType());
+  };
+  for (Operation *op : ops) {
+    if (auto loop = dyn_cast<ForOp>(op))
+      leave(loop.getResults(), ValueRange(loop.getCarried()));
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      leave(loop.getResults(), ValueRange(loop.getRegionIterArgs()));
+  }
   for (Operation *op : ops) {
     if (auto reduce = dyn_cast<ReduceOp>(op);
         reduce && tileType(reduce.getResult())) {
@@ -242,6 +253,10 @@ void LayoutApplier::run() {
       std::optional<Layout> wanted = layouts.wanted(operand);
       if (isa<ScanOp>(op))
         wanted = layoutOf(op->getResult(0).getType());
+      if (isa<YieldOp, scf::YieldOp>(op) &&
+          isa<ForOp, scf::ForOp>(op->getParentOp()))
+        wanted = layoutOf(
+            op->getParentOp()->getResult(operand.getOperandNumber()).getType());
       if (wanted)
         operand.set(materialise(builder, operand.get(), *wanted));
     }
