@@ -5,6 +5,7 @@
 #include "compiler/Target/NVIDIA/NvidiaLowering.h"
 #include "compiler/Target/NVIDIA/Passes.h"
 #include "compiler/Tile/Transforms/GpuLayouts.h"
+#include "compiler/Tile/Transforms/ProgramOrder.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -22,44 +23,17 @@ using namespace tessera::target;
 // Programs and ranges
 //===----------------------------------------------------------------------===//
 
-/// First axis slowest; `group` programs of the first axis run before the
-/// second moves on.
 void NvidiaLowering::lowerProgram(tile::ProgramOp op) {
-  SmallVector<Value> counts, ids(op.getIds().size());
-  Type indexType = builder.getIndexType();
+  SmallVector<Value> counts;
   for (auto [extent, tile] : llvm::zip(op.getExtents(), op.getTiles())) {
     Value size = scalars.lookup(extent);
     counts.push_back(tile ? Value(arith::CeilDivUIOp::create(builder, loc, size,
                                                              index(tile)))
                           : size);
   }
-  auto divide = [&](Value a, Value b) -> Value {
-    return arith::DivUIOp::create(builder, loc, a, b);
-  };
-  auto remainder = [&](Value a, Value b) -> Value {
-    return arith::RemUIOp::create(builder, loc, a, b);
-  };
-  Value rest = arith::IndexCastUIOp::create(builder, loc, indexType, block);
-  int64_t grouped = op.getGroup() > 1 && counts.size() >= 2 ? 2 : 0;
-  for (int64_t axis = int64_t(counts.size()) - 1; axis >= grouped; --axis) {
-    if (axis == 0) {
-      ids[0] = rest;
-      break;
-    }
-    ids[axis] = remainder(rest, counts[axis]);
-    rest = divide(rest, counts[axis]);
-  }
-  if (grouped) {
-    Value group = index(op.getGroup());
-    Value width = mul(group, counts[1]);
-    Value first = mul(divide(rest, width), group);
-    Value rows = arith::MinSIOp::create(
-        builder, loc, arith::SubIOp::create(builder, loc, counts[0], first),
-        group);
-    Value inside = remainder(rest, width);
-    ids[0] = add(first, remainder(inside, rows));
-    ids[1] = divide(inside, rows);
-  }
+  Value number =
+      arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), block);
+  SmallVector<Value> ids = tile::placesOf(builder, loc, op, counts, number);
   for (auto [id, result, extent, tile] :
        llvm::zip(ids, op.getIds(), op.getExtents(), op.getTiles())) {
     if (tile == 1) // A program has at least one position.

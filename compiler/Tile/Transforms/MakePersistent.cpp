@@ -3,6 +3,7 @@
 
 #include "compiler/Tile/IR/Tile.h"
 #include "compiler/Tile/Transforms/Passes.h"
+#include "compiler/Tile/Transforms/ProgramOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -16,45 +17,6 @@ using namespace mlir;
 using namespace tessera::tile;
 
 namespace {
-
-/// Where program number `linear` of the grid stands on each axis: the first one
-/// varies slowest, but for groups (tile.program).
-SmallVector<Value> placesOf(OpBuilder &builder, ProgramOp op,
-                            ArrayRef<Value> counts, Value linear) {
-  Location loc = op.getLoc();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  auto divide = [&](Value a, Value b) -> Value {
-    return arith::DivUIOp::create(builder, loc, a, b);
-  };
-  auto remainder = [&](Value a, Value b) -> Value {
-    return arith::RemUIOp::create(builder, loc, a, b);
-  };
-  SmallVector<Value> ids(counts.size());
-  Value rest = linear;
-  int64_t grouped = op.getGroup() > 1 && counts.size() >= 2 ? 2 : 0;
-  for (int64_t axis = int64_t(counts.size()) - 1; axis >= grouped; --axis) {
-    if (axis == 0) {
-      ids[0] = rest;
-      break;
-    }
-    ids[axis] = remainder(rest, counts[axis]);
-    rest = divide(rest, counts[axis]);
-  }
-  if (!grouped)
-    return ids;
-  Value group = constant(op.getGroup());
-  Value width = arith::MulIOp::create(builder, loc, group, counts[1]);
-  Value first = arith::MulIOp::create(builder, loc, divide(rest, width), group);
-  Value rows = arith::MinSIOp::create(
-      builder, loc, arith::SubIOp::create(builder, loc, counts[0], first),
-      group);
-  Value inside = remainder(rest, width);
-  ids[0] = arith::AddIOp::create(builder, loc, first, remainder(inside, rows));
-  ids[1] = divide(inside, rows);
-  return ids;
-}
 
 struct MakePersistentPass
     : tessera::tile::impl::MakePersistentPassBase<MakePersistentPass> {
@@ -92,7 +54,7 @@ struct MakePersistentPass
         std::next(loop->getIterator()), std::prev(body->end()));
     builder.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> ids =
-        placesOf(builder, op, counts, loop.getInductionVar());
+        placesOf(builder, loc, op, counts, loop.getInductionVar());
     for (auto [id, result, extent, tile] :
          llvm::zip(ids, op.getIds(), op.getExtents(), op.getTiles())) {
       Value made = id;
