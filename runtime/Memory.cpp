@@ -4,7 +4,9 @@
 //
 // Sizes are rounded up to four classes per power of two (at most 25 % waste),
 // so that a program whose shapes vary a little finds its blocks again. A block
-// is preceded by a 64-byte header that knows its class.
+// is preceded by a 64-byte header that knows its class. Blocks from 2 MiB on
+// are mapped at huge-page boundaries, so that touching them first costs one
+// fault per 2 MiB where the system has such pages.
 #include "runtime/Memory.h"
 
 #include "runtime/Device.h"
@@ -16,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -76,6 +79,58 @@ static Pool &pool() {
   return instance;
 }
 
+//===----------------------------------------------------------------------===//
+// Blocks of the system
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t hugePage = size_t{2} << 20;
+
+static bool isMapped(size_t capacity) { return capacity >= hugePage; }
+
+static size_t mappedSize(size_t capacity) {
+  constexpr size_t page = 4096;
+  return (capacity + sizeof(BlockHeader) + page - 1) / page * page;
+}
+
+/// Memory that begins at a huge page; nobody has touched it.
+static void *mapAtHugePage(size_t bytes) {
+  size_t reserved = bytes + hugePage;
+  void *raw = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED)
+    return nullptr;
+  auto start = reinterpret_cast<uintptr_t>(raw);
+  uintptr_t first = (start + hugePage - 1) / hugePage * hugePage;
+  if (first > start)
+    munmap(raw, first - start);
+  if (size_t rest = start + reserved - (first + bytes))
+    munmap(reinterpret_cast<void *>(first + bytes), rest);
+  auto *memory = reinterpret_cast<void *>(first);
+  madvise(memory, bytes, MADV_HUGEPAGE); // refused: small pages, no harm
+  return memory;
+}
+
+static BlockHeader *takeFromSystem(size_t capacity) {
+  void *raw =
+      isMapped(capacity)
+          ? mapAtHugePage(mappedSize(capacity))
+          : std::aligned_alloc(alignment, capacity + sizeof(BlockHeader));
+  return static_cast<BlockHeader *>(raw);
+}
+
+static void giveToSystem(BlockHeader *block) {
+  size_t capacity = block->capacity;
+  TESSERA_UNPOISON(block->memory(), capacity);
+  if (isMapped(capacity))
+    munmap(block, mappedSize(capacity));
+  else
+    std::free(block);
+}
+
+//===----------------------------------------------------------------------===//
+// The pool
+//===----------------------------------------------------------------------===//
+
 /// Class c holds 2^(minShift + c / 4) * (4 + c % 4) / 4 bytes.
 static size_t classCapacity(unsigned sizeClass) {
   return (size_t{4} + sizeClass % 4) << (minShift - 2 + sizeClass / 4);
@@ -111,10 +166,9 @@ void *poolAllocate(size_t bytes) {
   }
   if (!block) {
     size_t capacity = classCapacity(sizeClass);
-    void *raw = std::aligned_alloc(alignment, capacity + sizeof(BlockHeader));
-    if (!raw)
+    block = takeFromSystem(capacity);
+    if (!block)
       return nullptr;
-    block = static_cast<BlockHeader *>(raw);
     block->capacity = capacity;
     block->sizeClass = sizeClass;
     std::lock_guard lock(p.mutex);
@@ -143,8 +197,36 @@ void poolDeallocate(void *memory) {
       return;
     }
   }
-  TESSERA_UNPOISON(memory, block->capacity);
-  std::free(block);
+  giveToSystem(block);
+}
+
+void *poolReallocate(void *memory, size_t bytes) {
+  if (!memory)
+    return poolAllocate(bytes);
+  size_t capacity = (static_cast<BlockHeader *>(memory) - 1)->capacity;
+  if (capacity == classCapacity(classOf(bytes))) {
+    TESSERA_POISON(memory, capacity);
+    TESSERA_UNPOISON(memory, bytes);
+    return memory;
+  }
+  void *moved = poolAllocate(bytes);
+  if (!moved)
+    return nullptr;
+  TESSERA_UNPOISON(memory, capacity);
+  std::memcpy(moved, memory, std::min(bytes, capacity));
+  poolDeallocate(memory);
+  return moved;
+}
+
+/// Gives cached blocks back, the largest first, until `limit` bytes are left.
+static void shrinkCache(Pool &p, uint64_t limit) {
+  for (unsigned sizeClass = numClasses; sizeClass-- > 0;)
+    while (p.bytesCached > limit && p.free[sizeClass]) {
+      BlockHeader *block = p.free[sizeClass];
+      p.free[sizeClass] = block->next;
+      p.bytesCached -= block->capacity;
+      giveToSystem(block);
+    }
 }
 
 namespace {
@@ -214,17 +296,12 @@ void tsr_get_memory_stats(tsr_memory_stats *stats) {
 void tsr_release_cached_memory(void) {
   Pool &p = pool();
   std::lock_guard lock(p.mutex);
-  for (BlockHeader *&list : p.free)
-    while (BlockHeader *block = list) {
-      list = block->next;
-      p.bytesCached -= block->capacity;
-      TESSERA_UNPOISON(block->memory(), block->capacity);
-      std::free(block);
-    }
+  shrinkCache(p, 0);
 }
 
 void tsr_set_memory_cache_limit(uint64_t bytes) {
   Pool &p = pool();
   std::lock_guard lock(p.mutex);
   p.cacheLimit = bytes;
+  shrinkCache(p, bytes);
 }

@@ -11,6 +11,9 @@ namespace tessera::runtime {
 /// At least `bytes` bytes, 64-byte aligned; null if there is no memory.
 void *poolAllocate(size_t bytes);
 void poolDeallocate(void *memory);
+/// The same bytes in a block of another size; null, and `memory` as it was, if
+/// there is no memory.
+void *poolReallocate(void *memory, size_t bytes);
 /// What a request of `bytes` is rounded up to.
 size_t poolCapacity(size_t bytes);
 

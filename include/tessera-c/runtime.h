@@ -297,7 +297,8 @@ typedef struct tsr_memory_stats {
 TSR_API void tsr_get_memory_stats(tsr_memory_stats *stats);
 /* Gives all cached blocks back to the system. */
 TSR_API void tsr_release_cached_memory(void);
-/* Blocks beyond this many cached bytes are given back at once. */
+/* Blocks beyond this many cached bytes are given back at once, those that are
+ * cached too. */
 TSR_API void tsr_set_memory_cache_limit(uint64_t bytes);
 
 #ifdef __cplusplus

@@ -3,7 +3,10 @@
 
 #include "python/bindings/arrays.h"
 
+#include "runtime/Memory.h"
+
 #include "python/bindings/dlpack.h"
+#include "tessera-c/runtime.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
 #include <cstring>
@@ -180,15 +183,154 @@ static PyObject *makeTorch(int32_t element, int rank, const int64_t *sizes,
   return static_cast<PyObject *>(object);
 }
 
-PyObject *python::makeArray(const ResultType &type, int rank,
-                            const int64_t *sizes, void *&data) {
-  if (type.library == Library::Torch)
-    return makeTorch(type.element, rank, sizes, data);
-  Py_INCREF(type.dtype); // stolen
+//===----------------------------------------------------------------------===//
+// Results in the runtime's pool. Their memory goes back to it when the array
+// dies, whatever thread that happens on, so that a steady call touches no new
+// page. Small ones are left to the libraries, whose own caches are quicker.
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t pooledBytes = size_t{64} << 10;
+
+static void *poolNew(void *, size_t bytes) { return tsr_allocate(bytes); }
+
+static void *poolZeros(void *, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes))
+    return nullptr;
+  void *memory = tsr_allocate(bytes);
+  return memory ? std::memset(memory, 0, bytes) : nullptr;
+}
+
+/// For `array.resize`.
+static void *poolResize(void *, void *old, size_t bytes) {
+  return runtime::poolReallocate(old, bytes);
+}
+
+static void poolDelete(void *, void *memory, size_t) { tsr_deallocate(memory); }
+
+/// NumPy's name for the pool (NEP 49); arrays made with it own their memory.
+static PyObject *poolHandler() {
+  static PyDataMem_Handler handler = {
+      "tessera_pool", 1, {nullptr, poolNew, poolZeros, poolResize, poolDelete}};
+  static PyObject *capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
+  return capsule;
+}
+
+static PyObject *makeNumPy(PyObject *dtype, int rank, const int64_t *sizes,
+                           void *&data) {
+  Py_INCREF(dtype); // stolen
   PyObject *array = PyArray_NewFromDescr(
-      &PyArray_Type, reinterpret_cast<PyArray_Descr *>(type.dtype), rank,
+      &PyArray_Type, reinterpret_cast<PyArray_Descr *>(dtype), rank,
       reinterpret_cast<const npy_intp *>(sizes), nullptr, nullptr, 0, nullptr);
   if (array)
     data = PyArray_DATA(reinterpret_cast<PyArrayObject *>(array));
   return array;
 }
+
+static PyObject *makePooledNumPy(PyObject *dtype, int rank,
+                                 const int64_t *sizes, void *&data) {
+  PyObject *ours = poolHandler();
+  PyObject *before = ours ? PyDataMem_SetHandler(ours) : nullptr;
+  if (!before)
+    return nullptr;
+  PyObject *array = makeNumPy(dtype, rank, sizes, data);
+  // The error of the array must survive the call.
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *restored = PyDataMem_SetHandler(before);
+  Py_DECREF(before);
+  PyErr_Restore(type, value, trace);
+  if (!restored) {
+    Py_XDECREF(array);
+    return nullptr;
+  }
+  Py_DECREF(restored);
+  return array;
+}
+
+namespace {
+/// What torch holds of a result: it calls `deleter` when the last view is gone.
+struct PooledTensor {
+  dlpack::ManagedTensor managed{};
+  int64_t shape[2 * maxRank]; // sizes, then strides
+
+  static void free(dlpack::ManagedTensor *managed) {
+    auto *self = static_cast<PooledTensor *>(managed->context);
+    tsr_deallocate(self->managed.tensor.data);
+    delete self;
+  }
+};
+} // namespace
+
+static PyObject *makePooledTorch(int32_t element, int rank,
+                                 const int64_t *sizes, size_t bytes,
+                                 void *&data) {
+  void *memory = tsr_allocate(bytes);
+  if (!memory)
+    return PyErr_NoMemory();
+  auto *made = new PooledTensor;
+  int64_t *strides = made->shape + maxRank, step = 1;
+  for (int axis = rank; axis-- > 0;) {
+    made->shape[axis] = sizes[axis];
+    strides[axis] = step;
+    step *= sizes[axis];
+  }
+  made->managed.version = {1, 0};
+  made->managed.context = made;
+  made->managed.deleter = PooledTensor::free;
+  made->managed.tensor = {
+      memory,
+      {dlpack::cpu, 0},
+      rank,
+      {static_cast<uint8_t>(element >> 8), static_cast<uint8_t>(element), 1},
+      made->shape,
+      strides,
+      0};
+  void *object = nullptr;
+  if (torchTypes[0].api->import(&made->managed, &object) != 0) {
+    PooledTensor::free(&made->managed);
+    return nullptr;
+  }
+  data = memory;
+  return static_cast<PyObject *>(object);
+}
+
+PyObject *python::makeArray(const ResultType &type, int rank,
+                            const int64_t *sizes, size_t bytes, void *&data) {
+  bool isPooled = bytes >= pooledBytes && rank <= maxRank;
+  if (type.library == Library::Torch)
+    return isPooled ? makePooledTorch(type.element, rank, sizes, bytes, data)
+                    : makeTorch(type.element, rank, sizes, data);
+  return isPooled ? makePooledNumPy(type.dtype, rank, sizes, data)
+                  : makeNumPy(type.dtype, rank, sizes, data);
+}
+
+int32_t python::torchElement(int32_t dtype) {
+  int32_t bits = tsr_dtype_bits(dtype);
+  switch (dtype) {
+  case TSR_F64:
+  case TSR_F32:
+  case TSR_F16:
+    return 2 << 8 | bits;
+  case TSR_BF16:
+    return 4 << 8 | bits;
+  case TSR_I8:
+  case TSR_I16:
+  case TSR_I32:
+  case TSR_I64:
+    return 0 << 8 | bits;
+  case TSR_U8:
+  case TSR_U16:
+  case TSR_U32:
+  case TSR_U64:
+    return 1 << 8 | bits;
+  case TSR_BOOL:
+    return 6 << 8 | bits;
+  case TSR_C64:
+    return 5 << 8 | bits;
+  default:
+    return 0;
+  }
+}
+
+bool python::canMakeTorch() { return torchTypes[0].api != nullptr; }

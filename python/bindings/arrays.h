@@ -57,9 +57,16 @@ struct ResultType {
   int32_t element = 0;       // torch's
 };
 
-/// A new row-major array and its memory; null with an error set on failure.
+/// A new row-major array of `bytes` bytes and its memory, which is the pool's
+/// if it is large; null with an error set on failure.
 PyObject *makeArray(const ResultType &type, int rank, const int64_t *sizes,
-                    void *&data);
+                    size_t bytes, void *&data);
+
+/// DLPack's code and bits of a dtype of the runtime; 0 if torch has none.
+int32_t torchElement(int32_t dtype);
+
+/// Whether a class of torch is known that makes tensors.
+bool canMakeTorch();
 
 /// Loads NumPy's C interface; false with an error set on failure.
 bool importNumPy();

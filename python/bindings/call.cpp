@@ -62,13 +62,13 @@ private:
 } // namespace
 
 void *Execution::allocate(void *context, int32_t index, int32_t, int32_t rank,
-                          const int64_t *sizes, size_t) {
+                          const int64_t *sizes, size_t bytes) {
   auto &self = *static_cast<Execution *>(context);
   if (self.released)
     PyEval_RestoreThread(self.released);
   void *data = nullptr;
   PyObject *array =
-      makeArray(self.entry.results[size_t(index)], rank, sizes, data);
+      makeArray(self.entry.results[size_t(index)], rank, sizes, bytes, data);
   if (array)
     self.made[self.numMade++] = {index, array};
   if (self.released)

@@ -300,35 +300,6 @@ static bool readName(nb::dict note, NameGuard &guard) {
                     guard.tensor);
 }
 
-/// DLPack's code and bits of a dtype of the runtime; 0 if it has none there.
-static int32_t torchElement(int32_t dtype) {
-  int32_t bits = tsr_dtype_bits(dtype);
-  switch (dtype) {
-  case TSR_F64:
-  case TSR_F32:
-  case TSR_F16:
-    return 2 << 8 | bits;
-  case TSR_BF16:
-    return 4 << 8 | bits;
-  case TSR_I8:
-  case TSR_I16:
-  case TSR_I32:
-  case TSR_I64:
-    return 0 << 8 | bits;
-  case TSR_U8:
-  case TSR_U16:
-  case TSR_U32:
-  case TSR_U64:
-    return 1 << 8 | bits;
-  case TSR_BOOL:
-    return 6 << 8 | bits;
-  case TSR_C64:
-    return 5 << 8 | bits;
-  default:
-    return 0;
-  }
-}
-
 static bool readEntry(nb::tuple args, nb::dict note, Entry &entry) {
   entry.owner = own(note["executable"]);
   entry.executable = nb::cast<Executable *>(note["executable"]);

@@ -36,6 +36,50 @@ const std::vector<tessera::python::Symbol> &tessera::python::symbols() {
   return all;
 }
 
+/// A result of a call that is not direct: `like` is NumPy's dtype, or torch's
+/// class. None if torch can't make such a tensor from outside.
+static nanobind::object makeArray(int32_t dtype, nanobind::tuple shape,
+                                  nanobind::handle like) {
+  using namespace tessera::python;
+  ResultType type;
+  if (PyType_Check(like.ptr())) {
+    learnArrayType(reinterpret_cast<PyTypeObject *>(like.ptr()));
+    type.library = Library::Torch;
+    type.element = torchElement(dtype);
+    if (!type.element || !canMakeTorch())
+      return nanobind::none();
+  } else {
+    type.library = Library::NumPy;
+    type.dtype = like.ptr();
+  }
+  std::vector<int64_t> sizes;
+  auto bytes = static_cast<size_t>(tsr_dtype_bits(dtype) + 7) / 8;
+  for (nanobind::handle size : shape) {
+    sizes.push_back(nanobind::cast<int64_t>(size));
+    bytes *= static_cast<size_t>(sizes.back());
+  }
+  void *data = nullptr;
+  PyObject *made = tessera::python::makeArray(type, int(sizes.size()),
+                                              sizes.data(), bytes, data);
+  if (!made)
+    throw nanobind::python_error();
+  return nanobind::make_tuple(nanobind::steal(made),
+                              reinterpret_cast<uintptr_t>(data));
+}
+
+static nanobind::dict memoryStats() {
+  tsr_memory_stats stats{};
+  stats.struct_size = sizeof stats;
+  tsr_get_memory_stats(&stats);
+  nanobind::dict all;
+  all["bytes_in_use"] = stats.bytes_in_use;
+  all["peak_bytes_in_use"] = stats.peak_bytes_in_use;
+  all["bytes_cached"] = stats.bytes_cached;
+  all["allocations"] = stats.allocations;
+  all["pool_hits"] = stats.pool_hits;
+  return all;
+}
+
 NB_MODULE(_runtime, module) {
   nanobind::set_leak_warnings(false);
   if (!tessera::python::importNumPy())
@@ -50,6 +94,16 @@ NB_MODULE(_runtime, module) {
   // they are not inside.
   module.attr("LLVM_VERSION") = TESSERA_LLVM_VERSION;
   module.attr("LLVM_LIBRARIES") = TESSERA_LLVM_LIBRARIES;
+  module.def("make_array", &makeArray);
+  module.def("memory_stats", &memoryStats,
+             "Bytes in use and cached by the pool of the CPU: temporaries and "
+             "large results; how many requests there were, and how many found "
+             "a block.");
+  module.def("release_cached_memory", &tsr_release_cached_memory,
+             "Gives the pool's free blocks back to the system. Arrays stay as "
+             "they are.");
+  module.def("set_memory_cache_limit", &tsr_set_memory_cache_limit,
+             "How many bytes of free blocks the pool may keep; 0: none.");
   tessera::python::bindArchitectures(module);
   tessera::python::bindDevices(module);
   tessera::python::bindExecute(module);

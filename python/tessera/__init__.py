@@ -11,7 +11,7 @@ from importlib.util import find_spec as _find_spec
 try:
     if _find_spec("tessera._core") is None:  # loaded when it is first used
         raise ImportError("No module named 'tessera._core'")
-    from ._runtime import num_threads
+    from ._runtime import memory_stats, num_threads, release_cached_memory, set_memory_cache_limit
 except ImportError as _error:  # nothing is built here: tessera.sim works without it
     _unavailable: ImportError | None = _error
 else:
@@ -38,6 +38,7 @@ __all__ = [
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "complex64",
     "compile_source", "load_file", "knobs", "num_threads", "set_num_threads",
+    "memory_stats", "release_cached_memory", "set_memory_cache_limit",
     "TesseraError", "CompileError", "ArgumentError", "CheckError", "DeviceError", "InternalError", "RunError",
     *(_language.__all__ if _unavailable is None else ()),
 ]

@@ -207,9 +207,7 @@ def aligned():
         _aligned.reset(token)
 
 
-def _empty(shape: tuple, dtype) -> numpy.ndarray:
-    if not _aligned.get():
-        return numpy.empty(shape, dtype=dtype)
+def _at_256(shape: tuple, dtype) -> numpy.ndarray:
     size = numpy.dtype(dtype).itemsize * math.prod(shape)
     room = numpy.empty(size + 256, numpy.uint8)
     start = -room.__array_interface__["data"][0] % 256
@@ -226,7 +224,8 @@ def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0
     if library == "torch":
         import torch
 
-        made = torch.empty(shape, dtype=to_torch(storage), device=None if gpu is None else f"cuda:{gpu.ordinal}")
+        found = _runtime.make_array(_runtime.DTYPES[storage], shape, torch.Tensor) if gpu is None else None
+        made = found[0] if found else torch.empty(shape, dtype=to_torch(storage), device=None if gpu is None else f"cuda:{gpu.ordinal}")
         if gpu is None:
             _fill(made.data_ptr(), storage, made.nbytes)
         return made, made.data_ptr()
@@ -241,7 +240,10 @@ def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0
 
         made = cuda.DeviceArray(shape, to_numpy(storage), gpu, stream)
         return made, made.address
-    made = _empty(shape, to_numpy(storage))
+    if _aligned.get():
+        made = _at_256(shape, to_numpy(storage))
+    else:
+        made, _ = _runtime.make_array(_runtime.DTYPES[storage], shape, numpy.dtype(to_numpy(storage)))
     address = made.__array_interface__["data"][0]
     _fill(address, storage, made.nbytes)
     return made, address

@@ -69,6 +69,41 @@ TEST(Memory, CacheCanBeEmptiedAndLimited) {
   tsr_set_memory_cache_limit(uint64_t{1} << 30);
 }
 
+TEST(Memory, LargeBlocksBeginAtHugePages) {
+  for (size_t bytes : {size_t{2} << 20, size_t{5} << 20, size_t{64} << 20}) {
+    void *memory = tsr_allocate(bytes);
+    ASSERT_NE(memory, nullptr);
+    // The header of 64 bytes lies before it.
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % (2 << 20), 64u);
+    std::memset(memory, 0x5a, bytes);
+    tsr_deallocate(memory);
+    EXPECT_EQ(tsr_allocate(bytes), memory);
+    tsr_deallocate(memory);
+  }
+  tsr_release_cached_memory();
+}
+
+TEST(Memory, ALowerLimitEmptiesTheCache) {
+  tsr_release_cached_memory();
+  void *large = tsr_allocate(4 << 20), *small = tsr_allocate(1 << 12);
+  tsr_deallocate(large);
+  tsr_deallocate(small);
+  EXPECT_GE(stats().bytes_cached, (4u << 20) + (1u << 12));
+  tsr_set_memory_cache_limit(1 << 16);
+  EXPECT_LE(stats().bytes_cached, 1u << 16);
+  EXPECT_GE(stats().bytes_cached, 1u << 12); // the largest go first
+  tsr_set_memory_cache_limit(uint64_t{1} << 30);
+}
+
+TEST(Memory, BlocksInUseOutliveTheCache) {
+  auto *memory = static_cast<unsigned char *>(tsr_allocate(3 << 20));
+  std::memset(memory, 0x77, 3 << 20);
+  tsr_release_cached_memory();
+  EXPECT_EQ(memory[0], 0x77);
+  EXPECT_EQ(memory[(3 << 20) - 1], 0x77);
+  tsr_deallocate(memory);
+}
+
 TEST(Memory, OlderStructsAreFilledAsFarAsTheyGo) {
   struct {
     tsr_memory_stats stats;
