@@ -63,6 +63,7 @@ const std::vector<Symbol> &symbols();
 void bindCallable(nanobind::module_ &module);
 void bindExecute(nanobind::module_ &module);
 void bindDevices(nanobind::module_ &module);
+void bindRoofline(nanobind::module_ &module);
 
 } // namespace tessera::python
 

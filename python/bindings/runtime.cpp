@@ -106,6 +106,7 @@ NB_MODULE(_runtime, module) {
              "How many bytes of free blocks the pool may keep; 0: none.");
   tessera::python::bindArchitectures(module);
   tessera::python::bindDevices(module);
+  tessera::python::bindRoofline(module);
   tessera::python::bindExecute(module);
   tessera::python::bindCallable(module);
 }

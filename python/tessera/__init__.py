@@ -48,6 +48,10 @@ def __getattr__(name: str):
     """A name of another library gets an answer that says ours."""
     if _unavailable is not None and name in __all__:
         raise ImportError(f"tessera.{name} needs the compiler, which is not built or cannot be loaded: {_unavailable}") from _unavailable
+    if name == "roofline":
+        from importlib import import_module
+
+        return import_module("tessera.roofline")
     if name.startswith("_") or _unavailable is not None or _find_spec(f"tessera.{name}"):  # a module: Python imports it next
         raise AttributeError(f"tessera has no {name!r}")
     from . import dtypes, source

@@ -6,6 +6,7 @@
     tessera examples [name]     as `python -m tessera.examples`
     tessera check file.py       executes every stage of its functions and kernels, and compares
     tessera bisect file.py:fn   names the first pass whose result differs
+    tessera roofline            what this machine's cores and memory can do, measured
     tessera gpu-selftest        the shipped kernels on this machine's GPU, compared and timed
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,6 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         from . import bisect
 
         return bisect.main(rest)
+    if command == "roofline":
+        from . import roofline
+
+        return roofline.main(rest)
     if command == "gpu-selftest":
         from . import selftest
 
@@ -57,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     import difflib
 
-    near = difflib.get_close_matches(command, ("doctor", "report", "cache", "examples", "check", "bisect", "gpu-selftest"), 1)
+    near = difflib.get_close_matches(command, ("doctor", "report", "cache", "examples", "check", "bisect", "roofline", "gpu-selftest"), 1)
     print(f"\nerror: no command is called {command!r}" + (f"; did you mean {near[0]}?" if near else ""), file=sys.stderr)
     return 2
 
