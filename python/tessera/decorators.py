@@ -13,6 +13,7 @@ import typing
 from . import options, source
 from .errors import CompileError, UnknownNameError
 from .function import Function
+from .options import ATTRIBUTES, STRATEGIES
 from .targets import check_schedule_target
 
 
@@ -118,21 +119,23 @@ class _Maker:
         return decorate
 
     def autotune(self, space: dict = None, key: list = None, cache: str = "~/.tessera/autotune_cache", budget: int = 100,
-                 seconds: float = 60.0, where: str | None = None, numerics: str = "fixed",
+                 seconds: float = 60.0, where: str | None = None, numerics: str = "fixed", strategy: str = "auto", autotuning: dict | None = None,
                  **unknown) -> typing.Callable[[typing.Any], Function]:
         """Tunes at the first call of a new key; docs/language.md section 8."""
-        self._check_tuning(space, key, numerics, budget, where, unknown)
+        self._check_tuning(space, key, numerics, budget, where, unknown, strategy, autotuning)
 
         def decorate(fn):
             made = _make(fn, self._kind)
-            made.options.tuning = options.Tuning(dict(space), list(key), cache, budget, seconds, where, numerics)
+            made.options.tuning = options.Tuning(dict(space or {}), list(key or ()), cache, budget, seconds, where, numerics,
+                                                 STRATEGIES[strategy], attributes=autotuning)
+            made._choices.clear()
             return made
 
         return decorate
 
-    def _check_tuning(self, space, key, numerics, budget, where, unknown: dict) -> None:
+    def _check_tuning(self, space, key, numerics, budget, where, unknown: dict, strategy: str, autotuning) -> None:
         """An error at the decorator for what autotune cannot use."""
-        names = "space, key, cache, budget, seconds, where, numerics"
+        names = "space, key, cache, budget, seconds, where, numerics, strategy, autotuning"
 
         def fail(message: str, fix: str, part: str = ""):
             raise CompileError(source.at_user(f"tsr.{self._kind}.autotune {message}", fix, part))
@@ -149,6 +152,11 @@ class _Maker:
             fail(f"has no argument {name!r}; it takes {names}", fix, name)
         if callable(space) or isinstance(space, Function):
             fail("takes space= and key=", f'@tsr.{self._kind}.autotune({example}, key=["M"])')
+        if strategy not in STRATEGIES:
+            fail(f"knows no strategy {strategy!r}; there are {', '.join(STRATEGIES)}", f'strategy="{source.nearest(strategy, STRATEGIES, "auto")}"', "strategy")
+        if autotuning is not None:
+            self._check_attributes(autotuning, fail)
+            space, key = space or {"any": [0]}, key or []
         if space is None:
             fail("needs space=, the values to try", example, "autotune")
         if not isinstance(space, dict) or not space:
@@ -168,6 +176,15 @@ class _Maker:
             fail(f"takes a positive int as budget, not {budget!r}", "budget=100", "budget")
         if where is not None and not isinstance(where, str):
             fail(f"takes a string as where, not {type(where).__name__}", 'where="BLOCK_M * BLOCK_N <= 32768"', "where")
+
+    @staticmethod
+    def _check_attributes(given, fail) -> None:
+        """The usage guide's dictionary: its keys; the rest is looked at when the target is known."""
+        if not isinstance(given, dict):
+            fail(f"takes a dict as autotuning, not {type(given).__name__}", "autotuning=dict(tile_sizes=[[64, 64], [128, 64]])", "autotuning")
+        for name in given:
+            if name not in ATTRIBUTES:
+                fail(f"knows no {name!r} in autotuning; there are {', '.join(ATTRIBUTES)}", f"{source.nearest(name, ATTRIBUTES, ATTRIBUTES[0])}=...", str(name))
 
     def __repr__(self) -> str:
         return f"<tsr.{self._kind}>"

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 
 
@@ -65,13 +66,19 @@ def _constants(fn, spec) -> list[tuple]:
             by = "user"
         else:
             by = "default"
-        others = space.get(parameter.name) or (16, 32, 64, 128, 256)
-        rows.append((fn.__name__, parameter.name, value, list(others), by))
+        others = list(space.get(parameter.name) or (16, 32, 64, 128, 256))
+        rows.append((fn.__name__, parameter.name, value, sorted(others) if all(isinstance(o, int) for o in others) else others, by))
     return rows
 
 
+def schedule_key(decision: str) -> str:
+    """The schedule key that decides on it: "tile M (grid)" is tile.M."""
+    found = re.match(r"tile (\S+)", decision)
+    return f"tile.{found[1]}" if found else decision
+
+
 def render(fn, spec, decisions) -> str:
-    decisions = _constants(fn, spec) + [(*d[:4], spec.tuned_by if d[1] in spec.tuned else d[4]) for d in decisions]
+    decisions = _constants(fn, spec) + [(*d[:4], spec.tuned_by if schedule_key(d[1]) in spec.tuned else d[4]) for d in decisions]
     if not spec.target.startswith("cpu"):
         decisions = [d for d in decisions if d[1] not in _OF_CPUS]
     policy = fn.options.policy or "deterministic"

@@ -45,7 +45,9 @@ class Function(_runtime.Callable):
         self._compiled: Spec | None = None  # the last one
         self._called: Spec | None = None  # the last one, but for direct calls
         self._direct: dict = {}  # what an Executable that is called directly was compiled for
-        self._tuned: dict = {}
+        self._tuning_lock = threading.RLock()
+        self._trials: dict = {}  # the same program by configuration, and
+        self._choices: dict = {}  # what each key gets (tessera/tuner.py)
         self._reminded: set = set()
         if fn is not None:
             self.__name__ = fn.__name__
@@ -415,8 +417,19 @@ class Function(_runtime.Callable):
 
         return self._short(lambda: bisect.bisect(self, args, kwargs, check_target(target), folder))
 
-    def tune(self, *args, **kwargs):
-        self._not_yet("tune()", "the tuner; @tsr.kernel.autotune is here")
+    def tune(self, *args, seconds: float | None = None, budget: int | None = None, space: dict | None = None, where: str | None = None,
+             numerics: str | None = None, strategy: str | None = None, autotuning: dict | None = None, cache: str | None = None,
+             target: str | None = None, progress: bool | None = None, **kwargs):
+        """Measures configurations on copies of these arguments; the next calls with these sizes run the quickest that the oracle accepts.
+
+        `space`: values by name; if it is left out, those of `@autotune`, or what the schedule leaves open (`explain` shows it). `autotuning`: the
+        usage guide's dictionary. `strategy`: auto, exhaustive, tpe, random. `numerics`: fixed (the default's bits) or open (its bounds).
+        What was measured before, by this or another process, is not measured again. `progress=True` prints where stderr is no terminal.
+        """
+        from . import tuner
+
+        return self._short(lambda: tuner.tune(self, args, kwargs, None if target is None else check_target(target), seconds, budget, space, where, numerics,
+                                              strategy, autotuning, cache, progress))
 
     def aot(self, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
         """A library without Python: `attention.aot("out", Q=fp16, K=fp16, V=fp16, D=[64, 128])`; the files written.

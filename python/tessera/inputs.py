@@ -45,6 +45,16 @@ def _extent(dim: str, dims: dict, batch: bool) -> int:
     return eval(dim, {"__builtins__": {}}, dims)  # names, integers and arithmetic: the front end has parsed it
 
 
+def fill_dims(fn, dims: dict, size: int) -> dict:
+    """All named dims of a function: those given, else `size`, or 4 for batch-like ones."""
+    found = {}
+    for p in fn.parameters:
+        for axis, dim in enumerate(p.dims or ()):
+            for name in re.findall(r"[A-Za-z_]\w*", dim):
+                found.setdefault(name, dims.get(name, 4 if axis < len(p.dims) - 2 else size))
+    return found
+
+
 def make(fn, dims: dict, seed: int = 0, dtype: str = "fp32", like: dict | None = None) -> dict:
     """Arguments by name. `like`: a call whose dtypes and scalars to take."""
     random, dims, made = np.random.default_rng(seed), dict(dims), {}

@@ -29,6 +29,10 @@ SCHEDULE_KEYS = {
     "tile": ("cpu", "gpu"),
 }
 POLICIES = ("deterministic", "strict", "fast")
+# The keys of the usage guide's tessera.autotuning, and what it and others call the ways to search.
+ATTRIBUTES = ("tile_sizes", "thread_mappings", "memory_layouts", "pipeline_stages", "objectives", "search_strategy", "evaluation_budget", "parallel_evaluations")
+STRATEGIES = {"auto": "auto", "exhaustive": "exhaustive", "grid_search": "exhaustive", "grid": "exhaustive", "random": "random", "random_search": "random",
+              "tpe": "tpe", "bayesian_optimization": "tpe", "bayesian": "tpe"}
 PRECISIONS = ("ieee", "tf32", "tf32x3", "bf16x3")
 PRECISIONS_NOT_YET = ("tf32x3", "bf16x3")
 
@@ -48,6 +52,12 @@ class Tuning:
     seconds: float = 60.0
     where: str | None = None
     numerics: str = "fixed"
+    strategy: str = "auto"
+    parallel: int = 1  # configurations that are compiled at once; they are measured one by one
+    memory: int | None = None  # bytes of scratch that a program may take
+    attributes: dict | None = None  # the usage guide's tessera.autotuning, as it was given
+    axes: list = dataclasses.field(default_factory=list)  # of tessera.space; empty: one per name of `space`
+    on_call: bool = True  # a call with a new key measures; what `fn.tune` leaves behind does not
 
 
 @dataclasses.dataclass
@@ -81,19 +91,20 @@ class Options:
         return values
 
     def constants_for(self, target: str) -> dict:
-        return {k: v for k, v in self.merged(target).items() if k not in SCHEDULE_KEYS}
+        return {k: v for k, v in self.merged(target).items() if k not in SCHEDULE_KEYS and not k.startswith("tile.")}
 
     def schedule_for(self, target: str) -> dict:
         chosen = {k: v for k, v in self.merged(target).items() if k in SCHEDULE_KEYS}
         tile = chosen.pop("tile", None)
         for name, size in (tile or {}).items():
             chosen[f"tile.{name}"] = size
+        chosen.update({k: v for k, v in self.tuned.items() if k.startswith("tile.")})  # as the tuner names them
         return chosen
 
     def ignored_by(self, target: str) -> list[str]:
         """Keys that this target has no use for."""
         family = "cpu" if target.startswith("cpu") else "gpu"
-        return [key for key in self.merged(target) if family not in SCHEDULE_KEYS.get(key, (family,))]
+        return [key for key in self.merged(target) if family not in SCHEDULE_KEYS.get(key.partition(".")[0], (family,))]
 
 
 def _quoted(value) -> str:
