@@ -107,6 +107,16 @@ def test_the_roof_bounds_time():
     assert "not measured  (this processor has no amx-tile)" in str(gone)
 
 
+def test_the_better_of_two_is_remembered(cache, monkeypatch):
+    first = roofline.measure(seconds=0.0, threads=(1,))
+    fast = dataclasses.replace(first, roofs=(dataclasses.replace(first.roofs[0], best=9e15), *first.roofs[1:]))
+    both = first.better(fast)
+    assert both == fast.better(first) and both.roofs[0].best == 9e15 and both.roofs[1:] == first.roofs[1:]
+    roofline.remember(both)
+    monkeypatch.setattr(roofline, "_measured", {})
+    assert roofline.measure(threads=(1,)) == both
+
+
 def test_refuses_threads_that_kernels_have_not(cache):
     most = tsr.num_threads()
     with pytest.raises(tsr.ArgumentError, match=f"threads must be 1 to {most}"):
