@@ -1,10 +1,12 @@
 // Launches: on the threads of the CPU, or on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Dtype.h"
 #include "runtime/Memory.h"
 #include "runtime/Parallel.h"
 #include "runtime/Print.h"
 #include "runtime/Run.h"
 #include "runtime/Status.h"
+#include "runtime/Trace.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +22,7 @@ struct LaunchState {
   void *const *pointers;
   const int64_t *integers;
   size_t scratchBytes;
+  const char *name; // null unless somebody traces
   std::mutex mutex; // guards `code`
   std::atomic<int64_t> failedBegin{std::numeric_limits<int64_t>::max()};
   int32_t code = 0;
@@ -32,7 +35,18 @@ struct LaunchState {
     if (!scratch && scratchBytes)
       return noScratch;
     PrintScope scope(prints);
-    return kernel(pointers, integers, begin, end, scratch);
+    if (!name)
+      return kernel(pointers, integers, begin, end, scratch);
+    tsr_trace_event event{};
+    event.kind = TSR_TRACE_RANGE;
+    event.kernel = name;
+    event.begin = begin;
+    event.end = end;
+    event.start_ns = traceClock();
+    int32_t code = kernel(pointers, integers, begin, end, scratch);
+    event.end_ns = traceClock();
+    reportTrace(event);
+    return code;
   }
 
   static void member(void *self, int64_t begin, int64_t end) {
@@ -67,6 +81,23 @@ tsr_status Run::kernelError(const Step &step, int32_t kernel,
                    renderMessage(plan,
                                  plan.messages[static_cast<size_t>(code - 1)],
                                  inputs()));
+}
+
+int64_t Run::operandBytes(const Launch &launch) const {
+  int64_t bytes = 0;
+  const int32_t *operands = plan.operands.data() + launch.firstOperand;
+  for (int32_t i = 0; i < launch.numOperands; ++i) {
+    if (std::find(operands, operands + i, operands[i]) != operands + i ||
+        !frame.pointers[operands[i]])
+      continue;
+    const Tensor &tensor = tensorAt(operands[i]);
+    int64_t bits = dtypeInfo(tensor.dtype).bits;
+    for (int32_t axis = 0; axis < tensor.rank; ++axis)
+      if (stridesOf(tensor)[axis] != 0) // a broadcast axis has one element
+        bits *= sizesOf(tensor)[axis];
+    bytes += bits / 8;
+  }
+  return bytes;
 }
 
 tsr_status Run::launchOnCpu(const Step &step, const Launch &launch) {
@@ -108,13 +139,28 @@ tsr_status Run::launchOnCpu(const Step &step, const Launch &launch) {
                     frame.launchPointers,
                     frame.launchIntegers,
                     static_cast<size_t>(scratch),
+                    nullptr,
                     {},
                     {std::numeric_limits<int64_t>::max()},
                     0};
+  tsr_trace_event event{};
+  if (isTracing()) {
+    state.name = plan.kernels[static_cast<size_t>(launch.kernel)].c_str();
+    event.kind = TSR_TRACE_LAUNCH;
+    event.kernel = state.name;
+    event.end = grid;
+    event.team = team;
+    event.bytes = operandBytes(launch);
+    event.start_ns = traceClock();
+  }
   if (team == 1)
     state.code = state.runRange(0, grid);
   else
     parallelFor(grid, team, LaunchState::member, &state);
+  if (state.name) {
+    event.end_ns = traceClock();
+    reportTrace(event);
+  }
   state.prints.flush();
   return state.code ? kernelError(step, launch.kernel, state.code) : nullptr;
 }

@@ -43,6 +43,7 @@ private:
   tsr_status view(const Step &step);
   tsr_status launch(const Step &step);
   tsr_status launchOnCpu(const Step &step, const Launch &launch);
+  int64_t operandBytes(const Launch &launch) const;
   tsr_status launchOnCuda(const Step &step, const Launch &launch);
   void expose(int32_t tensor);
   tsr_status kernelError(const Step &step, int32_t kernel, int32_t code) const;

@@ -9,6 +9,10 @@
 #include "python/bindings/architectures.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/executable.h"
+#include "tessera-c/profile.h"
+#include <algorithm>
+#include <mutex>
+#include <new>
 
 /// What kernels print goes where Python's print does.
 static void printInPython(void *, const char *text, size_t length) {
@@ -80,6 +84,72 @@ static nanobind::dict memoryStats() {
   return all;
 }
 
+namespace {
+/// The events of one profile. Kernels report from many threads.
+struct Trace {
+  struct Event {
+    tsr_trace_event event;
+    std::string kernel;
+  };
+  std::mutex mutex;
+  std::vector<Event> events;
+  size_t most = 0, dropped = 0;
+
+  static void take(void *data, const tsr_trace_event *event) {
+    auto &self = *static_cast<Trace *>(data);
+    std::lock_guard lock(self.mutex);
+    if (self.events.size() < self.most)
+      self.events.push_back({*event, event->kernel});
+    else
+      ++self.dropped;
+  }
+};
+} // namespace
+
+/// (events of `run()`, how many were too many); an event: (kind, thread,
+/// kernel, begin, end, start, end in ns, team, bytes).
+static nanobind::tuple traced(nanobind::callable run, size_t most) {
+  Trace trace;
+  trace.most = most;
+  trace.events.reserve(std::min(most, size_t{1} << 16));
+  tsr_set_trace(Trace::take, &trace);
+  PyObject *done = PyObject_CallNoArgs(run.ptr());
+  tsr_set_trace(nullptr, nullptr);
+  if (!done)
+    throw nanobind::python_error();
+  Py_DECREF(done);
+  nanobind::list rows;
+  for (const Trace::Event &entry : trace.events) {
+    const tsr_trace_event &event = entry.event;
+    rows.append(nanobind::make_tuple(
+        event.kind == TSR_TRACE_LAUNCH ? "launch" : "range", event.thread,
+        entry.kernel.c_str(), event.begin, event.end, event.start_ns,
+        event.end_ns, event.team, event.bytes));
+  }
+  return nanobind::make_tuple(rows, trace.dropped);
+}
+
+/// {name: count during `run()`, or why there is none}.
+static nanobind::dict counted(nanobind::callable run) {
+  tsr_counters *counters = tsr_counters_open();
+  if (!counters)
+    throw std::bad_alloc();
+  PyObject *done = PyObject_CallNoArgs(run.ptr());
+  nanobind::dict all;
+  for (int32_t i = 0; done && i < TSR_NUM_COUNTERS; ++i) {
+    double value;
+    if (tsr_counters_read(counters, i, &value))
+      all[tsr_counter_name(i)] = value;
+    else
+      all[tsr_counter_name(i)] = tsr_counters_missing(counters, i);
+  }
+  tsr_counters_close(counters);
+  if (!done)
+    throw nanobind::python_error();
+  Py_DECREF(done);
+  return all;
+}
+
 NB_MODULE(_runtime, module) {
   nanobind::set_leak_warnings(false);
   if (!tessera::python::importNumPy())
@@ -94,6 +164,8 @@ NB_MODULE(_runtime, module) {
   // they are not inside.
   module.attr("LLVM_VERSION") = TESSERA_LLVM_VERSION;
   module.attr("LLVM_LIBRARIES") = TESSERA_LLVM_LIBRARIES;
+  module.def("traced", &traced);
+  module.def("counted", &counted);
   module.def("make_array", &makeArray);
   module.def("memory_stats", &memoryStats,
              "Bytes in use and cached by the pool of the CPU: temporaries and "

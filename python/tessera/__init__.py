@@ -38,10 +38,17 @@ __all__ = [
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "complex64",
     "compile_source", "load_file", "knobs", "num_threads", "set_num_threads",
-    "memory_stats", "release_cached_memory", "set_memory_cache_limit",
+    "memory_stats", "release_cached_memory", "set_memory_cache_limit", "profile",
     "TesseraError", "CompileError", "ArgumentError", "CheckError", "DeviceError", "InternalError", "RunError",
     *(_language.__all__ if _unavailable is None else ()),
 ]
+
+
+def profile(fn, *args, **kwargs):
+    """How long calls take, what limits them and what could help: text, JSON, a page, a timeline (tessera/profiler.py)."""
+    from . import profiler
+
+    return profiler.profile(fn, *args, **kwargs)
 
 
 def __getattr__(name: str):

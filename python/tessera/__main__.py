@@ -6,6 +6,7 @@
     tessera examples [name]     as `python -m tessera.examples`
     tessera check file.py       executes every stage of its functions and kernels, and compares
     tessera tune file.py        measures configurations of its functions and kernels, and remembers the best
+    tessera profile file.py     times its functions and kernels on the CPU, and says what limits them
     tessera bisect file.py:fn   names the first pass whose result differs
     tessera roofline            what this machine's cores and memory can do, measured
     tessera gpu-selftest        the shipped kernels on this machine's GPU, compared and timed
@@ -45,6 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
         from . import tuner
 
         return tuner.main(rest)
+    if command == "profile":
+        from . import profiler
+
+        return profiler.main(rest)
     if command == "bisect":
         from . import bisect
 
@@ -67,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     import difflib
 
-    near = difflib.get_close_matches(command, ("doctor", "report", "cache", "examples", "check", "tune", "bisect", "roofline", "gpu-selftest"), 1)
+    near = difflib.get_close_matches(command, ("doctor", "report", "cache", "examples", "check", "tune", "profile", "bisect", "roofline", "gpu-selftest"), 1)
     print(f"\nerror: no command is called {command!r}" + (f"; did you mean {near[0]}?" if near else ""), file=sys.stderr)
     return 2
 

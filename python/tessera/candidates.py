@@ -146,10 +146,13 @@ class Race:
                        if p.is_written and p.kind != "out" and arrays.is_array(self.given.get(p.name))}
         self._gpus = [a.gpu for a in (arrays.describe(v, True) for v in bound.values() if arrays.is_array(v)) if a is not None and a.gpu is not None]
 
-    def _once(self, candidate: Trial, repeat: int) -> float:
+    def restore(self) -> None:
         for name, value in self._saved.items():
             target = self.given[name]
             target.copy_(value) if hasattr(target, "copy_") else numpy.copyto(target, value)
+
+    def _once(self, candidate: Trial, repeat: int) -> float:
+        self.restore()
         start = time.perf_counter()
         for _ in range(repeat):
             candidate(**self.given)
