@@ -48,6 +48,21 @@ def increase(X: InOut["M", "N"], BLOCK: const = 64):
         X[m, n] = X[m, n] * 2.0 + 1.0
 
 
+class About:
+    """Equal but for the order of additions in float64."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        if isinstance(self.value, list):
+            return len(other) == len(self.value) and all(About(b) == a for a, b in zip(other, self.value))
+        return abs(other - self.value) <= 2.0**-40 * abs(self.value)
+
+    def __repr__(self):
+        return f"about {self.value}"
+
+
 def ones(*shape):
     return np.ones(shape, np.float32)
 
@@ -64,18 +79,18 @@ def counted(fn, *args, **kwargs) -> dict:
 def test_operations_of_products(m, k, n):
     for fn in (product, kernels.gemm):
         [[found]] = counted(fn, ones(m, k), ones(k, n)).values()
-        assert sum(found.products.values()) == pytest.approx(2 * m * k * n) and found.dtype == "f32"
+        assert sum(found.products.values()) == About(2 * m * k * n) and found.dtype == "f32"
 
 
 def test_operations_of_attention():
     q, k = ones(2, 3, 100, 48), ones(2, 3, 70, 48)
     for works in counted(attention, q, k, k).values():
-        assert sum(works[0].products.values()) == pytest.approx(4 * 2 * 3 * 100 * 70 * 48)
+        assert sum(works[0].products.values()) == About(4 * 2 * 3 * 100 * 70 * 48)
     [[whole]] = counted(kernels.flash_attention, q, q, q).values()
     long = ones(1, 1, 2048, 64)
     [[full]] = counted(kernels.flash_attention, long, long, long).values()
     [[causal]] = counted(kernels.flash_attention, long, long, long, causal=True).values()
-    assert sum(whole.products.values()) == pytest.approx(4 * 2 * 3 * 100 * 100 * 48)
+    assert sum(whole.products.values()) == About(4 * 2 * 3 * 100 * 100 * 48)
     # Tiles on the diagonal are whole: a little more than half.
     assert 0.5 < sum(causal.products.values()) / sum(full.products.values()) < 0.55
 
@@ -84,13 +99,13 @@ def test_operations_of_elements():
     [[found]] = counted(axpy, ones(37, 101), ones(37, 101)).values()
     assert found.flops == 2 * 37 * 101 and not found.dtype
     [[found]] = counted(increase, ones(37, 101)).values()
-    assert found.flops == pytest.approx(2 * 37 * 101)
+    assert found.flops == About(2 * 37 * 101)
 
 
 def test_operations_of_several_kernels():
     found = counted(steps, ones(64, 128), ones(128, 96), ones(96, 128))
     totals = [sum(works[0].products.values()) for works in found.values()]
-    assert sorted(totals) == pytest.approx([0.0, 2.0 * 64 * 96 * 128, 2.0 * 64 * 96 * 128])
+    assert sorted(totals) == About([0.0, 2.0 * 64 * 96 * 128, 2.0 * 64 * 96 * 128])
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +115,12 @@ def found():
 
 def test_figures(found):
     assert len(found.times) == 20 and found.least <= found.percentile(25) <= found.median <= found.percentile(95) <= found.most
-    assert found.mean == pytest.approx(sum(found.times) / 20)
+    assert found.mean == About(sum(found.times) / 20)
     assert found.bytes == 4 * (200 * 300 + 300 * 260 + 260 * 300 + 200 * 300)
-    assert found.flops == pytest.approx(sum(k.flops for k in found.kernels)) and found.flops > 2 * 2 * 200 * 300 * 260
-    assert found.bandwidth == pytest.approx(found.bytes / found.median) and found.rate == pytest.approx(found.flops / found.median)
-    assert found.fraction == pytest.approx(max(found.memory_seconds, found.compute_seconds) / found.median)
-    assert [k.name for k in found.kernels] == ["steps_0", "steps_1", "steps_2"] and sum(k.share for k in found.kernels) == pytest.approx(1)
+    assert found.flops == About(sum(k.flops for k in found.kernels)) and found.flops > 2 * 2 * 200 * 300 * 260
+    assert found.bandwidth == About(found.bytes / found.median) and found.rate == About(found.flops / found.median)
+    assert found.fraction == About(max(found.memory_seconds, found.compute_seconds) / found.median)
+    assert [k.name for k in found.kernels] == ["steps_0", "steps_1", "steps_2"] and sum(k.share for k in found.kernels) == About(1)
     assert all(0 < k.busy <= 1 and k.launches == 1 and k.seconds > 0 for k in found.kernels)
     assert found.kind in ("memory_bound", "compute_bound", "synchronization_bound", "overhead_bound") and found.evidence
 
@@ -210,12 +225,12 @@ def made(**changes) -> profiler.Profile:
 
 def test_diagnoses():
     near = made()
-    assert near.kind == "memory_bound" and near.fraction == pytest.approx(1.0) and "only fewer bytes" in near.advice[0]
+    assert near.kind == "memory_bound" and near.fraction == About(1.0) and "only fewer bytes" in near.advice[0]
     assert "10 of 10 GB/s" in near.evidence[0] and "100 %" in near.evidence[0]
     far = made(times=[5e-2] * 10)
     assert far.kind != "memory_bound" or "f.tune" in far.advice[0]
     dense = made(flops=9e8, bytes=10**5, dtype="f32", kernels=[profiler.KernelProfile("f_0", 1, 9.9e-3, 1.0, 2, 100, 0.99, 10**5, 9e8, "f32")])
-    assert dense.kind == "compute_bound" and dense.fraction == pytest.approx(0.9) and any("bf16" in text for text in dense.advice)
+    assert dense.kind == "compute_bound" and dense.fraction == About(0.9) and any("bf16" in text for text in dense.advice)
     waiting = made(kernels=[profiler.KernelProfile("f_0", 1, 9.9e-3, 1.0, 2, 3, 0.55, 10**8, 1e6, "")])
     assert waiting.kind == "synchronization_bound" and "55 %" in waiting.evidence[0] and "3 programs for 2 threads" in waiting.advice[0]
     slow_call = made(kernels=[profiler.KernelProfile("f_0", 1, 2e-3, 1.0, 2, 100, 0.99, 10**8, 1e6, "")])
