@@ -255,3 +255,10 @@ def softmax(x: Tensor["M", "N"]):
     done = subprocess.run(words, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0 and "softmax on" in done.stdout, done.stderr
     assert "Roofline" in (tmp_path / "softmax.html").read_text() and json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+def test_page_faults_are_counted():
+    """What touches new memory in every run shows, unless the machine does not count it."""
+    found = tessera.profile(lambda: np.full(1 << 22, 1.0, np.float64), runs=5, bytes=1 << 25, flops=1.0)
+    faults = found.counters["page_faults"]
+    assert isinstance(faults, str) or faults >= 16  # 32 MiB: 16 huge pages, or 8,192

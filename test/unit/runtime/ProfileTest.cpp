@@ -89,9 +89,12 @@ TEST(Trace, NobodyListensAfterwards) {
 TEST(Counters, CountOrSayWhyNot) {
   tsr_counters *counters = tsr_counters_open();
   ASSERT_NE(counters, nullptr);
-  std::vector<char> memory(64 << 20);
-  for (size_t i = 0; i < memory.size(); i += 4096)
-    memory[i] = 1; // page faults
+  tsr_release_cached_memory();
+  void *memory = tsr_allocate(64 << 20);
+  for (size_t i = 0; i < 64 << 20; i += 4096) // page faults, 32 huge ones
+    static_cast<volatile char *>(memory)[i] = 1;
+  tsr_deallocate(memory);
+  tsr_release_cached_memory();
   for (int32_t i = 0; i < TSR_NUM_COUNTERS; ++i) {
     double value = -1;
     std::string missing = tsr_counters_missing(counters, i);
