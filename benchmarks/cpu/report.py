@@ -92,21 +92,13 @@ def peak_scaling(results: dict, family: str, dtype: str) -> float | None:
 
 
 def scaling(results: dict) -> list[tuple[dict, float, float]]:
-    """(row with two threads, its speed-up from one, the speed-up of the register peak or of the copy)"""
+    """(row, its speed-up from one thread in the same rounds, that of the register peak in the same process)"""
     found = []
     for family, tree in results.items():
-        if not tree:
-            continue
-        by_key = {(row["case"], row["dtype"], row["threads"]): row for row in tree["rows"]}
-        for (case, dtype, threads), row in by_key.items():
-            one, mine = by_key.get((case, dtype, 1)), harness.headline(row)
-            if threads != 2 or not one or not mine or mine not in one["ours"]:
-                continue
-            def seconds(entry):
-                return (entry.get("fast") or entry)["seconds"] if entry.get("fast_rounds", 0) >= 3 else entry["seconds"]
-            peak = peak_scaling(results, family, dtype)
-            if peak:
-                found.append((row, seconds(one["ours"][mine]) / seconds(row["ours"][mine]), peak))
+        for row in (tree or {"rows": []})["rows"]:
+            value, peak = harness.pick(row.get("scaling")), tree and peak_scaling(results, family, row["dtype"])
+            if value and peak:
+                found.append((row, value["ratio"], peak))
     return found
 
 
@@ -267,7 +259,9 @@ def plot_speedups(tree: dict, family: str, path: pathlib.Path) -> None:
         panel.axvline(1, color="0.2", lw=0.9)
         panel.set(xscale="log", title=f"{dtype}, {threads} thread{'s' * (threads > 1)}", ylim=(len(rows) - 0.4, -0.6))
         panel.set_yticks(range(len(rows)), [row["case"] for row in rows], fontsize=6.5)
-        ticks = [t for t in (0.25, 0.5, 1, 2, 4, 8, 16, 32) if panel.get_xlim()[0] <= t <= panel.get_xlim()[1]] or [1]
+        low, high = panel.get_xlim()
+        step = 1 if high / low < 100 else 2
+        ticks = [t for t in (2.0**e for e in range(-10, 11, step)) if low <= t <= high] or [1]
         panel.set_xticks(ticks, [f"{t:g}x" for t in ticks])
         panel.minorticks_off()
     for panel in list(panels.flat)[len(groups):]:

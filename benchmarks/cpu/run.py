@@ -71,10 +71,15 @@ def run_one(family: str, threads: int, parsed) -> dict:
         command = [sys.executable, str(HERE / f"{family}.py"), "--threads", str(threads), "--json", str(target), "--seconds", str(parsed.seconds),
                    "--rounds", str(parsed.rounds), "--only", parsed.only, "--peers", parsed.peers, "--lock", parsed.lock, "--wait", str(parsed.wait)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TESSERA_NUM_THREADS": str(threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-        done = subprocess.run(command + (["--quick"] if parsed.quick else []), env=environment)
-        if done.returncode or not target.exists():
-            raise SystemExit(f"{family} with {threads} threads ended with {done.returncode}")
-        return json.loads(target.read_text())
+        try:
+            ended = subprocess.run(command + (["--quick"] if parsed.quick else []), env=environment).returncode
+        except KeyboardInterrupt:
+            ended = -2
+        if not target.exists():
+            raise SystemExit(f"{family} with {threads} threads ended with {ended} and measured nothing")
+        if ended:
+            print(f"{family} with {threads} threads ended with {ended}; what it had measured is kept", file=sys.stderr)
+        return {**json.loads(target.read_text()), "ended": ended}
 
 
 def merged(old: dict | None, runs: list[dict], replace: bool) -> dict:
@@ -93,7 +98,7 @@ def run_families(families, counts, parsed, target: str = "", keep: bool = True) 
     for family in families:
         runs = [run_one(family, threads, parsed) for threads in counts]
         path = pathlib.Path(target) if target else path_of(family)
-        found[family] = merged(load(family, path) if keep and not target else None, runs, whole)
+        found[family] = merged(load(family, path) if keep and not target else None, runs, whole and not any(run["ended"] for run in runs))
         found[family]["measured"] = [key(row) for run in runs for row in run["rows"]]
         if keep:
             write(path, {name: value for name, value in found[family].items() if name != "measured"})
