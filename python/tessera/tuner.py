@@ -241,7 +241,8 @@ class Search:
         asked = search.sampler(self.tuning.strategy, self.space, self.records, self.tuning.budget, self.seed)
         try:
             self.race = Race(self.fn, self.bound)
-            while time.monotonic() - start < self.tuning.seconds:
+            allowed = self.tuning.seconds - self.records.spent.get(self.signature, 0.0)  # `seconds` are of all searches of this space
+            while time.monotonic() - start < allowed:
                 left = total - len(self.known())  # other processes do their part
                 batch = self._next(asked, min(self.tuning.parallel, left))
                 if not batch:
