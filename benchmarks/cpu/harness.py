@@ -61,15 +61,29 @@ class Options:
         return (quick or not self.quick) and self.only in f"{name} {dtype}"
 
 
-@contextlib.contextmanager
-def held(path: str):
-    """A lock file that serialises measurements on a machine that is shared."""
-    if not path:
-        yield
-        return
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+class Lock:
+    """A lock file that serialises measurements on a machine that is shared; held for at most about `_HOLD` seconds at a time."""
+
+    _HOLD = 60.0
+
+    def __init__(self, path: str):
+        self.file, self.since = open(path, "a") if path else None, None
+
+    def take(self) -> None:
+        if self.file and self.since is None:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+            self.since = time.monotonic()
+
+    def offer(self) -> None:
+        """Between two cases: lets others in if it is their turn."""
+        if self.since is not None and time.monotonic() - self.since > self._HOLD:
+            self.release()
+            time.sleep(0.2)
+
+    def release(self) -> None:
+        if self.since is not None:
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+            self.since = None
 
 
 def set_threads(count: int) -> None:
@@ -271,10 +285,10 @@ def run_family(family: str, cases, options: Options, out=print, save=None) -> di
     options.jax = jax.Process(options.threads)
     tsr.set_num_threads(options.threads)
     counts = tuple(sorted({1, options.threads}))
-    known = tsr.roofline.measure(threads=counts)
-    with held(options.lock):
-        interleaved.wait_for_quiet(options.wait)
-        roofline = tsr.roofline.measure(seconds=1.0 if options.quick else 2.0, threads=counts, fresh=True)
+    known, lock = tsr.roofline.measure(threads=counts), Lock(options.lock)
+    lock.take()
+    interleaved.wait_for_quiet(options.wait)
+    roofline = tsr.roofline.measure(seconds=1.0 if options.quick else 2.0, threads=counts, fresh=True)
     roofline = roofline.better(known)
     tsr.roofline.remember(roofline)
     out(str(roofline))
@@ -285,8 +299,9 @@ def run_family(family: str, cases, options: Options, out=print, save=None) -> di
     said = set()
     for case in cases(options):
         started = time.perf_counter()
-        with held(options.lock):  # compiling, too: it would disturb who measures
-            row = run_case(case, roofline, options)
+        lock.take()  # for compiling, too: it would disturb who measures
+        row = run_case(case, roofline, options)
+        lock.offer()
         row["family"], row["took"] = family, round(time.perf_counter() - started, 2)
         rows.append(row)
         out(line(row))
@@ -296,6 +311,7 @@ def run_family(family: str, cases, options: Options, out=print, save=None) -> di
                 out(f"    {name} not measured: {reason}")
         if save:
             save(found)
+    lock.release()
     options.jax.close()
     return found
 
@@ -307,7 +323,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=0, help="samples of each participant (default 11; quick 7)")
     parser.add_argument("--only", default="", help="cases with this text in their name")
     parser.add_argument("--peers", default="", help="only these, e.g. torch,onednn_packed")
-    parser.add_argument("--lock", default="", help="a file to lock for each case")
+    parser.add_argument("--lock", default="", help="a file to lock while something is measured, for a minute at a time")
     parser.add_argument("--wait", type=float, default=2.0, help="seconds to wait for a quiet machine before a case")
 
 
