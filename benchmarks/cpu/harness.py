@@ -15,6 +15,7 @@ import datetime
 import fcntl
 import json
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -268,7 +269,8 @@ def versions() -> dict:
     import tessera as tsr
     from peers import onednn, openblas
 
-    found = {"tessera": tsr.__version__, "torch": torch.__version__}
+    commit = subprocess.run(["git", "-C", str(RESULTS), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    found = {"tessera": f"{tsr.__version__}{f' ({commit})' if commit else ''}", "torch": torch.__version__}
     for name, module in (("onednn", onednn), ("openblas", openblas)):
         try:
             found[name] = module.version()

@@ -125,6 +125,7 @@ def test_the_summary_counts_what_is_there():
     missing = copy.deepcopy(tree)
     missing["rows"][0]["ours"], missing["rows"][0]["missing"] = {}, {"function": "not there yet: error at line 3"}
     assert "not there yet: error at line 3" in report.table(missing, "gemm")
+    assert "| 0 | not there yet | " in report.compact(missing, "gemm") and "torch; 50 % |" in report.compact(missing, "gemm")
 
 
 def test_a_wrong_result_is_not_timed():
