@@ -19,6 +19,7 @@ struct Writer {
   Location loc;
   DictionaryAttr schedule;
   bool gpu = false;
+  int64_t group = 0; ///< programs of the first axis before the second moves on
 
   ParamAttr param(int64_t value, ArrayRef<int64_t> range, StringRef by) {
     return ParamAttr::get(builder.getContext(), value, range,
@@ -73,9 +74,10 @@ struct Writer {
     place("threads", {0, 1, 2, 4, 8, 16});
     place("vector", {0, 4, 8, 16});
     place("unroll", {0, 1, 2, 4, 8});
-    if (std::optional<int64_t> group = user("group"))
+    if (group || user("group"))
       PlaceOp::create(builder, loc, builder.getStringAttr("group"),
-                      param(*group, {1, 2, 4, 8, 16}, "user"));
+                      param(user("group").value_or(group), {1, 2, 4, 8, 16},
+                            user("group") ? "user" : "default"));
     if (std::optional<int64_t> warps = user("num_warps"))
       PlaceOp::create(builder, loc, builder.getStringAttr("num_warps"),
                       param(*warps, {1, 2, 4, 8, 16}, "user"));
@@ -128,21 +130,29 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   int64_t rank = group.rank;
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, value, axis);
-  // A core's caches hold a large block; a GPU's shared memory a small one, and
-  // its many blocks want to be many.
-  bool gpu = writer.gpu;
-  writer.tile(rank - 2, value, rank - 2, gpu ? 64 : 128,
-              {16, 32, 64, 128, 256});
-  writer.tile(rank - 1, value, rank - 1, gpu ? 64 : 256, {64, 128, 256, 512});
   GemmOp gemm;
   for (auto &[op, maps] : group.members)
     if (auto found = dyn_cast<GemmOp>(op))
       gemm = found;
-  SmallVector<int64_t> depths = {64, 128, 256, 512};
+  // A core reads panels of B, as long as its cache holds them, for few rows at
+  // a time: many programs, in an order that finds the panel again. A GPU's
+  // shared memory holds a small block. AMX multiplies faster than a cache
+  // brings new panels, and wants more rows.
+  bool gpu = writer.gpu;
+  bool tiles = tensorType(gemm.getLhs()).getElementType().isBF16();
+  writer.tile(rank - 2, value, rank - 2,
+              gpu     ? 64
+              : tiles ? 128
+                      : 96,
+              {16, 32, 48, 64, 96, 128, 192, 256});
+  writer.tile(rank - 1, value, rank - 1, 64, {64, 128, 256, 512});
+  SmallVector<int64_t> depths = {64, 128, 256, 512, 1024, 2048};
   if (gpu)
     depths.insert(depths.begin(), 32);
-  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1, gpu ? 32 : 256,
+  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1, gpu ? 32 : 1024,
                               depths, "loop");
+  if (!gpu && rank == 2)
+    writer.group = tiles ? 2 : 4;
   return "gemm:sequential-" + std::to_string(depth);
 }
 

@@ -36,6 +36,14 @@ Decisions::Decisions(Block &body) {
   config = builder.getDictionaryAttr(entries);
 }
 
+void Decisions::applyGroup(FuncOp function) const {
+  if (auto group = config.getAs<IntegerAttr>("group"))
+    function->walk([&](ProgramOp program) {
+      if (program.getTiles().size() > 1)
+        program.setGroup(std::max<int64_t>(1, group.getInt()));
+    });
+}
+
 namespace {
 
 class KernelBuilder {
@@ -339,6 +347,7 @@ FailureOr<Kernel> tessera::tile::buildKernel(OpBuilder &builder,
   if (failed(kernel.function.eraseArguments(unused)))
     return failure();
   Decisions decisions(payload);
+  decisions.applyGroup(kernel.function);
   kernel.function->setAttr("tile.config", decisions.config);
   kernel.function->setAttr("tile.numerics", fuse.getNumericsAttr());
   return kernel;

@@ -19,6 +19,8 @@ struct Decisions {
   mlir::DictionaryAttr config; ///< for the tile.func
 
   explicit Decisions(mlir::Block &body);
+  /// The order of programs.
+  void applyGroup(FuncOp function) const;
 };
 
 /// A tile program and how it is launched.

@@ -12,32 +12,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
 
-StringRef tessera::tile::planType(Type element) {
-  if (element.isF64())
-    return "f64";
-  if (element.isF32())
-    return "f32";
-  if (element.isF16())
-    return "f16";
-  if (element.isBF16())
-    return "bf16";
-  if (isa<Float8E4M3FNType>(element))
-    return "f8e4m3";
-  if (isa<Float8E5M2Type>(element))
-    return "f8e5m2";
-  if (element.isInteger(64))
-    return "i64";
-  if (element.isInteger(32))
-    return "i32";
-  if (element.isInteger(16))
-    return "i16";
-  if (element.isInteger(8))
-    return "i8";
-  if (element.isInteger(1))
-    return "bool";
-  return "";
-}
-
 std::string tessera::tile::infix(StringRef lhs, StringRef op, StringRef rhs) {
   auto wrap = [](StringRef text) {
     bool simple = text.find_first_of(" -") == StringRef::npos;

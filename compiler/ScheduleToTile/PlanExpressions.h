@@ -18,9 +18,6 @@
 
 namespace tessera::tile {
 
-/// The dtype word of a plan; empty if there is none.
-llvm::StringRef planType(mlir::Type element);
-
 /// "a b" with both sides in parentheses where needed.
 std::string infix(llvm::StringRef lhs, llvm::StringRef op, llvm::StringRef rhs);
 

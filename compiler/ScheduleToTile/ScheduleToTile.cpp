@@ -55,11 +55,7 @@ FailureOr<FuncOp> convertKernel(OpBuilder &builder,
   function->setAttr("tile.config", decisions.config);
   if (!llvm::is_sorted(positions))
     function->setAttr("tile.order", builder.getDenseI64ArrayAttr(positions));
-  if (auto group = decisions.config.getAs<IntegerAttr>("group"))
-    function->walk([&](ProgramOp program) {
-      if (program.getTiles().size() > 1)
-        program.setGroup(std::max<int64_t>(1, group.getInt()));
-    });
+  decisions.applyGroup(function);
   if (decisions.stages > 0)
     function->walk([&](ForOp loop) {
       if (loop.getStages() == 0)

@@ -37,10 +37,10 @@ func.func @softmax(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], g
 
 // The epilogue works on the accumulator; 16-bit results are rounded once.
 // CHECK-LABEL: tile.func @gemm_relu_0
-// CHECK:         tile.program extents(%{{.*}}, %{{.*}}) tiles = [128, 256]
+// CHECK:         tile.program extents(%{{.*}}, %{{.*}}) tiles = [128, 64] {group = 2 : i64}
 // CHECK:         %[[ACC:.*]] = tile.for
-// CHECK:           tile.mma {{.*}} tensor<128x256xbf16>, tensor<256x256xbf16>, tensor<128x256xf32>
-// CHECK:         arith.truncf %[[ACC]] : tensor<128x256xf32> to tensor<128x256xbf16>
+// CHECK:           tile.mma {{.*}} tensor<128x1024xbf16>, tensor<1024x64xbf16>, tensor<128x64xf32>
+// CHECK:         arith.truncf %[[ACC]] : tensor<128x64xf32> to tensor<128x64xbf16>
 // CHECK:         arith.maximumf
 // CHECK:         tile.store
 func.func @gemm_relu(%a: tensor<?x?xbf16> {gir.name = "a", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},

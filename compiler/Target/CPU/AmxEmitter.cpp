@@ -58,11 +58,14 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   Value m = ranges[nest.getAxes()[0]].length;
   Value n = ranges[nest.getAxes()[1]].length;
   Value k = ranges[nest.getAxes()[2]].length;
-  auto lhs = mma.getLhs().getDefiningOp<tile::LocalLoadOp>().getBuffer();
-  auto rhs = mma.getRhs().getDefiningOp<tile::LocalLoadOp>().getBuffer();
+  Value inside;
+  CpuPanels lhs = panelsOf(mma.getLhs(), 0, 16, inside);
+  CpuPanels rhs = panelsOf(mma.getRhs(), 1, 16, inside);
+  // What lies outside of its view is 0: nothing is added.
+  if (inside)
+    k = arith::SelectOp::create(builder, loc, inside, k, constant(0));
   auto out =
       cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
-  tile::CpuBuffer lhsLayout(lhs.getType()), rhsLayout(rhs.getType());
   int64_t stride = tile::CpuBuffer(out.getType()).stride(0);
   bool fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
   Type bf16 = builder.getBF16Type(), f32 = builder.getF32Type();
@@ -76,10 +79,13 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   Value i = rows.getInductionVar(), j = columns.getInductionVar();
   SmallVector<Value> places, sums, a, b;
   for (int64_t row : {0, 16}) {
-    a.push_back(pointerTo(
-        buffers[lhs], offsetAlong(lhsLayout, 0, addConstant(i, row)), bf16));
-    b.push_back(pointerTo(
-        buffers[rhs], offsetAlong(rhsLayout, 1, addConstant(j, row)), bf16));
+    auto panel = [&](const CpuPanels &panels, Value at) {
+      Value number = arith::DivUIOp::create(builder, loc, addConstant(at, row),
+                                            constant(16));
+      return pointerTo(panels.base, mul(number, panels.stride), bf16);
+    };
+    a.push_back(panel(lhs, i));
+    b.push_back(panel(rhs, j));
     for (int64_t column : {0, 16})
       places.push_back(pointerTo(buffers[out],
                                  add(mul(addConstant(i, row), constant(stride)),
@@ -88,6 +94,9 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   }
   for (Value place : places)
     sums.push_back(fromZero ? amx.zero() : amx.load(place, stride * 4));
+  bool packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
+  Value next = pointerTo(b[0], mul(rhs.stride, constant(2)), bf16);
+  Ahead ahead = fetchAhead(nest, 32, i, 32, ceilDiv(k, constant(32)));
   auto steps =
       scf::ForOp::create(builder, loc, constant(0), k, constant(32), sums,
                          [](OpBuilder &, Location, Value, ValueRange) {});
@@ -95,15 +104,19 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
     OpBuilder::InsertionGuard inside(builder);
     builder.setInsertionPointToEnd(steps.getBody());
     Value at = steps.getInductionVar();
-    Value alongA = offsetAlong(lhsLayout, 1, at);
-    Value alongB = offsetAlong(rhsLayout, 0, at);
-    Value b0 = amx.load(pointerTo(b[0], alongB, bf16), 64);
-    Value a0 = amx.load(pointerTo(a[0], alongA, bf16), 64);
+    Value along = mul(at, constant(16)); // a tile per 32 of k
+    if (packed)
+      for (int64_t line = 0; line < ahead.lines; ++line)
+        prefetch(next, add(ahead.offset,
+                           addConstant(mul(at, constant(ahead.lines * 2)),
+                                       line * 64)));
+    Value b0 = amx.load(pointerTo(b[0], along, bf16), 64);
+    Value a0 = amx.load(pointerTo(a[0], along, bf16), 64);
     ValueRange before = steps.getRegionIterArgs();
     Value y00 = amx.multiply(before[0], a0, b0);
-    Value b1 = amx.load(pointerTo(b[1], alongB, bf16), 64);
+    Value b1 = amx.load(pointerTo(b[1], along, bf16), 64);
     Value y01 = amx.multiply(before[1], a0, b1);
-    Value a1 = amx.load(pointerTo(a[1], alongA, bf16), 64);
+    Value a1 = amx.load(pointerTo(a[1], along, bf16), 64);
     Value y10 = amx.multiply(before[2], a1, b0);
     Value y11 = amx.multiply(before[3], a1, b1);
     scf::YieldOp::create(builder, loc, ValueRange{y00, y01, y10, y11});

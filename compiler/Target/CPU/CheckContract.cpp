@@ -16,10 +16,10 @@ namespace {
 /// Of the `llvm` dialect only memory, and AMX by its intrinsics.
 bool mayStandInKernel(Operation *op) {
   if (isa<LLVM::AllocaOp, LLVM::AtomicRMWOp, LLVM::CallIntrinsicOp,
-          LLVM::ConstantOp, LLVM::GEPOp, LLVM::LoadOp, LLVM::MaskedLoadOp,
-          LLVM::MaskedStoreOp, LLVM::StoreOp, LLVM::masked_gather,
-          LLVM::masked_scatter, LLVM::PoisonOp, LLVM::UndefOp, target::CallOp,
-          target::ReturnOp>(op))
+          LLVM::Prefetch, LLVM::ConstantOp, LLVM::GEPOp, LLVM::LoadOp,
+          LLVM::MaskedLoadOp, LLVM::MaskedStoreOp, LLVM::StoreOp,
+          LLVM::masked_gather, LLVM::masked_scatter, LLVM::PoisonOp,
+          LLVM::UndefOp, target::CallOp, target::ReturnOp>(op))
     return true;
   return isa_and_present<arith::ArithDialect, math::MathDialect,
                          scf::SCFDialect, vector::VectorDialect>(

@@ -31,6 +31,20 @@ struct CpuView {
   llvm::SmallVector<mlir::Value> sizes, strides;
   llvm::SmallVector<int64_t> staticStrides; // kDynamic where unknown
   mlir::Type element;
+  std::optional<tile::CpuPacking> packing; // the last two axes, in panels
+
+  int64_t wideAxis() const {
+    return sizes.size() - (packing->deepLast ? 2 : 1);
+  }
+  int64_t deepAxis() const {
+    return sizes.size() - (packing->deepLast ? 1 : 2);
+  }
+};
+
+/// An operand of a matrix step in panels: panel j / width at base + j / width *
+/// stride elements.
+struct CpuPanels {
+  mlir::Value base, stride;
 };
 
 struct CpuRange {
@@ -80,6 +94,29 @@ public:
   /// What position `at` along `dim` adds to the offset in a buffer.
   mlir::Value offsetAlong(const tile::CpuBuffer &layout, int64_t dim,
                           mlir::Value at);
+  /// What position `at` (or a vector of them) along `axis` adds to the offset
+  /// in a view.
+  mlir::Value offsetAlong(const CpuView &view, int64_t axis, mlir::Value at);
+  /// Elements from one panel of a packed view to the next.
+  mlir::Value panelStride(const CpuView &view);
+  /// Where the tile that a load of a matrix operand reads begins; `inside`
+  /// becomes whether its scalar indices are within the view (null: they are).
+  mlir::Value tileStart(tile::LoadOp load, mlir::Value &inside);
+  /// The panels an operand of a matrix step is read from: a buffer's or a
+  /// packed view's.
+  CpuPanels panelsOf(mlir::Value operand, int64_t wideAxis, int64_t width,
+                     mlir::Value &inside);
+  /// While `rows` rows after row `at` of a nest are multiplied by a panel, the
+  /// next one comes nearer: each block of rows fetches its part. Of `lines`
+  /// lines per step of a loop over `steps`, which this block fetches each
+  /// time, and where it begins (in bytes).
+  struct Ahead {
+    int64_t lines = 0;
+    mlir::Value offset;
+  };
+  Ahead fetchAhead(tile::NestOp nest, int64_t rows, mlir::Value at,
+                   int64_t lines, mlir::Value steps);
+  void prefetch(mlir::Value base, mlir::Value bytes);
   mlir::Type memoryType(mlir::Type element); // i1 -> i8, index -> i64
   mlir::Value load(mlir::Value pointer, mlir::Type element, int64_t lanes);
   void store(mlir::Value value, mlir::Value pointer);

@@ -4,6 +4,7 @@
 #include "compiler/Target/CPU/CpuLowering.h"
 #include "compiler/Target/Math/NarrowFloats.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -101,6 +102,101 @@ Value CpuLowering::offsetAlong(const tile::CpuBuffer &layout, int64_t dim,
     offset = add(offset, mul(digit, constant(term.outStride)));
   }
   return offset;
+}
+
+Value CpuLowering::panelStride(const CpuView &view) {
+  Value deep = view.sizes[view.deepAxis()];
+  int64_t step = view.packing->step;
+  if (step > 1)
+    deep = mul(ceilDiv(deep, constant(step)), constant(step));
+  return mul(deep, constant(view.packing->width));
+}
+
+Value CpuLowering::offsetAlong(const CpuView &view, int64_t axis, Value at) {
+  int64_t lanes = 0;
+  if (auto vector = dyn_cast<VectorType>(at.getType()))
+    lanes = vector.getNumElements();
+  auto wide = [&](Value number) { return splat(number, lanes); };
+  auto times = [&](Value a, Value b) -> Value {
+    return lanes ? Value(arith::MulIOp::create(builder, loc, a, wide(b)))
+                 : mul(a, b);
+  };
+  bool deep = view.packing && axis == view.deepAxis();
+  if (!deep && !(view.packing && axis == view.wideAxis()))
+    return times(at, view.strides[axis]);
+  int64_t unit = deep ? view.packing->group : view.packing->width;
+  Value outer = deep ? constant(view.packing->group * view.packing->width)
+                     : panelStride(view);
+  Value inner = constant(deep ? 1 : view.packing->group);
+  if (unit == 1)
+    return times(at, outer);
+  Value size = wide(constant(unit));
+  Value whole = arith::DivUIOp::create(builder, loc, at, size);
+  Value rest = arith::RemUIOp::create(builder, loc, at, size);
+  Value far = times(whole, outer), near = times(rest, inner);
+  return lanes ? Value(arith::AddIOp::create(builder, loc, far, near))
+               : add(far, near);
+}
+
+Value CpuLowering::tileStart(tile::LoadOp load, Value &inside) {
+  const CpuView &view = views[load.getView()];
+  Value offset = constant(0);
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    Value at;
+    if (isa<tile::RangeType>(index.getType())) {
+      at = ranges[index].start;
+    } else {
+      at = values.lookup(index);
+      // A program id lies within its dim; other scalars may point anywhere.
+      if (!index.getDefiningOp<tile::ProgramOp>()) {
+        Value fits = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::ult, at, view.sizes[axis]);
+        inside = inside
+                     ? Value(arith::AndIOp::create(builder, loc, inside, fits))
+                     : fits;
+      }
+    }
+    offset = add(offset, offsetAlong(view, axis, at));
+  }
+  return pointerTo(view.base, offset, view.element);
+}
+
+CpuPanels CpuLowering::panelsOf(Value operand, int64_t wideAxis, int64_t width,
+                                Value &inside) {
+  if (auto load = operand.getDefiningOp<tile::LoadOp>())
+    return {tileStart(load, inside), panelStride(views[load.getView()])};
+  Value buffer = operand.getDefiningOp<tile::LocalLoadOp>().getBuffer();
+  tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
+  return {buffers[buffer], constant(layout.offset(wideAxis, width))};
+}
+
+CpuLowering::Ahead CpuLowering::fetchAhead(tile::NestOp nest, int64_t rows,
+                                           Value at, int64_t lines,
+                                           Value steps) {
+  Value range = nest.getAxes()[0];
+  int64_t group = 1;
+  for (auto program : nest->getParentOfType<tile::FuncOp>()
+                          .getBody()
+                          .front()
+                          .getOps<tile::ProgramOp>())
+    group = program.getTiles().size() > 1 ? program.getGroup() : 1;
+  int64_t blocks = llvm::divideCeil(
+      group * cast<tile::RangeType>(range.getType()).getSize(), rows);
+  Ahead ahead;
+  ahead.lines = llvm::divideCeil(lines, blocks);
+  Value row = add(ranges[range].start, at);
+  Value block = arith::RemUIOp::create(
+      builder, loc, arith::DivUIOp::create(builder, loc, row, constant(rows)),
+      constant(blocks));
+  ahead.offset = mul(mul(block, steps), constant(ahead.lines * 64));
+  return ahead;
+}
+
+void CpuLowering::prefetch(Value base, Value bytes) {
+  LLVM::Prefetch::create(
+      builder, loc, pointerTo(base, bytes, builder.getI8Type()),
+      builder.getI32IntegerAttr(0), builder.getI32IntegerAttr(2),
+      builder.getI32IntegerAttr(1));
 }
 
 Type CpuLowering::memoryType(Type element) {

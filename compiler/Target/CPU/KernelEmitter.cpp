@@ -164,6 +164,7 @@ void KernelEmitter::readArguments(Value pointers, Value integers) {
         view.strides.push_back(
             ShapedType::isDynamic(stride) ? given : lower.constant(stride));
       }
+      view.packing = tile::CpuPacking::of(argument);
       lower.views[argument] = view;
       continue;
     }

@@ -32,7 +32,7 @@ public:
   void run();
 
 private:
-  Matrix readLhs(Value tile);
+  Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
   void steps(SmallVectorImpl<Value> &sums, ArrayRef<Value> rowPointers,
              Value panel, Value k, int64_t count);
@@ -43,16 +43,17 @@ private:
   tile::MmaOp mma;
   Value m, n, k; // lengths
   Matrix lhs;
-  Value panels, result; // pointers
+  CpuPanels panels;
+  Value result; // pointer
   Type element;
   int64_t rows, columns, lanes, vectors, resultStride;
-  std::optional<tile::CpuBuffer> packed;
-  bool fromZero;
+  bool fromZero, packed;
+  tile::NestOp nest;
 };
 } // namespace
 
 MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
-    : lower(lower), builder(lower.builder) {
+    : lower(lower), builder(lower.builder), nest(nest) {
   for (Operation &op : nest.getBody().front())
     if (auto found = dyn_cast<tile::MmaOp>(op))
       mma = found;
@@ -65,19 +66,23 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   vectors = registers[1];
   lanes = registers[2];
   columns = vectors * lanes;
-  lhs = readLhs(mma.getLhs());
-  auto rhs = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
-  packed.emplace(rhs.getBuffer().getType());
-  panels = lower.buffers[rhs.getBuffer()];
+  Value inside;
+  lhs = readLhs(mma.getLhs(), inside);
+  panels = lower.panelsOf(mma.getRhs(), 1, columns, inside);
+  // What lies outside of its view is 0: nothing is added.
+  if (inside)
+    k = arith::SelectOp::create(builder, lower.loc, inside, k,
+                                lower.constant(0));
   auto store = cast<tile::LocalStoreOp>(*mma.getResult().user_begin());
   result = lower.buffers[store.getBuffer()];
   resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
+  packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
   fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
 }
 
-Matrix MatrixStep::readLhs(Value tile) {
+Matrix MatrixStep::readLhs(Value tile, Value &inside) {
   if (auto transpose = tile.getDefiningOp<tile::TransposeOp>()) {
-    Matrix matrix = readLhs(transpose.getInput());
+    Matrix matrix = readLhs(transpose.getInput(), inside);
     if (transpose.getPermutation()[0] == 1)
       std::swap(matrix.row, matrix.column);
     return matrix;
@@ -89,20 +94,11 @@ Matrix MatrixStep::readLhs(Value tile) {
   }
   auto load = tile.getDefiningOp<tile::LoadOp>();
   const CpuView &view = lower.views[load.getView()];
-  Value offset = lower.constant(0);
-  Value strides[2];
-  auto spans = tile::axesOfIndices(load.getIndices(), load.getIndexAxes());
-  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
-    Value at;
-    if (isa<tile::RangeType>(index.getType())) {
-      at = lower.ranges[index].start;
-      strides[spans[axis][0]] = view.strides[axis];
-    } else {
-      at = lower.values.lookup(index);
-    }
-    offset = lower.add(offset, lower.mul(at, view.strides[axis]));
-  }
-  return {lower.pointerTo(view.base, offset, element), strides[0], strides[1]};
+  SmallVector<Value> strides;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices()))
+    if (isa<tile::RangeType>(index.getType()))
+      strides.push_back(view.strides[axis]);
+  return {lower.tileStart(load, inside), strides[0], strides[1]};
 }
 
 Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
@@ -117,13 +113,12 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
                        ArrayRef<Value> rowPointers, Value panel, Value at,
                        int64_t count) {
   Value line =
-      lower.pointerTo(panel, lower.offsetAlong(*packed, 0, at), element);
+      lower.pointerTo(panel, lower.mul(at, lower.constant(columns)), element);
   for (int64_t step = 0; step < count; ++step) {
     SmallVector<Value> b;
     for (int64_t v = 0; v < vectors; ++v)
       b.push_back(lower.load(
-          lower.pointerTo(line,
-                          lower.constant(step * packed->stride(0) + v * lanes),
+          lower.pointerTo(line, lower.constant(step * columns + v * lanes),
                           element),
           element, lanes));
     Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
@@ -141,8 +136,10 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
 }
 
 void MatrixStep::tileLoop(Value i, Value j) {
+  Value number =
+      arith::DivUIOp::create(builder, lower.loc, j, lower.constant(columns));
   Value panel =
-      lower.pointerTo(panels, lower.offsetAlong(*packed, 1, j), element);
+      lower.pointerTo(panels.base, lower.mul(number, panels.stride), element);
   Value last = lower.sub(m, lower.constant(1));
   SmallVector<Value> rowPointers, targets, sums;
   for (int64_t r = 0; r < rows; ++r) {
@@ -161,7 +158,16 @@ void MatrixStep::tileLoop(Value i, Value j) {
     for (int64_t v = 0; v < vectors; ++v)
       sums.push_back(fromZero ? zero
                               : lower.load(target(r, v), element, lanes));
-  int64_t unroll = 2;
+  constexpr int64_t unroll = 8;
+  Value more = lower.less(lower.addConstant(j, columns), n);
+  Value next = arith::SelectOp::create(
+      builder, lower.loc, more, lower.pointerTo(panel, panels.stride, element),
+      lower.pointerTo(panels.base, lower.mul(k, lower.constant(columns)),
+                      element));
+  int64_t bytes = columns * tile::scratchBytesOf(element);
+  CpuLowering::Ahead ahead = lower.fetchAhead(
+      nest, rows, i, bytes * unroll / 64,
+      arith::DivUIOp::create(builder, lower.loc, k, lower.constant(unroll)));
   Value rest =
       arith::RemUIOp::create(builder, lower.loc, k, lower.constant(unroll));
   Value whole = lower.sub(k, rest);
@@ -172,6 +178,15 @@ void MatrixStep::tileLoop(Value i, Value j) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(made.getBody());
     SmallVector<Value> inner(made.getRegionIterArgs());
+    if (count > 1 && packed)
+      for (int64_t line = 0; line < ahead.lines; ++line)
+        lower.prefetch(
+            next,
+            lower.add(ahead.offset,
+                      lower.addConstant(
+                          lower.mul(made.getInductionVar(),
+                                    lower.constant(ahead.lines * 64 / unroll)),
+                          line * 64)));
     steps(inner, rowPointers, panel, made.getInductionVar(), count);
     scf::YieldOp::create(builder, lower.loc, inner);
     sums.assign(made.getResults().begin(), made.getResults().end());

@@ -57,8 +57,17 @@ private:
     llvm::SmallVector<mlir::Value> values; // [copy], argmax: then indices
   };
 
-  void emitPackedBlocks(int64_t rows, bool interleave);
-  void emitPackedBlock(int64_t rows, bool interleave);
+  /// What a packing nest writes: a packed buffer or a packed view.
+  struct Packed {
+    mlir::Operation *store = nullptr;
+    mlir::Value value;
+    mlir::Type element;
+    int64_t width = 1, group = 1;
+  };
+  std::optional<Packed> findPacked();
+  mlir::Value packedPlace(const Packed &to, mlir::Value k, mlir::Value n);
+  void emitPackedBlocks(const Packed &to, int64_t rows, bool interleave);
+  void emitPackedBlock(const Packed &to, int64_t rows, bool interleave);
   mlir::Value orZero(mlir::Value value, mlir::Value keep);
 
   void emitLoops(size_t depth);
@@ -93,6 +102,7 @@ private:
     mlir::Value inBounds;
     bool vector = false;
   };
+  bool contiguousIn(const CpuView &view, int64_t axis) const;
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
                     const Positions &at, int64_t copy);

@@ -56,6 +56,10 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
       lanes = std::gcd(lanes, layout.run(vectorAxis));
   }
   for (Operation &op : nest.getBody().front())
+    if (auto store = dyn_cast<tile::StoreOp>(op); store && vectorAxis >= 0)
+      if (const CpuView &view = lower.views[store.getView()]; view.packing)
+        lanes = std::gcd(lanes, view.packing->width);
+  for (Operation &op : nest.getBody().front())
     if (op.hasAttr("zero_padding") && vectorAxis >= 0) {
       zeroPadding = true;
       // Along k a whole AMX row, so that the masked tail ends the last one.
@@ -409,6 +413,11 @@ void NestEmitter::storeToView(tile::StoreOp op) {
       continue;
     }
     value = lower.splat(value, lanes);
+    if (zeroPadding && !address.offsets) {
+      lower.store(orZero(value, mask),
+                  lower.pointerTo(view.base, address.offset, view.element));
+      continue;
+    }
     if (mask)
       keep = keep ? Value(arith::AndIOp::create(builder, lower.loc,
                                                 lower.splat(keep, lanes), mask))

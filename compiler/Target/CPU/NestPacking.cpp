@@ -53,43 +53,91 @@ Value NestEmitter::orZero(Value value, Value keep) {
                                  lower.splat(keep, lanes), value, zero);
 }
 
+/// The one store of a nest of [k, n] into panels along n.
+std::optional<NestEmitter::Packed> NestEmitter::findPacked() {
+  Packed found;
+  for (Operation &op : nest.getBody().front()) {
+    if (isa<tile::AtomicOp, tile::AssertOp, tile::PrintOp>(op))
+      return std::nullopt;
+    if (!isa<tile::LocalStoreOp, tile::StoreOp>(op))
+      continue;
+    if (found.store)
+      return std::nullopt;
+    found.store = &op;
+  }
+  if (auto store = dyn_cast_or_null<tile::LocalStoreOp>(found.store)) {
+    tile::CpuBuffer layout(store.getBuffer().getType());
+    found.value = store.getValue();
+    found.element = store.getBuffer().getType().getElementType();
+    found.group = layout.stride(0) == 1 && layout.run(0) == 2 ? 2 : 1;
+    if (found.group == 1 && (layout.stride(0) == 1 || layout.stride(1) != 1))
+      return std::nullopt;
+    found.width = layout.run(1);
+    return found;
+  }
+  auto store = dyn_cast_or_null<tile::StoreOp>(found.store);
+  if (!store || store.getMask())
+    return std::nullopt;
+  const CpuView &view = lower.views[store.getView()];
+  if (!view.packing || view.packing->deepLast)
+    return std::nullopt;
+  found.value = store.getValue();
+  found.element = view.element;
+  found.group = view.packing->group;
+  found.width = view.packing->width;
+  return found;
+}
+
+/// Where element (k, n) of the nest goes.
+Value NestEmitter::packedPlace(const Packed &to, Value k, Value n) {
+  if (auto local = dyn_cast<tile::LocalStoreOp>(to.store)) {
+    tile::CpuBuffer layout(local.getBuffer().getType());
+    Value offset = lower.add(lower.offsetAlong(layout, 0, k),
+                             lower.offsetAlong(layout, 1, n));
+    return lower.pointerTo(lower.buffers[local.getBuffer()], offset,
+                           to.element);
+  }
+  auto store = cast<tile::StoreOp>(to.store);
+  const CpuView &view = lower.views[store.getView()];
+  Value offset = lower.constant(0);
+  for (auto [axis, index] : llvm::enumerate(store.getIndices())) {
+    Value at;
+    if (isa<tile::RangeType>(index.getType()))
+      at = lower.add(lower.ranges[index].start,
+                     int64_t(axis) == view.deepAxis() ? k : n);
+    else
+      at = lower.values.lookup(index);
+    offset = lower.add(offset, lower.offsetAlong(view, axis, at));
+  }
+  return lower.pointerTo(view.base, offset, to.element);
+}
+
 bool NestEmitter::runAsPacking() {
   if (nest.getAxes().size() != 2 || vectorAxis < 0 || carryAxis >= 0)
     return false;
-  tile::LocalStoreOp store;
-  for (Operation &op : nest.getBody().front()) {
-    if (isa<tile::StoreOp, tile::AtomicOp, tile::AssertOp, tile::PrintOp>(op))
-      return false;
-    if (auto found = dyn_cast<tile::LocalStoreOp>(op)) {
-      if (store)
-        return false;
-      store = found;
-    }
-  }
-  if (!store)
+  std::optional<Packed> to = findPacked();
+  if (!to)
     return false;
-  tile::CpuBuffer layout(store.getBuffer().getType());
-  int64_t other = 1 - vectorAxis;
-  bool pairs = zeroPadding && layout.stride(0) == 1 && layout.run(0) == 2;
-  if (pairs) {
-    blockAxis = other;
+  blockAxis = 1 - vectorAxis;
+  if (zeroPadding && to->group == 2) {
     bool interleave = vectorAxis == 1;
-    emitPackedBlocks(interleave ? 2 : 16, interleave);
+    emitPackedBlocks(*to, interleave ? 2 : 16, interleave);
     return true;
   }
   // Plain panels: transposing pays where lanes would be scattered.
-  Type element = store.getBuffer().getType().getElementType();
-  int64_t bytes = tile::scratchBytesOf(element);
-  if (zeroPadding || vectorAxis != 0 || layout.stride(0) == 1 ||
-      layout.stride(1) != 1 || layout.run(1) % lanes != 0 || bytes < 4 ||
-      bytes * lanes != lower.vectorBytes)
+  int64_t bytes = tile::scratchBytesOf(to->element);
+  if (zeroPadding || vectorAxis != 0 || to->group != 1 ||
+      to->width % lanes != 0 || bytes < 4 ||
+      bytes * lanes != lower.vectorBytes) {
+    blockAxis = -1;
     return false;
-  blockAxis = other;
-  emitPackedBlocks(lanes, false);
+  }
+  emitPackedBlocks(*to, lanes, false);
   return true;
 }
 
-void NestEmitter::emitPackedBlocks(int64_t rows, bool interleave) {
+void NestEmitter::emitPackedBlocks(const Packed &to, int64_t rows,
+                                   bool interleave) {
   OpBuilder &builder = lower.builder;
   order = {blockAxis, vectorAxis};
   depths[blockAxis] = 1;
@@ -124,26 +172,20 @@ void NestEmitter::emitPackedBlocks(int64_t rows, bool interleave) {
     mask = {};
     if (tail)
       mask = lower.firstLanes(lower.sub(extent, counters[vectorAxis]), lanes);
-    emitPackedBlock(rows, interleave);
+    emitPackedBlock(to, rows, interleave);
   }
   mask = {};
   current = 0;
 }
 
-void NestEmitter::emitPackedBlock(int64_t rows, bool interleave) {
+void NestEmitter::emitPackedBlock(const Packed &to, int64_t rows,
+                                  bool interleave) {
   OpBuilder &builder = lower.builder;
-  tile::LocalStoreOp store;
-  for (Operation &op : nest.getBody().front())
-    if (auto found = dyn_cast<tile::LocalStoreOp>(op))
-      store = found;
-  Value buffer = store.getBuffer();
-  tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
-  Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
   Value block = counters[blockAxis], along = counters[vectorAxis];
   Value length = lower.ranges[nest.getAxes()[blockAxis]].length;
   SmallVector<Value> values;
   for (int64_t row = 0; row < rows; ++row) {
-    Value value = lower.splat(eval(store.getValue(), identity(), row), lanes);
+    Value value = lower.splat(eval(to.value, identity(), row), lanes);
     if (interleave) {
       Value exists = lower.less(lower.addConstant(block, row), length);
       value = orZero(value, exists);
@@ -152,13 +194,7 @@ void NestEmitter::emitPackedBlock(int64_t rows, bool interleave) {
     }
     values.push_back(value);
   }
-  auto offset = [&](Value k, Value n) {
-    return lower.add(lower.offsetAlong(layout, 0, k),
-                     lower.offsetAlong(layout, 1, n));
-  };
-  auto target = [&](Value k, Value n) {
-    return lower.pointerTo(lower.buffers[buffer], offset(k, n), element);
-  };
+  auto target = [&](Value k, Value n) { return packedPlace(to, k, n); };
   if (interleave) {
     Value both =
         vector::InterleaveOp::create(builder, lower.loc, values[0], values[1]);

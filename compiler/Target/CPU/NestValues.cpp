@@ -146,6 +146,15 @@ Value NestEmitter::compute(Operation *op, const Positions &at, int64_t copy) {
   return lower.elementwise(op, operands, wide ? lanes : 0);
 }
 
+/// Are the lanes of a vector along `axis` neighbours in a packed view? Its
+/// ranges begin at whole panels and groups.
+bool NestEmitter::contiguousIn(const CpuView &view, int64_t axis) const {
+  if (axis == view.deepAxis())
+    return view.packing->group > 1 && view.packing->group % lanes == 0;
+  return axis == view.wideAxis() && view.packing->group == 1 &&
+         view.packing->width % lanes == 0;
+}
+
 NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
                                             OperandRange indices,
                                             std::optional<ArrayAttr> indexAxes,
@@ -177,11 +186,20 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
       const Position &position = at[spans[axis][0]];
       Value here =
           lower.add(lower.ranges[index].start, positionValue(position, copy));
-      address.offset = lower.add(address.offset, lower.mul(here, stride));
-      if (!isVector(position))
+      bool wide = isVector(position);
+      if (wide && view.packing && !contiguousIn(view, axis)) {
+        here = arith::AddIOp::create(
+            builder, lower.loc, lower.splat(here, lanes), lower.step(lanes));
+        addOffsets(lower.offsetAlong(view, axis, here));
+        continue;
+      }
+      address.offset =
+          lower.add(address.offset, lower.offsetAlong(view, axis, here));
+      if (!wide)
         continue;
       address.vector = true;
-      if (view.staticStrides[axis] == 1)
+      if (view.packing ? contiguousIn(view, axis)
+                       : view.staticStrides[axis] == 1)
         contiguous = true;
       else
         addOffsets(arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
@@ -216,7 +234,8 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
                                       arith::CmpIPredicate::ult, number,
                                       view.sizes[axis]));
     }
-    address.offset = lower.add(address.offset, lower.mul(number, stride));
+    address.offset =
+        lower.add(address.offset, lower.offsetAlong(view, axis, number));
   }
   if (address.offsets) {
     if (contiguous)

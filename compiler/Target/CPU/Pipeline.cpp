@@ -17,6 +17,10 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   manager.addPass(tile::createExpandProductsPass());
   // Equal ranges become one value: nests are merged by identity.
   manager.addPass(createCSEPass());
+  tile::PackOperandsPassOptions pack;
+  pack.amx = options.allowAmx && options.has("amx-bf16");
+  pack.vectorBytes = options.vectorBytes();
+  manager.addPass(tile::createPackOperandsPass(pack));
   tile::MapToCpuPassOptions map;
   map.amx = options.allowAmx && options.has("amx-bf16");
   map.vectorBytes = options.vectorBytes();

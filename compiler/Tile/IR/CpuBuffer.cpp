@@ -131,3 +131,30 @@ BufferType CpuBuffer::amxRhs(RankedTensorType type) {
               layout::packedB(llvm::alignTo(type.getDimSize(0), 32),
                               llvm::alignTo(type.getDimSize(1), 32), 16, 2));
 }
+
+Attribute CpuPacking::attribute(Builder &builder) const {
+  auto number = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr(
+      {number("deep_last", deepLast), number("group", group),
+       number("step", step), number("wide_step", wideStep),
+       number("width", width)});
+}
+
+std::optional<CpuPacking> CpuPacking::of(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp())
+                       : FuncOp();
+  if (!func)
+    return std::nullopt;
+  auto packed = func.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(),
+                                                      "tile.packed");
+  if (!packed)
+    return std::nullopt;
+  auto number = [&](StringRef name) {
+    return packed.getAs<IntegerAttr>(name).getInt();
+  };
+  return CpuPacking{number("width"), number("group"), number("step"),
+                    number("wide_step"), number("deep_last") != 0};
+}

@@ -50,10 +50,44 @@ struct CpuBuffer {
     return terms[dim].empty() ? 1 : terms[dim][0].extent;
   }
 
+  /// What position `at` along `dim` adds to the offset.
+  int64_t offset(int64_t dim, int64_t at) const {
+    int64_t sum = 0;
+    for (const Term &term : terms[dim])
+      sum += at / term.inStride % term.extent * term.outStride;
+    return sum;
+  }
+
   static BufferType rows(mlir::RankedTensorType type, int64_t vectorBytes);
   static BufferType panels(mlir::RankedTensorType type, int64_t columns);
   static BufferType amxLhs(mlir::RankedTensorType type);
   static BufferType amxRhs(mlir::RankedTensorType type);
+};
+
+/// How a whole operand of matrix products lies in memory between kernels
+/// (`tile-pack-operands`): in panels of `width` positions along one axis, and
+/// in each of them `group` neighbours along the summed axis together:
+///
+///   [wide / width][deep / group][width][group]
+///
+/// It is an attribute of the argument, `tile.packed`; the view's sizes are
+/// those of the matrix, its memory is rounded up to `step` and `wideStep`.
+struct CpuPacking {
+  int64_t width = 1, group = 1;
+  int64_t step = 1, wideStep = 1; ///< what a matrix step reads at once
+  bool deepLast = false;          ///< the summed axis is the last one
+
+  bool operator==(const CpuPacking &) const = default;
+
+  static CpuPacking panels(int64_t columns) {
+    return {columns, 1, 1, columns, false};
+  }
+  static CpuPacking amxRhs() { return {16, 2, 32, 32, false}; }
+  static CpuPacking amxLhs() { return {16, 32, 32, 32, true}; }
+
+  mlir::Attribute attribute(mlir::Builder &builder) const;
+  /// That of an argument of a tile.func; nothing if it is not packed.
+  static std::optional<CpuPacking> of(mlir::Value view);
 };
 
 } // namespace tessera::tile

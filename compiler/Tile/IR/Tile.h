@@ -40,6 +40,9 @@ llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
 axesOfIndices(mlir::OperandRange indices,
               std::optional<mlir::ArrayAttr> indexAxes);
 
+/// The dtype word of a plan; empty if there is none.
+llvm::StringRef planType(mlir::Type element);
+
 } // namespace tessera::tile
 
 #endif // TESSERA_COMPILER_TILE_IR_TILE_H

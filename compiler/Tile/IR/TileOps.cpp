@@ -1,6 +1,7 @@
 //===- TileOps.cpp - Tile IR: verifiers, effects, text --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -395,8 +396,10 @@ static LogicalResult verifyMatrixStep(NestOp nest) {
   if (!llvm::hasSingleElement(steps))
     return nest.emitOpError() << "with a unit has one tile.mma";
   MmaOp mma = *steps.begin();
-  if (!mma.getRhs().getDefiningOp<LocalLoadOp>() ||
-      !mma.getResult().hasOneUse() ||
+  auto load = mma.getRhs().getDefiningOp<LoadOp>();
+  bool panels = mma.getRhs().getDefiningOp<LocalLoadOp>() ||
+                (load && CpuPacking::of(load.getView()));
+  if (!panels || !mma.getResult().hasOneUse() ||
       !isa<LocalStoreOp>(*mma.getResult().user_begin()))
     return nest.emitOpError() << "with a unit multiplies by a buffer and "
                                  "stores the product to a buffer";
@@ -414,4 +417,30 @@ LogicalResult NestOp::verify() {
   if (lanes < 0 || (lanes & (lanes - 1)))
     return emitOpError() << "lanes is 0 or a power of two, not " << lanes;
   return (*this)->hasAttr("unit") ? verifyMatrixStep(*this) : success();
+}
+
+StringRef tessera::tile::planType(Type element) {
+  if (element.isF64())
+    return "f64";
+  if (element.isF32())
+    return "f32";
+  if (element.isF16())
+    return "f16";
+  if (element.isBF16())
+    return "bf16";
+  if (isa<Float8E4M3FNType>(element))
+    return "f8e4m3";
+  if (isa<Float8E5M2Type>(element))
+    return "f8e5m2";
+  if (element.isInteger(64))
+    return "i64";
+  if (element.isInteger(32))
+    return "i32";
+  if (element.isInteger(16))
+    return "i16";
+  if (element.isInteger(8))
+    return "i8";
+  if (element.isInteger(1))
+    return "bool";
+  return "";
 }

@@ -289,6 +289,21 @@ Value CpuMapper::packOnce(Value operand, MmaOp op, BufferType type,
   return buffer;
 }
 
+/// A load of a matrix that the step can address by itself.
+static bool isPlain(Value tile) {
+  if (auto transpose = tile.getDefiningOp<TransposeOp>())
+    tile = transpose.getInput();
+  auto load = tile.getDefiningOp<LoadOp>();
+  return load && !load.getMask() && !load.getIndexAxes() &&
+         !CpuPacking::of(load.getView()) &&
+         llvm::none_of(load.getIndices(), isTile);
+}
+
+static bool isPacked(Value tile) {
+  auto load = tile.getDefiningOp<LoadOp>();
+  return load && CpuPacking::of(load.getView());
+}
+
 void CpuMapper::emitMma(MmaOp op) {
   Location loc = op.getLoc();
   RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
@@ -299,10 +314,13 @@ void CpuMapper::emitMma(MmaOp op) {
   if (!amx && element != accumulate)
     widen = accumulate;
 
-  // Rows of A are read by broadcasts, from a dense copy: at the strides of a
-  // large matrix they would share cache sets and pages.
+  // Rows of A are read by broadcasts, where they lie. A packed operand is read
+  // from its panels.
   Value a = widen || amx ? Value() : buffers.lookup(op.getLhs());
-  if (!a) {
+  bool leftInPlace =
+      !a && (amx ? isPacked(op.getLhs()) : !widen && isPlain(op.getLhs()));
+  bool rightInPlace = isPacked(op.getRhs());
+  if (!a && !leftInPlace) {
     RankedTensorType type = widen ? lhs.clone(widen) : lhs;
     a = packOnce(op.getLhs(), op,
                  amx ? CpuBuffer::amxLhs(lhs)
@@ -316,9 +334,12 @@ void CpuMapper::emitMma(MmaOp op) {
   BufferType packed =
       amx ? CpuBuffer::amxRhs(rhs)
           : CpuBuffer::panels(widen ? rhs.clone(widen) : rhs, registers.nr());
-  Value b = packOnce(op.getRhs(), op, packed, widen);
-  if (amx)
-    markZeroPadding(b, 0);
+  Value b;
+  if (!rightInPlace) {
+    b = packOnce(op.getRhs(), op, packed, widen);
+    if (amx)
+      markZeroPadding(b, 0);
+  }
 
   Value c = chooseBuffer(op.getResult());
   bool fromZero = isZero(op.getAcc());
@@ -357,8 +378,11 @@ void CpuMapper::emitMma(MmaOp op) {
     auto loadFrom = [&](Value buffer, RankedTensorType type) -> Value {
       return LocalLoadOp::create(builder, loc, type, buffer, Value());
     };
-    Value left = loadFrom(a, widen ? lhs.clone(widen) : lhs);
-    Value right = loadFrom(b, widen ? rhs.clone(widen) : rhs);
+    Value left = leftInPlace ? cloneTile(op.getLhs())
+                             : loadFrom(a, widen ? lhs.clone(widen) : lhs);
+    Value right = rightInPlace ? cloneTile(op.getRhs())
+                               : loadFrom(b, widen ? rhs.clone(widen) : rhs);
+    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
     Value before = fromZero ? cloneTile(op.getAcc()) : loadFrom(c, acc);
     builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
     Value after = MmaOp::create(builder, loc, acc, left, right, before,

@@ -15,6 +15,39 @@ def SimplifyPass : Pass<"tile-simplify", "::mlir::ModuleOp"> {
   }];
 }
 
+def PackOperandsPass : Pass<"tile-pack-operands", "::mlir::ModuleOp"> {
+  let summary = "Pack operands of products once for all programs (CPU)";
+  let description = [{
+    A matrix step of the CPU reads its operands from panels. Where every
+    program of a grid would copy the same rows of B into panels of its own, a
+    kernel before it does so once: the packed matrix is a temporary of the
+    plan, an argument with `tile.packed`, and is loaded like any other view.
+    The plan takes this way where more than one program reads the same piece.
+
+    Before:
+    ```mlir
+    "  launch @f(%a, %b, %c) grid ..."
+    ```
+    After:
+    ```mlir
+    "  if size(%c, 0) > 192"
+    "    alloc %b.f.0.all f32 [size(%b, 0), size(%b, 1) ceildiv 64 * 64]"
+    "    view %b.f.0 = %b.f.0.all offset 0 sizes [...] strides [...]"
+    "    launch @f_pack_b(%b, %b.f.0) grid ..."
+    "    launch @f_packed(%a, %b, %c, %b.f.0) grid ..."
+    "  else"
+    "    launch @f(%a, %b, %c) grid ..."
+    "  end"
+    ```
+  }];
+  let options = [
+    Option<"amx", "amx", "bool", "false", "Multiply bf16 by AMX tiles">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
 def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Cut tile programs into loop nests over scratch buffers";
   let description = [{

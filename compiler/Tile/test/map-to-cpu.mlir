@@ -66,14 +66,13 @@ tile.func @load_before_store(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, 
 }
 
 // The accumulator of a matrix loop is updated in place, in one buffer; B is
-// packed into panels; the plan learns how much scratch memory that takes.
+// packed into panels, A is read where it lies; the plan learns how much scratch memory that takes.
 // CHECK-LABEL: tile.func @gemm
 // CHECK:         %[[C:.*]] = tile.alloc
 // CHECK:         tile.for %[[K:.*]] = {{.*}} : !tile.range<32> {
-// CHECK:           %[[A:.*]] = tile.alloc
 // CHECK:           %[[B:.*]] = tile.alloc {{.*}}64: dim1*1 -> offset*1
 // CHECK:           tile.nest{{.*}}register_tile = array<i64: {{.*}}unit = "fma"
-// CHECK:             tile.local_load %[[A]]
+// CHECK:             tile.load
 // CHECK:             tile.local_load %[[B]]
 // CHECK:             %[[ACC:.*]] = tile.local_load %[[C]]
 // CHECK:             %[[D:.*]] = tile.mma {{.*}}, %[[ACC]]

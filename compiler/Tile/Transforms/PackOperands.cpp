@@ -1,0 +1,542 @@
+//===- PackOperands.cpp - Operands packed once for all programs -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds the loads that feed matrix products, and for each view among them
+//
+//   @f_pack_b(%b, %packed)     copies the whole view into panels
+//   @f_packed(..., %packed)    @f, reading the panels
+//
+// and a branch in the plan: where several programs would pack the same piece,
+// it is packed once before; else @f runs as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+namespace tessera::tile {
+#define GEN_PASS_DEF_PACKOPERANDSPASS
+#include "compiler/Tile/Transforms/Passes.h.inc"
+} // namespace tessera::tile
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// A load of a whole matrix operand, as [.., deep, wide] (rhs) or [.., wide,
+/// deep] (lhs): `deep` is the summed axis.
+struct Operand {
+  MmaOp mma;
+  LoadOp load;
+  bool isLhs = false;
+  int64_t axes[2]; // of the view: that of the matrix' rows, of its columns
+  CpuPacking packing;
+  Type element; // as it is packed
+
+  unsigned argument() {
+    return cast<BlockArgument>(load.getView()).getArgNumber();
+  }
+  bool samePanels(Operand &other) {
+    return argument() == other.argument() && axes[0] == other.axes[0] &&
+           axes[1] == other.axes[1] && packing == other.packing &&
+           element == other.element;
+  }
+};
+
+/// Axes of the grid that `index` depends on.
+void collectProgramAxes(Value index, llvm::SmallSetVector<unsigned, 4> &axes,
+                        unsigned depth = 0) {
+  Operation *op = index.getDefiningOp();
+  if (!op || depth > 16)
+    return; // the range of a loop walks over everything
+  if (isa<ProgramOp>(op)) {
+    axes.insert(cast<OpResult>(index).getResultNumber());
+    return;
+  }
+  for (Value operand : op->getOperands())
+    collectProgramAxes(operand, axes, depth + 1);
+}
+
+/// Does the range always begin at a multiple of `unit`?
+bool beginsAtMultiple(Value range, int64_t unit) {
+  int64_t size = cast<RangeType>(range.getType()).getSize();
+  if (range.getDefiningOp<ProgramOp>())
+    return size % unit == 0;
+  auto multiple = [&](Value start) {
+    APInt number;
+    if (matchPattern(start, m_ConstantInt(&number)))
+      return number.getSExtValue() % unit == 0;
+    if (auto product = start.getDefiningOp<arith::MulIOp>())
+      for (Value factor : product->getOperands())
+        if (matchPattern(factor, m_ConstantInt(&number)) &&
+            number.getSExtValue() % unit == 0)
+          return true;
+    return false;
+  };
+  if (auto made = range.getDefiningOp<RangeAtOp>())
+    return multiple(made.getStart());
+  auto argument = dyn_cast<BlockArgument>(range);
+  auto loop =
+      argument ? dyn_cast<ForOp>(argument.getOwner()->getParentOp()) : ForOp();
+  return loop && size % unit == 0 && multiple(loop.getStart());
+}
+
+/// "@name", "%a, %b" and "$n, 4" of a launch, and what follows.
+struct Launch {
+  StringRef indent, symbol, rest; // rest: " grid ..."
+  SmallVector<StringRef> views, scalars;
+
+  static std::optional<Launch> parse(StringRef line) {
+    Launch launch;
+    StringRef text = line.ltrim();
+    launch.indent = line.drop_back(text.size());
+    if (!text.consume_front("launch @"))
+      return std::nullopt;
+    launch.symbol = text.take_until([](char c) { return c == '('; });
+    text = text.drop_front(launch.symbol.size() + 1);
+    int64_t depth = 0;
+    bool scalar = false;
+    size_t begin = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      char c = text[i];
+      if (depth == 0 && (c == ',' || c == ';' || c == ')')) {
+        StringRef part = text.slice(begin, i).trim();
+        if (!part.empty())
+          (scalar ? launch.scalars : launch.views).push_back(part);
+        scalar |= c == ';';
+        begin = i + 1;
+        if (c == ')') {
+          launch.rest = text.substr(i + 1);
+          return launch;
+        }
+      }
+      depth += c == '(' || c == '[';
+      depth -= c == ')' || c == ']';
+    }
+    return std::nullopt;
+  }
+};
+
+class Packer {
+public:
+  Packer(FuncOp func, bool amx, int64_t vectorBytes)
+      : func(func), amx(amx), vectorBytes(vectorBytes) {}
+
+  /// Finds what to pack; false if there is nothing.
+  bool find();
+  void build();
+  /// The plan's lines instead of a launch of the function.
+  void rewrite(const Launch &launch, StringRef line,
+               SmallVectorImpl<std::string> &lines);
+
+private:
+  std::optional<Operand> operandOf(MmaOp mma, bool isLhs);
+  FuncOp buildPacking(Operand &operand, StringRef symbol);
+  static int64_t tileAlong(Operand &operand, int64_t axis, MemRefType view);
+  std::string extent(Value value, const Launch &launch);
+  std::string nameOf(Operand &operand);
+  SmallVector<int64_t> leading(Operand &operand);
+
+  FuncOp func, packed;
+  bool amx;
+  int64_t vectorBytes;
+  ProgramOp program;
+  SmallVector<Operand> operands;
+  SmallVector<unsigned> panels; // operand -> number of its panels
+  SmallVector<Operand> made;    // one per packed argument
+  SmallVector<FuncOp> copies;
+  llvm::SmallSetVector<unsigned, 4> shared; // axes that all rhs leave out
+  unsigned firstNew = 0;
+};
+
+std::optional<Operand> Packer::operandOf(MmaOp mma, bool isLhs) {
+  Value tile = isLhs ? mma.getLhs() : mma.getRhs();
+  bool turned = false;
+  if (auto transpose = tile.getDefiningOp<TransposeOp>()) {
+    turned = transpose.getPermutation()[0] == 1;
+    tile = transpose.getInput();
+  }
+  auto load = tile.getDefiningOp<LoadOp>();
+  if (!load || load.getMask() || load.getIndexAxes())
+    return std::nullopt;
+  auto view = dyn_cast<BlockArgument>(load.getView());
+  if (!view || view.getOwner() != &func.getBody().front())
+    return std::nullopt;
+  auto mode =
+      func.getArgAttrOfType<StringAttr>(view.getArgNumber(), "gir.mode");
+  if (!mode || mode.getValue() != "in")
+    return std::nullopt;
+
+  Operand operand{mma, load, isLhs, {-1, -1}, {}, {}};
+  llvm::SmallSetVector<unsigned, 4> used;
+  SmallVector<Value> ranges;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    if (isa<RankedTensorType>(index.getType()))
+      return std::nullopt;
+    collectProgramAxes(index, used);
+    if (!isa<RangeType>(index.getType()))
+      continue;
+    if (ranges.size() == 2)
+      return std::nullopt;
+    operand.axes[ranges.size()] = axis;
+    ranges.push_back(index);
+  }
+  if (ranges.size() != 2 || used.size() == program.getIds().size())
+    return std::nullopt; // no program reads what another has read
+  if (turned) {
+    std::swap(ranges[0], ranges[1]);
+    std::swap(operand.axes[0], operand.axes[1]);
+  }
+  auto lhs = mma.getLhs().getType(), rhs = mma.getRhs().getType();
+  auto acc = cast<RankedTensorType>(mma.getAcc().getType());
+  Type element = lhs.getElementType(), accumulate = acc.getElementType();
+  if (lhs.getRank() != 2 || rhs.getRank() != 2 ||
+      rhs.getElementType() != element)
+    return std::nullopt;
+  bool tiles = amx && element.isBF16() && accumulate.isF32();
+  if (tiles)
+    operand.packing = isLhs ? CpuPacking::amxLhs() : CpuPacking::amxRhs();
+  else
+    operand.packing =
+        CpuPacking::panels(registerTileFor(lhs.getDimSize(0), rhs.getDimSize(1),
+                                           accumulate, vectorBytes)
+                               .nr());
+  // Rows of A are read where they lie.
+  if (isLhs && !tiles)
+    return std::nullopt;
+  operand.element = tiles ? element : accumulate;
+  if (element != operand.element && !isa<FloatType>(element) &&
+      !element.isInteger(8))
+    return std::nullopt;
+  Value deep = ranges[isLhs ? 1 : 0], wide = ranges[isLhs ? 0 : 1];
+  if (!beginsAtMultiple(deep, operand.packing.step) ||
+      !beginsAtMultiple(wide, operand.packing.wideStep))
+    return std::nullopt;
+  if (!isLhs) {
+    llvm::SmallSetVector<unsigned, 4> rest;
+    for (unsigned axis = 0; axis < program.getIds().size(); ++axis)
+      if (!used.contains(axis))
+        rest.insert(axis);
+    if (shared.empty())
+      shared = rest;
+    else if (shared.getArrayRef() != rest.getArrayRef())
+      return std::nullopt;
+  }
+  return operand;
+}
+
+bool Packer::find() {
+  auto programs = func.getBody().front().getOps<ProgramOp>();
+  if (programs.empty())
+    return false;
+  program = *programs.begin();
+  SmallVector<MmaOp> products;
+  func.walk([&](MmaOp mma) {
+    if (mma.getLhs().getType().getRank() == 2 &&
+        mma.getRhs().getType().getRank() == 2)
+      products.push_back(mma);
+  });
+  for (MmaOp mma : products)
+    if (std::optional<Operand> rhs = operandOf(mma, false))
+      operands.push_back(*rhs);
+  if (operands.empty())
+    return false;
+  for (MmaOp mma : products)
+    if (std::optional<Operand> lhs = operandOf(mma, true))
+      operands.push_back(*lhs);
+  for (Operand &operand : operands) {
+    auto *known = llvm::find_if(
+        made, [&](Operand &other) { return operand.samePanels(other); });
+    panels.push_back(known - made.begin());
+    if (known == made.end())
+      made.push_back(operand);
+  }
+  return true;
+}
+
+std::string Packer::nameOf(Operand &operand) {
+  auto name = func.getArgAttrOfType<StringAttr>(operand.argument(), "gir.name");
+  std::string text =
+      name ? name.getValue().str() : "arg" + std::to_string(operand.argument());
+  return text;
+}
+
+SmallVector<int64_t> Packer::leading(Operand &operand) {
+  SmallVector<int64_t> axes;
+  for (size_t axis = 0; axis < operand.load.getIndices().size(); ++axis)
+    if (int64_t(axis) != operand.axes[0] && int64_t(axis) != operand.axes[1])
+      axes.push_back(axis);
+  return axes;
+}
+
+static Value widened(OpBuilder &builder, Location loc, Value tile,
+                     Type element) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getElementType() == element)
+    return tile;
+  if (isa<FloatType>(element))
+    return arith::ExtFOp::create(builder, loc, type.clone(element), tile);
+  return arith::ExtSIOp::create(builder, loc, type.clone(element), tile);
+}
+
+/// Tiles of a copy are long where the view is contiguous, so that whole lines
+/// stream in, and a few steps of the product in the other direction.
+int64_t Packer::tileAlong(Operand &operand, int64_t axis, MemRefType view) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  bool contiguous = succeeded(view.getStridesAndOffset(strides, offset)) &&
+                    strides[axis] == 1;
+  bool deep = axis == operand.axes[operand.isLhs ? 1 : 0];
+  int64_t unit = deep ? operand.packing.step : operand.packing.wideStep;
+  int64_t size = std::max<int64_t>(contiguous ? 512 : 64, unit);
+  return llvm::alignTo(size, unit);
+}
+
+/// %packed[.., i, j] = %view[.., i, .., j]: one program per tile.
+FuncOp Packer::buildPacking(Operand &operand, StringRef symbol) {
+  OpBuilder builder(func);
+  Location loc = operand.load.getLoc();
+  auto view = cast<MemRefType>(operand.load.getView().getType());
+  SmallVector<int64_t> from = leading(operand), shape;
+  from.append({operand.axes[0], operand.axes[1]});
+  for (int64_t axis : from)
+    shape.push_back(view.getDimSize(axis));
+  SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
+  strides.back() = 1;
+  auto target =
+      MemRefType::get(shape, operand.element,
+                      StridedLayoutAttr::get(builder.getContext(), 0, strides));
+  FuncOp copy = FuncOp::create(builder, loc, symbol,
+                               builder.getFunctionType({view, target}, {}),
+                               nullptr, nullptr);
+  copy->setAttr("tile.numerics", builder.getStringAttr("copy"));
+  std::string name = nameOf(operand);
+  copy.setArgAttr(0, "gir.name", builder.getStringAttr(name));
+  copy.setArgAttr(0, "gir.mode", builder.getStringAttr("in"));
+  copy.setArgAttr(1, "gir.name", builder.getStringAttr(name + "_packed"));
+  copy.setArgAttr(1, "gir.mode", builder.getStringAttr("out"));
+  copy.setArgAttr(1, "tile.packed", operand.packing.attribute(builder));
+
+  Block &body = copy.getBody().emplaceBlock();
+  Value source = body.addArgument(view, loc);
+  Value panels = body.addArgument(target, loc);
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Value> extents;
+  SmallVector<int64_t> tiles;
+  SmallVector<Type> types;
+  for (auto [i, axis] : llvm::enumerate(from)) {
+    extents.push_back(DimOp::create(builder, loc, source, axis));
+    int64_t size = 0;
+    if (i + 2 >= from.size())
+      size = tileAlong(operand, axis, view);
+    tiles.push_back(size);
+    types.push_back(size ? RangeType::get(builder.getContext(), size)
+                         : Type(builder.getIndexType()));
+  }
+  auto place = ProgramOp::create(builder, loc, types, extents,
+                                 builder.getDenseI64ArrayAttr(tiles),
+                                 builder.getI64IntegerAttr(1), UnitAttr());
+  SmallVector<Value> indices(from.size());
+  for (auto [i, axis] : llvm::enumerate(from))
+    indices[axis] = place.getIds()[i];
+  SmallVector<int64_t> sizes(tiles.end() - 2, tiles.end());
+  bool turned = operand.axes[0] > operand.axes[1];
+  if (turned)
+    std::swap(sizes[0], sizes[1]);
+  auto loaded = RankedTensorType::get(sizes, view.getElementType());
+  Value tile = LoadOp::create(builder, loc, loaded, source, indices, Value(),
+                              ArrayAttr(), TypedAttr(), DictionaryAttr());
+  if (operand.axes[0] > operand.axes[1]) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    tile = TransposeOp::create(
+        builder, loc,
+        RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
+                              type.getElementType()),
+        tile, ArrayRef<int64_t>{1, 0});
+  }
+  tile = widened(builder, loc, tile, operand.element);
+  auto store = StoreOp::create(builder, loc, tile, panels, place.getIds(),
+                               Value(), ArrayAttr(), DictionaryAttr());
+  if (operand.packing.group > 1)
+    store->setAttr("zero_padding",
+                   builder.getI64IntegerAttr(operand.isLhs ? 1 : 0));
+  ReturnOp::create(builder, loc);
+  return copy;
+}
+
+void Packer::build() {
+  OpBuilder builder(func);
+  for (Operand &operand : made)
+    copies.push_back(
+        buildPacking(operand, (func.getName() + "_pack_" + nameOf(operand) +
+                               (operand.isLhs ? "_lhs" : ""))
+                                  .str()));
+  IRMapping map;
+  packed = cast<FuncOp>(builder.clone(*func, map));
+  packed.setName((func.getName() + "_packed").str());
+  // Views stand before scalars.
+  while (firstNew < func.getNumArguments() &&
+         isa<MemRefType>(func.getArgumentTypes()[firstNew]))
+    ++firstNew;
+  SmallVector<Value> arguments;
+  for (auto [i, operand] : llvm::enumerate(made)) {
+    FuncOp copy = copies[i];
+    (void)packed.insertArgument(firstNew + i, copy.getArgumentTypes()[1],
+                                copy.getArgAttrDict(1), operand.load.getLoc());
+    packed.setArgAttr(firstNew + i, "gir.mode", builder.getStringAttr("in"));
+    arguments.push_back(packed.getBody().getArgument(firstNew + i));
+  }
+  for (auto [operand, number] : llvm::zip(operands, panels)) {
+    auto mma = cast<MmaOp>(map.lookup(operand.mma.getOperation()));
+    auto load = cast<LoadOp>(map.lookup(operand.load.getOperation()));
+    builder.setInsertionPointAfter(load);
+    SmallVector<Value> indices;
+    for (int64_t axis : leading(operand))
+      indices.push_back(load.getIndices()[axis]);
+    indices.push_back(load.getIndices()[operand.axes[0]]);
+    indices.push_back(load.getIndices()[operand.axes[1]]);
+    Value old = operand.isLhs ? mma.getLhs() : mma.getRhs();
+    auto type = cast<RankedTensorType>(old.getType()).clone(operand.element);
+    Value read =
+        LoadOp::create(builder, load.getLoc(), type, arguments[number], indices,
+                       Value(), ArrayAttr(), TypedAttr(), DictionaryAttr());
+    builder.setInsertionPoint(mma);
+    MutableOperandRange side =
+        operand.isLhs ? mma.getLhsMutable() : mma.getRhsMutable();
+    side.assign(read);
+    if (!operand.isLhs &&
+        mma.getLhs().getType().getElementType() != operand.element)
+      mma.getLhsMutable().assign(
+          widened(builder, mma.getLoc(), mma.getLhs(), operand.element));
+    if (auto transpose = old.getDefiningOp<TransposeOp>())
+      if (transpose->use_empty())
+        transpose.erase();
+    if (load->use_empty())
+      load.erase();
+  }
+}
+
+/// Of a launch, in the plan's words; nothing if the plan cannot know.
+std::string Packer::extent(Value value, const Launch &launch) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return std::to_string(number.getSExtValue());
+  if (auto dim = value.getDefiningOp<DimOp>())
+    if (auto view = dyn_cast<BlockArgument>(dim.getView()))
+      return ("size(" + launch.views[view.getArgNumber()] + ", " +
+              Twine(dim.getAxis()) + ")")
+          .str();
+  if (auto scalar = dyn_cast<BlockArgument>(value))
+    if (scalar.getOwner() == &func.getBody().front())
+      return ("(" + launch.scalars[scalar.getArgNumber() - firstNew] + ")")
+          .str();
+  return "";
+}
+
+void Packer::rewrite(const Launch &launch, StringRef line,
+                     SmallVectorImpl<std::string> &lines) {
+  std::string condition;
+  for (unsigned axis : shared) {
+    std::string size = extent(program.getExtents()[axis], launch);
+    int64_t tile = program.getTiles()[axis];
+    if (size.empty()) {
+      lines.push_back(line.str());
+      return;
+    }
+    condition += (condition.empty() ? "" : " or ") + size + " > " +
+                 std::to_string(std::max<int64_t>(tile, 1));
+  }
+  auto emit = [&](const Twine &text) {
+    lines.push_back((launch.indent + text).str());
+  };
+  emit("if " + condition);
+  std::string views = llvm::join(launch.views, ", ");
+  for (auto [i, operand] : llvm::enumerate(made)) {
+    StringRef source = launch.views[operand.argument()];
+    std::string name = (source + "." + func.getName() + "." + Twine(i)).str();
+    const CpuPacking &packing = operand.packing;
+    SmallVector<int64_t> from = leading(operand);
+    auto size = [&](int64_t axis) {
+      return ("size(" + source + ", " + Twine(axis) + ")").str();
+    };
+    auto rounded = [](const std::string &text, int64_t unit) {
+      return unit == 1 ? text
+                       : text + " ceildiv " + std::to_string(unit) + " * " +
+                             std::to_string(unit);
+    };
+    int64_t rows = operand.isLhs ? packing.wideStep : packing.step;
+    int64_t columns = operand.isLhs ? packing.step : packing.wideStep;
+    SmallVector<std::string> sizes, padded, strides;
+    for (int64_t axis : from) {
+      sizes.push_back(size(axis));
+      padded.push_back(size(axis));
+    }
+    sizes.append({size(operand.axes[0]), size(operand.axes[1])});
+    padded.append({rounded(size(operand.axes[0]), rows),
+                   rounded(size(operand.axes[1]), columns)});
+    std::string whole = name + ".all";
+    for (size_t axis = 0; axis < sizes.size(); ++axis)
+      strides.push_back("stride(" + whole + ", " + std::to_string(axis) + ")");
+    emit("  alloc " + whole + " " + planType(operand.element).str() + " [" +
+         llvm::join(padded, ", ") + "]");
+    emit("  view " + name + " = " + whole + " offset 0 sizes [" +
+         llvm::join(sizes, ", ") + "] strides [" + llvm::join(strides, ", ") +
+         "]");
+    std::string grid, elements;
+    for (auto [at, text] : llvm::enumerate(sizes)) {
+      int64_t tile = (*copies[i].getBody().front().getOps<ProgramOp>().begin())
+                         .getTiles()[at];
+      grid +=
+          (at ? " * " : "") +
+          (tile ? "(" + text + " ceildiv " + std::to_string(tile) + ")" : text);
+      elements += (at ? " * " : "") + text;
+    }
+    emit("  launch @" + copies[i].getName() + "(" + source + ", " + name +
+         ") grid " + grid + " work " + elements + " floordiv 2");
+    views += ", " + name;
+  }
+  emit("  launch @" + packed.getName() + "(" + views +
+       (launch.scalars.empty() ? "" : "; ") + llvm::join(launch.scalars, ", ") +
+       ")" + launch.rest);
+  emit("else");
+  lines.push_back(("  " + line).str());
+  emit("end");
+}
+
+struct PackOperandsPass
+    : tessera::tile::impl::PackOperandsPassBase<PackOperandsPass> {
+  using PackOperandsPassBase::PackOperandsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Builder builder(&getContext());
+    for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
+      Packer packer(func, amx, vectorBytes);
+      if (!packer.find())
+        continue;
+      packer.build();
+      for (PlanOp plan : module.getOps<PlanOp>()) {
+        SmallVector<std::string> lines;
+        for (auto line : plan.getLines().getAsRange<StringAttr>()) {
+          std::optional<Launch> launch = Launch::parse(line.getValue());
+          if (launch && launch->symbol == func.getName())
+            packer.rewrite(*launch, line.getValue(), lines);
+          else
+            lines.push_back(line.str());
+        }
+        SmallVector<StringRef> texts(lines.begin(), lines.end());
+        plan.setLinesAttr(builder.getStrArrayAttr(texts));
+      }
+    }
+  }
+};
+
+} // namespace

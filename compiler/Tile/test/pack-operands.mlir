@@ -1,0 +1,100 @@
+// RUN: tessera-opt %s --tile-pack-operands="amx=true" | FileCheck %s
+
+// B is packed once, before all programs; A is read where it lies.
+// CHECK-LABEL: tile.func @plain_pack_b(%arg0: {{.*}}gir.name = "b"{{.*}}, %arg1: {{.*}}gir.name = "b_packed", tile.packed = {deep_last = 0 : i64, group = 1 : i64, step = 1 : i64, wide_step = 64 : i64, width = 64 : i64}
+// CHECK:         tile.program extents({{.*}}) tiles = [64, 512]
+// CHECK:         tile.store {{.*}}, %arg1
+// CHECK-LABEL: tile.func @plain_packed(
+// CHECK-SAME:    %arg3: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "b_packed", tile.packed
+// CHECK:           tile.load %arg0
+// CHECK:           tile.load %arg3
+// CHECK-LABEL: tile.func @plain(
+tile.func @plain(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "b"},
+                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %K = tile.dim %a, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %c, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %z = arith.constant 0.0 : f32
+  %acc0 = tile.fill %z [%m, %n] : f32, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %r = tile.for %k = %zero to %K carry(%acc = %acc0) : !tile.range<32>, (tensor<64x64xf32>) {
+    %x = tile.load %a[%m, %k] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf32>
+    %y = tile.load %b[%k, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<32>, !tile.range<64> -> tensor<32x64xf32>
+    %d = tile.mma %x, %y, %acc : tensor<64x32xf32>, tensor<32x64xf32>, tensor<64x64xf32>
+    tile.yield %d : tensor<64x64xf32>
+  }
+  tile.store %r, %c[%m, %n] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
+// Stored as linear layers store their weights: turned while it is packed. Both
+// operands of AMX are packed.
+// CHECK-LABEL: tile.func @turned_pack_b(
+// CHECK:         tile.transpose
+// CHECK:         tile.store {{.*}}zero_padding = 0
+// CHECK-LABEL: tile.func @turned_pack_a_lhs(
+// CHECK-SAME:    tile.packed = {deep_last = 1 : i64, group = 32 : i64, step = 32 : i64, wide_step = 32 : i64, width = 16 : i64}
+// CHECK-LABEL: tile.func @turned_packed(
+// CHECK:           tile.load %arg4
+// CHECK:           tile.load %arg3
+// CHECK-NOT:       tile.transpose
+// CHECK:           tile.mma
+tile.func @turned(%a: memref<?x?xbf16, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xbf16, strided<[?, 1]>> {gir.mode = "in", gir.name = "b"},
+                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : memref<?x?xbf16, strided<[?, 1]>>
+  %K = tile.dim %a, 1 : memref<?x?xbf16, strided<[?, 1]>>
+  %N = tile.dim %c, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %z = arith.constant 0.0 : f32
+  %acc0 = tile.fill %z [%m, %n] : f32, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %r = tile.for %k = %zero to %K carry(%acc = %acc0) : !tile.range<32>, (tensor<64x64xf32>) {
+    %x = tile.load %a[%m, %k] : memref<?x?xbf16, strided<[?, 1]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xbf16>
+    %w = tile.load %b[%n, %k] : memref<?x?xbf16, strided<[?, 1]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xbf16>
+    %y = tile.transpose %w [1, 0] : tensor<64x32xbf16> -> tensor<32x64xbf16>
+    %d = tile.mma %x, %y, %acc : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32>
+    tile.yield %d : tensor<64x64xf32>
+  }
+  tile.store %r, %c[%m, %n] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
+// What is updated in place may not be read from a copy.
+// CHECK-NOT: @inplace_packed
+tile.func @inplace(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "inout", gir.name = "b"},
+                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %K = tile.dim %a, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %c, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %z = arith.constant 0.0 : f32
+  %acc0 = tile.fill %z [%m, %n] : f32, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %r = tile.for %k = %zero to %K carry(%acc = %acc0) : !tile.range<32>, (tensor<64x64xf32>) {
+    %x = tile.load %a[%m, %k] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf32>
+    %y = tile.load %b[%k, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<32>, !tile.range<64> -> tensor<32x64xf32>
+    %d = tile.mma %x, %y, %acc : tensor<64x32xf32>, tensor<32x64xf32>, tensor<64x64xf32>
+    tile.yield %d : tensor<64x64xf32>
+  }
+  tile.store %r, %c[%m, %n] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
+// CHECK-LABEL: tile.plan @f
+// CHECK:         "  if size(%A, 0) > 64"
+// CHECK-NEXT:    "    alloc %B.plain.0.all f32 [size(%B, 0), size(%B, 1) ceildiv 64 * 64]"
+// CHECK-NEXT:    "    view %B.plain.0 = %B.plain.0.all offset 0 sizes [size(%B, 0), size(%B, 1)] strides [stride(%B.plain.0.all, 0), stride(%B.plain.0.all, 1)]"
+// CHECK-NEXT:    "    launch @plain_pack_b(%B, %B.plain.0) grid
+// CHECK-NEXT:    "    launch @plain_packed(%A, %B, %C, %B.plain.0) grid $t work 5"
+// CHECK-NEXT:    "  else"
+// CHECK-NEXT:    "    launch @plain(%A, %B, %C) grid $t work 5"
+// CHECK-NEXT:    "  end"
+// CHECK:         "  launch @inplace(%A, %B, %C) grid $t"
+tile.plan @f {
+  "body"
+  "  launch @plain(%A, %B, %C) grid $t work 5"
+  "  launch @turned(%A, %W, %C) grid $t"
+  "  launch @inplace(%A, %B, %C) grid $t"
+  "end"
+}
