@@ -181,7 +181,7 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
                  writer.param(bucket, {first, std::end(headSizes)},
                               known ? "model" : "default"),
                  writer.builder.getStringAttr("whole"), StringAttr());
-  int64_t keys = writer.tile(rank, op.getK(), rank - 2, writer.gpu ? 64 : 128,
+  int64_t keys = writer.tile(rank, op.getK(), rank - 2, writer.gpu ? 64 : 512,
                              {32, 64, 128, 256, 512}, "loop");
   return "attention:online-" + std::to_string(keys);
 }

@@ -419,8 +419,13 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
   uint64_t results = uint64_t(elementCount(shape).value_or(0));
   if (failed(in.spend(op, results * uint64_t(depth + 1))))
     return failure();
-  auto left = mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
-  auto right = mma.getRhs().getDefiningOp<tile::LocalLoadOp>();
+  // What a matrix step reads beyond the end: of a buffer, what lies there; of
+  // a packed view, the zeros that whoever packs it has to write.
+  auto beyond = [&](Value operand, SmallVector<int64_t> at) -> Cell {
+    if (auto load = operand.getDefiningOp<tile::LocalLoadOp>())
+      return readBuffer(op, in.get<Buffer>(load.getBuffer()), at, in);
+    return in.domain.constant(from, 0);
+  };
   int bits = keptBits(mma.getPrecision());
   auto taken = [&](const Cell &x) {
     return bits ? in.domain.keepBits(x, bits) : x;
@@ -432,8 +437,7 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
     for (int64_t k = 0; k < depth; ++k)
       turned[size_t(n)].push_back(taken(rhs->cells[size_t(k * width + n)]));
     for (int64_t k = length; k < length + padding; ++k)
-      turned[size_t(n)].push_back(
-          readBuffer(op, in.get<Buffer>(right.getBuffer()), {k, n}, in));
+      turned[size_t(n)].push_back(beyond(mma.getRhs(), {k, n}));
   }
   SmallVector<Cell, 0> row;
   int64_t last = -1;
@@ -449,8 +453,7 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
       for (int64_t k = 0; k < depth && !mma.getMeta(); ++k)
         row.push_back(taken(lhs->cells[size_t(m * lhs->shape.back() + k)]));
       for (int64_t k = length; k < length + padding; ++k)
-        row.push_back(
-            readBuffer(op, in.get<Buffer>(left.getBuffer()), {m, k}, in));
+        row.push_back(beyond(mma.getLhs(), {m, k}));
       last = m;
     }
     return in.domain.dot({from, to, to}, row, turned[size_t(n)], &start);

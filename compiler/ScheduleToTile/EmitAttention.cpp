@@ -153,10 +153,10 @@ struct AttentionEmitter {
         s = arith::SelectOp::create(at(), loc(), seen, s, hidden);
       }
       Value next = make<arith::MaximumFOp>(top, reduce(ReduceKind::Max, s));
-      Value p = math::Exp2Op::create(at(), loc(),
-                                     make<arith::SubFOp>(s, across(next, n)));
       Value fix =
           math::Exp2Op::create(at(), loc(), make<arith::SubFOp>(top, next));
+      Value p = math::Exp2Op::create(at(), loc(),
+                                     make<arith::SubFOp>(s, across(next, n)));
       den = make<arith::AddFOp>(make<arith::MulFOp>(den, fix),
                                 reduce(ReduceKind::Sum, p));
       acc = make<arith::MulFOp>(acc, across(fix, dv));

@@ -59,6 +59,7 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   int64_t vectorBytes;
+  bool bf16 = false; // has an instruction that rounds to it
   mlir::Value scratch;
   mlir::Value status; // pointer to the kernel's i32 result, or null
   llvm::SmallVector<std::string> *messages = nullptr;
@@ -120,6 +121,8 @@ public:
   mlir::Type memoryType(mlir::Type element); // i1 -> i8, index -> i64
   mlir::Value load(mlir::Value pointer, mlir::Type element, int64_t lanes);
   void store(mlir::Value value, mlir::Value pointer);
+  /// Past the caches; the address is aligned to the vector.
+  void streamingStore(mlir::Value value, mlir::Value pointer);
   mlir::Value maskedLoad(mlir::Value pointer, mlir::Type element, int64_t lanes,
                          mlir::Value mask);
   void maskedStore(mlir::Value value, mlir::Value pointer, mlir::Value mask);
@@ -143,6 +146,9 @@ public:
   mlir::Value elementwise(mlir::Operation *op, mlir::ValueRange operands,
                           int64_t lanes);
   mlir::Value truncate(mlir::Value value, mlir::Type element);
+  /// f32 to the bits of bf16, by integer arithmetic or by the instruction.
+  mlir::Value bf16BitsByHand(mlir::Value bits, mlir::Value isNan);
+  mlir::Value bf16BitsByMachine(mlir::Value value);
   mlir::Value extend(mlir::Value value, mlir::Type element);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
   mlir::Value neutral(tile::ReduceKind kind, mlir::Type element, int64_t lanes);
@@ -157,6 +163,11 @@ public:
   void atomic(tile::ReduceKind kind, mlir::Value value, mlir::Value pointer);
   void emitAssert(mlir::Value condition, mlir::StringRef message);
 };
+
+/// Does the store go past the caches?
+inline bool isStreaming(tile::StoreOp store) {
+  return store.getHints() && store.getHints()->contains("nontemporal");
+}
 
 /// i1 and index as they are computed with: index is i64.
 inline mlir::Type computeType(mlir::Type type) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/CPU/CpuLowering.h"
+#include "compiler/Target/Math/FloatEmitter.h"
 #include "compiler/Target/Math/NarrowFloats.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -262,6 +263,15 @@ void CpuLowering::store(Value value, Value pointer) {
                         alignmentOf(getElementTypeOrSelf(value)));
 }
 
+void CpuLowering::streamingStore(Value value, Value pointer) {
+  value = toMemory(value);
+  auto type = cast<VectorType>(value.getType());
+  LLVM::StoreOp::create(builder, loc, value, pointer,
+                        alignmentOf(type.getElementType()) *
+                            type.getNumElements(),
+                        /*isVolatile=*/false, /*isNonTemporal=*/true);
+}
+
 Value CpuLowering::maskedLoad(Value pointer, Type element, int64_t lanes,
                               Value mask) {
   if (!mask)
@@ -436,6 +446,24 @@ Value CpuLowering::truncate(Value value, Type element) {
     Value odd = arith::OrIOp::create(builder, loc, toward, number(1));
     bits = arith::SelectOp::create(builder, loc, exact, bits, odd);
   }
+  bool machine =
+      bf16 && from.isF32() && lanes >= 16 && llvm::isPowerOf2_64(lanes);
+  Value half =
+      machine
+          ? bf16BitsByMachine(value)
+          : bf16BitsByHand(bits, arith::CmpFOp::create(
+                                     builder, loc, arith::CmpFPredicate::UNO,
+                                     narrow, narrow));
+  return arith::BitcastOp::create(builder, loc, typeOf(element, lanes), half);
+}
+
+Value CpuLowering::bf16BitsByHand(Value bits, Value isNan) {
+  int64_t lanes = 0;
+  if (auto vector = dyn_cast<VectorType>(bits.getType()))
+    lanes = vector.getNumElements();
+  auto number = [&](int32_t n) {
+    return splatConstant(builder.getI32IntegerAttr(n), lanes);
+  };
   Value upper = arith::ShRUIOp::create(builder, loc, bits, number(16));
   Value even = arith::AndIOp::create(builder, loc, upper, number(1));
   Value bias = arith::AddIOp::create(builder, loc, even, number(0x7fff));
@@ -443,12 +471,64 @@ Value CpuLowering::truncate(Value value, Type element) {
       builder, loc, arith::AddIOp::create(builder, loc, bits, bias),
       number(16));
   Value quiet = arith::OrIOp::create(builder, loc, upper, number(0x40));
-  Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
-                                      narrow, narrow);
   Value chosen = arith::SelectOp::create(builder, loc, isNan, quiet, rounded);
-  Value half = arith::TruncIOp::create(
-      builder, loc, typeOf(builder.getI16Type(), lanes), chosen);
-  return arith::BitcastOp::create(builder, loc, typeOf(element, lanes), half);
+  return arith::TruncIOp::create(builder, loc,
+                                 typeOf(builder.getI16Type(), lanes), chosen);
+}
+
+/// The instruction takes subnormals for 0: where there is one, all is done by
+/// hand.
+Value CpuLowering::bf16BitsByMachine(Value value) {
+  auto type = cast<VectorType>(value.getType());
+  int64_t lanes = type.getNumElements();
+  Type i16 = builder.getI16Type();
+  SmallVector<Value> parts;
+  Value subnormal;
+  for (int64_t at = 0; at < lanes; at += 16) {
+    Value part = register16(builder, loc, value, at);
+    parts.push_back(part);
+    constexpr int32_t isSubnormal = 0x20;
+    Value mask =
+        LLVM::CallIntrinsicOp::create(
+            builder, loc, VectorType::get({16}, builder.getI1Type()),
+            builder.getStringAttr("llvm.x86.avx512.fpclass.ps.512"),
+            ValueRange{
+                part, splatConstant(builder.getI32IntegerAttr(isSubnormal), 0)})
+            .getResult(0);
+    subnormal = subnormal
+                    ? Value(arith::OrIOp::create(builder, loc, subnormal, mask))
+                    : mask;
+  }
+  Value word = vector::ExtractOp::create(
+      builder, loc,
+      vector::BitCastOp::create(builder, loc, VectorType::get({1}, i16),
+                                subnormal),
+      0);
+  Value any =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word,
+                            splatConstant(builder.getI16IntegerAttr(0), 0));
+  Type half = typeOf(i16, lanes);
+  auto choice = scf::IfOp::create(builder, loc, TypeRange(half), any, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  Value bits = arith::BitcastOp::create(
+      builder, loc, typeOf(builder.getI32Type(), lanes), value);
+  Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                      value, value);
+  scf::YieldOp::create(builder, loc, bf16BitsByHand(bits, isNan));
+  builder.setInsertionPointToStart(choice.elseBlock());
+  for (Value &part : parts) {
+    Value rounded =
+        LLVM::CallIntrinsicOp::create(
+            builder, loc, VectorType::get({16}, builder.getBF16Type()),
+            builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
+            ValueRange{part})
+            .getResult(0);
+    part = arith::BitcastOp::create(builder, loc, VectorType::get({16}, i16),
+                                    rounded);
+  }
+  scf::YieldOp::create(builder, loc, joined(builder, loc, parts));
+  return choice.getResult(0);
 }
 
 Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {

@@ -166,7 +166,11 @@ toLLVM(ModuleOp given, const CpuOptions &options, llvm::LLVMContext &context,
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
   manager.addPass(createKernelToLLVMPass());
-  manager.addPass(createExpandMathPass({/*branchOnLargeArguments=*/true}));
+  ExpandMathOptions math;
+  math.branchOnLargeArguments = true;
+  CpuOptions resolved = options.resolved();
+  math.avx512 = resolved.vectorBytes() == 64 && resolved.has("avx512dq");
+  manager.addPass(createExpandMathPass(math));
   manager.addPass(arith::createArithExpandOpsPass());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertToLLVMPass());

@@ -19,11 +19,12 @@ using namespace tessera::target;
 namespace {
 class KernelEmitter {
 public:
-  KernelEmitter(tile::FuncOp func, int64_t vectorBytes,
+  KernelEmitter(tile::FuncOp func, int64_t vectorBytes, bool bf16,
                 SmallVector<std::string> &messages)
       : func(func), builder(func.getContext()),
         lower(builder, func.getLoc(), vectorBytes) {
     lower.messages = &messages;
+    lower.bf16 = bf16;
   }
 
   LogicalResult run();
@@ -124,6 +125,15 @@ LogicalResult KernelEmitter::run() {
     scf::YieldOp::create(builder, lower.loc,
                          lower.add(program, lower.constant(1)));
   }
+  // Stores past the caches are seen by others only after a fence.
+  if (func.walk([](tile::StoreOp store) {
+            return isStreaming(store) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+          })
+          .wasInterrupted())
+    LLVM::CallIntrinsicOp::create(builder, lower.loc,
+                                  builder.getStringAttr("llvm.x86.sse.sfence"),
+                                  ValueRange{});
   Value result = zero;
   if (lower.status)
     result = LLVM::LoadOp::create(builder, lower.loc, i32, lower.status);
@@ -500,7 +510,7 @@ struct LowerToCpuPass
       messages.push_back(std::string(1, '\0') + std::to_string(i));
     for (tile::FuncOp func :
          llvm::make_early_inc_range(module.getOps<tile::FuncOp>()))
-      if (failed(KernelEmitter(func, vectorBytes, messages).run()))
+      if (failed(KernelEmitter(func, vectorBytes, bf16, messages).run()))
         return signalPassFailure();
     addMessages(module, ArrayRef(messages).drop_front(known));
   }

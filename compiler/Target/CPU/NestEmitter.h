@@ -83,6 +83,8 @@ private:
   mlir::Value eval(mlir::Value tile, const Positions &at, int64_t copy);
   mlir::Value compute(mlir::Operation *op, const Positions &at, int64_t copy);
   mlir::Value evalLoad(tile::LoadOp load, const Positions &at, int64_t copy);
+  void fetchNextProgram(tile::LoadOp load, const CpuView &view,
+                        mlir::Value offset);
   mlir::Value evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
                             int64_t copy);
   mlir::Value evalReshape(tile::ReshapeOp op, const Positions &at,
@@ -119,6 +121,7 @@ private:
   CpuLowering &lower;
   tile::NestOp nest;
   int64_t vectorAxis, lanes, unroll, carryAxis = -1;
+  bool streams = false;     // writes past the caches
   bool zeroPadding = false; // the buffer wants zeros up to a whole group
   llvm::SmallVector<int64_t> order;               // axes, outermost first
   llvm::SmallVector<size_t> depths;               // axis -> depth, from 1

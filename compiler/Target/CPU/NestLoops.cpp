@@ -67,6 +67,9 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
       lanes = vectorAxis == k ? 32 : 16;
     }
   unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
+  for (Operation &op : nest.getBody().front())
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      streams |= isStreaming(store);
 
   for (Operation &op : nest.getBody().front()) {
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -426,6 +429,9 @@ void NestEmitter::storeToView(tile::StoreOp op) {
       keep = lower.splat(keep, lanes);
     if (address.offsets)
       lower.scatter(value, view.base, address.offsets, view.element, keep);
+    else if (isStreaming(op) && !keep)
+      lower.streamingStore(
+          value, lower.pointerTo(view.base, address.offset, view.element));
     else
       lower.maskedStore(
           value, lower.pointerTo(view.base, address.offset, view.element),

@@ -246,6 +246,21 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   return address;
 }
 
+/// The last pass over a row also brings the next program's nearer: memory is
+/// read while the results are written.
+void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
+                                   Value offset) {
+  Value stride;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices()))
+    if (index.getDefiningOp<tile::ProgramOp>() &&
+        !isa<tile::RangeType>(index.getType()))
+      stride = view.strides[axis];
+  if (!stride)
+    return;
+  Value bytes = lower.constant(tile::scratchBytesOf(view.element));
+  lower.prefetch(view.base, lower.mul(lower.add(offset, stride), bytes));
+}
+
 Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
                             int64_t copy) {
   OpBuilder &builder = lower.builder;
@@ -264,12 +279,15 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
                   : mask;
     else if (keep)
       keep = lower.splat(keep, lanes);
-    if (address.offsets)
+    if (address.offsets) {
       value = lower.gather(view.base, address.offsets, element, keep);
-    else
+    } else {
       value =
           lower.maskedLoad(lower.pointerTo(view.base, address.offset, element),
                            element, lanes, keep);
+      if (streams && !keep)
+        fetchNextProgram(load, view, address.offset);
+    }
   } else if (address.inBounds) {
     auto guard = scf::IfOp::create(builder, lower.loc,
                                    TypeRange(lower.typeOf(element, 0)),

@@ -25,6 +25,8 @@ def LowerToCpuPass : Pass<"target-lower-to-cpu", "::mlir::ModuleOp"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "64",
            "Bytes of a vector register">,
+    Option<"bf16", "bf16", "bool", "false",
+           "Round to bf16 by its instruction (AVX512-BF16)">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -21,6 +21,7 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   pack.amx = options.allowAmx && options.has("amx-bf16");
   pack.vectorBytes = options.vectorBytes();
   manager.addPass(tile::createPackOperandsPass(pack));
+  manager.addPass(tile::createStreamStoresPass());
   tile::MapToCpuPassOptions map;
   map.amx = options.allowAmx && options.has("amx-bf16");
   map.vectorBytes = options.vectorBytes();
@@ -35,6 +36,7 @@ void tessera::target::buildCpuTargetPipeline(OpPassManager &manager,
   CpuOptions options = given.resolved();
   LowerToCpuPassOptions lower;
   lower.vectorBytes = options.vectorBytes();
+  lower.bf16 = options.vectorBytes() == 64 && options.has("avx512bf16");
   manager.addPass(createLowerToCpuPass(lower));
   manager.addPass(createCheckContractPass());
 }

@@ -50,10 +50,14 @@ F expandExp(FloatEmitter &e, F x) {
   r = e.fma(k, e.f(-ln2Fma[1]), r);
   F tail = e.fma(e.poly(expTail, r), r, e.f(1.0f));
   F power = e.fma(tail, r, e.f(1.0f));
-  return scaleByPowerOfTwo(e, power, sum);
+  return e.avx512 ? e.scaled(power, k) : scaleByPowerOfTwo(e, power, sum);
 }
 
 F expandExp2(FloatEmitter &e, F x) {
+  if (e.avx512) {
+    F r = e.distanceToInteger(x);
+    return e.scaled(e.poly(exp2Poly, r), x - r);
+  }
   x = clamp(e, x, -151.0f, 129.0f);
   F sum = x + e.f(magicBiasedTwice);
   F r = x - (sum - e.f(magicBiasedTwice));

@@ -6,6 +6,7 @@
 #include "compiler/Target/Math/Double.h"
 #include "compiler/Target/Math/Expansions.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
@@ -34,20 +35,26 @@ bool isExpandable(Type type) {
 /// math.exp %x -> arith ops, and likewise for each function of one argument
 template <typename Op> struct ExpandUnary : OpRewritePattern<Op> {
   using Expansion = std::function<F(FloatEmitter &, F)>;
-  ExpandUnary(MLIRContext *context, Expansion expansion)
-      : OpRewritePattern<Op>(context), expansion(std::move(expansion)) {}
+  ExpandUnary(MLIRContext *context, Expansion expansion, bool avx512 = false)
+      : OpRewritePattern<Op>(context), expansion(std::move(expansion)),
+        avx512(avx512) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (!isExpandable(op.getType()))
       return rewriter.notifyMatchFailure(op, "not f32 of fixed shape");
     FloatEmitter emitter(rewriter, op.getLoc(), op.getType());
+    if (auto vector = dyn_cast<VectorType>(op.getType()))
+      emitter.avx512 = avx512 && vector.getRank() == 1 &&
+                       vector.getNumElements() >= 16 &&
+                       llvm::isPowerOf2_64(vector.getNumElements());
     F result = expansion(emitter, emitter.wrap(op.getOperand()));
     rewriter.replaceOp(op, result.value);
     return success();
   }
 
   Expansion expansion;
+  bool avx512;
 };
 
 /// math.powf %x, %y -> arith ops
@@ -118,6 +125,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   explicit ExpandMathPass(const ExpandMathOptions &options = {}) {
     branchOnLargeArguments = options.branchOnLargeArguments;
     expandDoubles = options.expandDoubles;
+    avx512 = options.avx512;
   }
 
   void runOnOperation() override {
@@ -125,6 +133,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     ExpandMathOptions options;
     options.branchOnLargeArguments = branchOnLargeArguments;
     options.expandDoubles = expandDoubles;
+    options.avx512 = avx512;
     populateExpandMathPatterns(patterns, options);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
@@ -133,13 +142,77 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
 
 } // namespace
 
+Value FloatEmitter::onRegisters(
+    StringRef name,
+    llvm::function_ref<SmallVector<Value>(int64_t lane)> operands) {
+  auto type = cast<VectorType>(shape);
+  auto one = VectorType::get({16}, builder.getF32Type());
+  auto number = [&](TypedAttr attr) -> Value {
+    return arith::ConstantOp::create(builder, loc, attr);
+  };
+  SmallVector<Value> parts;
+  for (int64_t lane = 0; lane < type.getNumElements(); lane += 16) {
+    SmallVector<Value> arguments = operands(lane);
+    // Unmasked: what masked lanes would have, all lanes, this rounding.
+    arguments.push_back(constant(one, builder.getF32FloatAttr(0)));
+    arguments.push_back(number(builder.getI16IntegerAttr(-1)));
+    arguments.push_back(number(builder.getI32IntegerAttr(4)));
+    parts.push_back(LLVM::CallIntrinsicOp::create(builder, loc, one,
+                                                  builder.getStringAttr(name),
+                                                  arguments)
+                        .getResult(0));
+  }
+  return joined(builder, loc, parts);
+}
+
+Value register16(OpBuilder &builder, Location loc, Value vector, int64_t lane) {
+  if (cast<VectorType>(vector.getType()).getNumElements() == 16)
+    return vector;
+  SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq(lane, lane + 16));
+  return vector::ShuffleOp::create(builder, loc, vector, vector, lanes);
+}
+
+Value joined(OpBuilder &builder, Location loc, SmallVector<Value> parts) {
+  while (parts.size() > 1) {
+    SmallVector<Value> pairs;
+    int64_t size = cast<VectorType>(parts[0].getType()).getNumElements();
+    SmallVector<int64_t> lanes =
+        llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
+    for (size_t i = 0; i + 1 < parts.size(); i += 2)
+      pairs.push_back(vector::ShuffleOp::create(builder, loc, parts[i],
+                                                parts[i + 1], lanes));
+    parts = pairs;
+  }
+  return parts[0];
+}
+
+F FloatEmitter::distanceToInteger(F x) {
+  Value nearest =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(8));
+  return {onRegisters("llvm.x86.avx512.mask.reduce.ps.512",
+                      [&](int64_t lane) -> SmallVector<Value> {
+                        return {register16(builder, loc, x.value, lane),
+                                nearest};
+                      }),
+          this};
+}
+
+F FloatEmitter::scaled(F value, F k) {
+  return {onRegisters("llvm.x86.avx512.mask.scalef.ps.512",
+                      [&](int64_t lane) -> SmallVector<Value> {
+                        return {register16(builder, loc, value.value, lane),
+                                register16(builder, loc, k.value, lane)};
+                      }),
+          this};
+}
+
 void populateExpandMathPatterns(RewritePatternSet &patterns,
                                 const ExpandMathOptions &options) {
   MLIRContext *context = patterns.getContext();
   if (options.expandDoubles)
     populateExpandDoublePatterns(patterns);
-  patterns.add<ExpandUnary<math::ExpOp>>(context, expandExp);
-  patterns.add<ExpandUnary<math::Exp2Op>>(context, expandExp2);
+  patterns.add<ExpandUnary<math::ExpOp>>(context, expandExp, options.avx512);
+  patterns.add<ExpandUnary<math::Exp2Op>>(context, expandExp2, options.avx512);
   patterns.add<ExpandUnary<math::ExpM1Op>>(context, expandExpM1);
   patterns.add<ExpandUnary<math::LogOp>>(context, expandLog);
   patterns.add<ExpandUnary<math::Log2Op>>(context, expandLog2);

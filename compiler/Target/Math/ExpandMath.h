@@ -20,6 +20,9 @@ struct ExpandMathOptions {
   bool branchOnLargeArguments = false;
   /// Expand f64 scalars, too: for machines without a math library.
   bool expandDoubles = false;
+  /// Vectors of 16, 32, ... lanes may use what only AVX-512 has: the distance
+  /// to an integer, and scaling by a power of two.
+  bool avx512 = false;
 };
 
 /// exp exp2 expm1 log log2 log1p rsqrt sin cos sincos tanh erf erfc powf on f32

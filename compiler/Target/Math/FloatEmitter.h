@@ -73,6 +73,13 @@ public:
     return sum;
   }
 
+  /// Set where the shape is a vector of 16, 32, ... lanes of AVX-512.
+  bool avx512 = false;
+  /// x less the nearest integer, exactly; 0 for infinities. AVX-512 only.
+  F distanceToInteger(F x);
+  /// value * 2^k for integers k, infinities included. AVX-512 only.
+  F scaled(F value, F k);
+
   // Bits and conversions. No conversion is given a value that is out of range,
   // which would be poison: NaN and infinity included.
   I bits(F a) { return convert<'i', mlir::arith::BitcastOp>(a); }
@@ -129,6 +136,12 @@ private:
     return {Op::create(builder, loc, as(element), a.value), this};
   }
 
+  /// An instruction on 16 lanes, with nothing masked.
+  mlir::Value
+  onRegisters(mlir::StringRef name,
+              llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t lane)>
+                  operands);
+
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::Type shape;
@@ -156,6 +169,13 @@ TESSERA_BINARY(L, <<, ShLIOp)
 TESSERA_BINARY(B, &, AndIOp)
 TESSERA_BINARY(B, |, OrIOp)
 #undef TESSERA_BINARY
+
+/// The 16 lanes of a vector from `lane` on.
+mlir::Value register16(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value vector, int64_t lane);
+/// Vectors of equal size, one after the other; their number is a power of two.
+mlir::Value joined(mlir::OpBuilder &builder, mlir::Location loc,
+                   llvm::SmallVector<mlir::Value> parts);
 
 inline F operator-(F a) { return a.emitter->make<'f', mlir::arith::NegFOp>(a); }
 

@@ -36,10 +36,13 @@ def ExpandMathPass : Pass<"target-expand-math"> {
            "if an element needs it, behind an scf.if">,
     Option<"expandDoubles", "expand-doubles", "bool", /*default=*/"false",
            "Expand f64 scalars, too">,
+    Option<"avx512", "avx512", "bool", /*default=*/"false",
+           "Use instructions of AVX-512 for vectors of 16 lanes">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect",
   ];
 }
 

@@ -288,6 +288,11 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  // (C2)
+  if (std::optional<CpuPacking> packing = CpuPacking::of(getView());
+      packing && packing->group > 1 && !(*this)->hasAttr("zero_padding"))
+    return emitOpError() << "into groups of a packed view has zero_padding: "
+                            "what is missing of a group is multiplied";
   return verifyAccess(*this, getView().getType(), getIndices(), getIndexAxes(),
                       getValue().getType());
 }

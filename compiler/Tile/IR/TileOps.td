@@ -250,6 +250,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, DeclareOpInterfac
 
     Constraints:
     * (C1) there is one index per axis of the view.
+    * (C2) into a packed view with groups (`tile.packed`) it has `zero_padding`, the summed axis.
 
     Example:
     ```mlir
@@ -532,7 +533,8 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     buffer in place. `vector_axis` is the axis that is vectorised (-1: none),
     `unroll` the independent vectors per turn, `lanes` the elements of a vector
     (0: a whole register). A body with a `tile.mma` is a
-    matrix step; its axes are M, N and K. Scalars leave through the terminator.
+    matrix step; its axes are M, N and K, its right operand is a buffer or a
+    packed view. Scalars leave through the terminator.
 
     Constraints:
     * (C1) tiles stored at full rank have the nest's axes, in order.

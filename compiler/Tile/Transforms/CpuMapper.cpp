@@ -213,8 +213,10 @@ void CpuMapper::storeTo(Value tile, Value buffer, Type widenTo) {
   auto type = cast<RankedTensorType>(tile.getType());
   BufferType plain = CpuBuffer::rows(widenTo ? type.clone(widenTo) : type,
                                      options.vectorBytes);
-  // Packing has loops of its own.
-  root.alone = buffer.getType() != plain;
+  // Packing has loops of its own, but for rows of AMX tiles.
+  root.alone = buffer.getType() != plain &&
+               (widenTo || type.getRank() != 2 ||
+                buffer.getType() != CpuBuffer::amxLhs(type));
   openNest(root, axesOf(tile), tile.getLoc());
   Value value = cloneTile(tile);
   OpBuilder::InsertionGuard guard(builder);

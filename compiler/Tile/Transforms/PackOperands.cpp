@@ -13,6 +13,7 @@
 
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/Transforms/Passes.h"
+#include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -89,42 +90,6 @@ bool beginsAtMultiple(Value range, int64_t unit) {
   return loop && size % unit == 0 && multiple(loop.getStart());
 }
 
-/// "@name", "%a, %b" and "$n, 4" of a launch, and what follows.
-struct Launch {
-  StringRef indent, symbol, rest; // rest: " grid ..."
-  SmallVector<StringRef> views, scalars;
-
-  static std::optional<Launch> parse(StringRef line) {
-    Launch launch;
-    StringRef text = line.ltrim();
-    launch.indent = line.drop_back(text.size());
-    if (!text.consume_front("launch @"))
-      return std::nullopt;
-    launch.symbol = text.take_until([](char c) { return c == '('; });
-    text = text.drop_front(launch.symbol.size() + 1);
-    int64_t depth = 0;
-    bool scalar = false;
-    size_t begin = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-      char c = text[i];
-      if (depth == 0 && (c == ',' || c == ';' || c == ')')) {
-        StringRef part = text.slice(begin, i).trim();
-        if (!part.empty())
-          (scalar ? launch.scalars : launch.views).push_back(part);
-        scalar |= c == ';';
-        begin = i + 1;
-        if (c == ')') {
-          launch.rest = text.substr(i + 1);
-          return launch;
-        }
-      }
-      depth += c == '(' || c == '[';
-      depth -= c == ')' || c == ']';
-    }
-    return std::nullopt;
-  }
-};
-
 class Packer {
 public:
   Packer(FuncOp func, bool amx, int64_t vectorBytes)
@@ -134,14 +99,14 @@ public:
   bool find();
   void build();
   /// The plan's lines instead of a launch of the function.
-  void rewrite(const Launch &launch, StringRef line,
+  void rewrite(const PlanLaunch &launch, StringRef line,
                SmallVectorImpl<std::string> &lines);
 
 private:
   std::optional<Operand> operandOf(MmaOp mma, bool isLhs);
   FuncOp buildPacking(Operand &operand, StringRef symbol);
   static int64_t tileAlong(Operand &operand, int64_t axis, MemRefType view);
-  std::string extent(Value value, const Launch &launch);
+  std::string extent(Value value, const PlanLaunch &launch);
   std::string nameOf(Operand &operand);
   SmallVector<int64_t> leading(Operand &operand);
 
@@ -374,11 +339,15 @@ FuncOp Packer::buildPacking(Operand &operand, StringRef symbol) {
 
 void Packer::build() {
   OpBuilder builder(func);
-  for (Operand &operand : made)
-    copies.push_back(
-        buildPacking(operand, (func.getName() + "_pack_" + nameOf(operand) +
-                               (operand.isLhs ? "_lhs" : ""))
-                                  .str()));
+  for (auto [i, operand] : llvm::enumerate(made)) {
+    std::string name = (func.getName() + "_pack_" + nameOf(operand)).str();
+    // The same view may be packed in several ways.
+    if (llvm::any_of(ArrayRef(made).take_front(i), [&](Operand other) {
+          return other.argument() == operand.argument();
+        }))
+      name += "_" + std::to_string(i);
+    copies.push_back(buildPacking(operand, name));
+  }
   IRMapping map;
   packed = cast<FuncOp>(builder.clone(*func, map));
   packed.setName((func.getName() + "_packed").str());
@@ -425,7 +394,7 @@ void Packer::build() {
 }
 
 /// Of a launch, in the plan's words; nothing if the plan cannot know.
-std::string Packer::extent(Value value, const Launch &launch) {
+std::string Packer::extent(Value value, const PlanLaunch &launch) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
     return std::to_string(number.getSExtValue());
@@ -441,7 +410,7 @@ std::string Packer::extent(Value value, const Launch &launch) {
   return "";
 }
 
-void Packer::rewrite(const Launch &launch, StringRef line,
+void Packer::rewrite(const PlanLaunch &launch, StringRef line,
                      SmallVectorImpl<std::string> &lines) {
   std::string condition;
   for (unsigned axis : shared) {
@@ -517,24 +486,16 @@ struct PackOperandsPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    Builder builder(&getContext());
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
       Packer packer(func, amx, vectorBytes);
       if (!packer.find())
         continue;
       packer.build();
-      for (PlanOp plan : module.getOps<PlanOp>()) {
-        SmallVector<std::string> lines;
-        for (auto line : plan.getLines().getAsRange<StringAttr>()) {
-          std::optional<Launch> launch = Launch::parse(line.getValue());
-          if (launch && launch->symbol == func.getName())
-            packer.rewrite(*launch, line.getValue(), lines);
-          else
-            lines.push_back(line.str());
-        }
-        SmallVector<StringRef> texts(lines.begin(), lines.end());
-        plan.setLinesAttr(builder.getStrArrayAttr(texts));
-      }
+      replaceLaunches(module, func.getName(),
+                      [&](const PlanLaunch &launch, StringRef line,
+                          SmallVectorImpl<std::string> &lines) {
+                        packer.rewrite(launch, line, lines);
+                      });
     }
   }
 };

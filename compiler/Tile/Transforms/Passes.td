@@ -48,6 +48,34 @@ def PackOperandsPass : Pass<"tile-pack-operands", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def StreamStoresPass : Pass<"tile-stream-stores", "::mlir::ModuleOp"> {
+  let summary = "Write large results past the caches (CPU)";
+  let description = [{
+    A plain store reads the line it writes; of a result that no cache could
+    keep, that is a third of all traffic. A variant of the kernel has
+    `nontemporal` among the hints of its stores, and the plan takes it where
+    the result has at least `threshold` bytes and its rows begin at lines.
+
+    Before:
+    ```mlir
+    "  launch @f(%x, %y) grid $M"
+    ```
+    After:
+    ```mlir
+    "  if size(%y, 0) * size(%y, 1) >= 4194304 and address(%y) mod 64 == 0 and stride(%y, 0) mod 16 == 0"
+    "    launch @f_stream(%x, %y) grid $M"
+    "  else"
+    "    launch @f(%x, %y) grid $M"
+    "  end"
+    ```
+  }];
+  let options = [
+    Option<"threshold", "threshold", "int64_t", "16777216",
+           "Bytes of a result from which on it is written past the caches">,
+  ];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
 def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Cut tile programs into loop nests over scratch buffers";
   let description = [{

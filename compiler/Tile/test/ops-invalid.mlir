@@ -166,3 +166,15 @@ tile.func @nest_c3_store(%N: index) {
   }
   tile.return
 }
+
+// -----
+
+tile.func @unfilled(%x: memref<?x?xbf16, strided<[?, 1]>>, %p: memref<?x?xbf16, strided<[?, 1]>> {tile.packed = {deep_last = 0 : i64, group = 2 : i64, step = 32 : i64, wide_step = 32 : i64, width = 16 : i64}}) {
+  %K = tile.dim %x, 0 : memref<?x?xbf16, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xbf16, strided<[?, 1]>>
+  %k, %n = tile.program extents(%K, %N) tiles = [32, 32] : !tile.range<32>, !tile.range<32>
+  %t = tile.load %x[%k, %n] : memref<?x?xbf16, strided<[?, 1]>>, !tile.range<32>, !tile.range<32> -> tensor<32x32xbf16>
+  // expected-error @+1 {{into groups of a packed view has zero_padding}}
+  tile.store %t, %p[%k, %n] : tensor<32x32xbf16>, memref<?x?xbf16, strided<[?, 1]>>, !tile.range<32>, !tile.range<32>
+  tile.return
+}

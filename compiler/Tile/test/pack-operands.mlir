@@ -33,7 +33,7 @@ tile.func @plain(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
 // CHECK-LABEL: tile.func @turned_pack_b(
 // CHECK:         tile.transpose
 // CHECK:         tile.store {{.*}}zero_padding = 0
-// CHECK-LABEL: tile.func @turned_pack_a_lhs(
+// CHECK-LABEL: tile.func @turned_pack_a(
 // CHECK-SAME:    tile.packed = {deep_last = 1 : i64, group = 32 : i64, step = 32 : i64, wide_step = 32 : i64, width = 16 : i64}
 // CHECK-LABEL: tile.func @turned_packed(
 // CHECK:           tile.load %arg4

@@ -29,7 +29,7 @@ def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"
             if window:
                 s = tsr.where(m.index + (T - S) < n.index + window, s, -tsr.inf)
             new = tsr.maximum(top, tsr.max(s, n) * scale)
-            p, fix = tsr.exp2(tsr.fma(s, scale, -new)), tsr.exp2(top - new)
+            fix, p = tsr.exp2(top - new), tsr.exp2(tsr.fma(s, scale, -new))
             den = den * fix + tsr.sum(p, n)
             acc = acc * fix + p.to(V.dtype) @ V[b, hk, n, :]
             top = new
@@ -53,7 +53,7 @@ def attention_variable(Q: Tensor["S", "H", "D"], K: Tensor["T", "HK", "D"], V: T
                 if causal:
                     s = tsr.where(m.index - last >= n.index - end, s, -tsr.inf)
                 new = tsr.maximum(top, tsr.max(s, n))
-                p, fix = tsr.exp2(s - new), tsr.exp2(top - new)
+                fix, p = tsr.exp2(top - new), tsr.exp2(s - new)
                 den = den * fix + tsr.sum(p, n)
                 acc = acc * fix + p.to(V.dtype) @ V[n, hk, :]
                 top = new

@@ -1,0 +1,121 @@
+//===- StreamStores.cpp - Large results past the caches -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A plain store first reads the line it writes. A result that no cache could
+// keep is written around them: @f_stream is @f with `nontemporal` stores, and
+// the plan takes it where the result is large and every line begins where a
+// vector does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/Passes.h"
+#include "compiler/Tile/Transforms/PlanLaunch.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace tessera::tile {
+#define GEN_PASS_DEF_STREAMSTORESPASS
+#include "compiler/Tile/Transforms/Passes.h.inc"
+} // namespace tessera::tile
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// May every store to this view go past the caches? It is only written, tile
+/// after tile along its contiguous axis.
+bool isStreamable(BlockArgument view) {
+  auto type = cast<MemRefType>(view.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (type.getRank() == 0 ||
+      failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  bool stored = false;
+  for (Operation *user : view.getUsers()) {
+    if (isa<DimOp>(user))
+      continue;
+    auto store = dyn_cast<StoreOp>(user);
+    if (!store || store.getMask() || store.getIndexAxes() || store.getHints())
+      return false;
+    auto range = dyn_cast<RangeType>(store.getIndices().back().getType());
+    Value last = store.getIndices().back();
+    // A range that begins at a multiple of its size.
+    auto loop = dyn_cast<BlockArgument>(last);
+    bool tiled = last.getDefiningOp<ProgramOp>() ||
+                 (loop && isa<ForOp>(loop.getOwner()->getParentOp()));
+    if (!range || range.getSize() % 64 != 0 || !tiled)
+      return false;
+    stored = true;
+  }
+  return stored;
+}
+
+struct StreamStoresPass
+    : tessera::tile::impl::StreamStoresPassBase<StreamStoresPass> {
+  using StreamStoresPassBase::StreamStoresPassBase;
+
+  /// Large, and lines of memory are lines of the result.
+  std::string condition(FuncOp func, const PlanLaunch &launch,
+                        ArrayRef<BlockArgument> views) {
+    std::string text;
+    for (BlockArgument view : views) {
+      auto type = cast<MemRefType>(view.getType());
+      int64_t bytes = scratchBytesOf(type.getElementType());
+      std::string name = launch.views[view.getArgNumber()].str();
+      text += text.empty() ? "" : " and ";
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        text += (axis ? " * size(" : "size(") + name + ", " +
+                std::to_string(axis) + ")";
+      text += " >= " + std::to_string(threshold / bytes) + " and address(" +
+              name + ") mod 64 == 0";
+      for (int64_t axis = 0; axis + 1 < type.getRank(); ++axis)
+        text += " and stride(" + name + ", " + std::to_string(axis) + ") mod " +
+                std::to_string(64 / bytes) + " == 0";
+    }
+    return text;
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
+      SmallVector<BlockArgument> views;
+      for (BlockArgument argument : func.getArguments())
+        if (auto mode = func.getArgAttrOfType<StringAttr>(
+                argument.getArgNumber(), "gir.mode");
+            mode && mode.getValue() == "out" && !CpuPacking::of(argument) &&
+            isStreamable(argument))
+          views.push_back(argument);
+      // Products write little for what they compute.
+      bool products = func.walk([](MmaOp) { return WalkResult::interrupt(); })
+                          .wasInterrupted();
+      if (views.empty() || products)
+        continue;
+      OpBuilder builder(func);
+      auto stream = cast<FuncOp>(builder.clone(*func));
+      stream.setName((func.getName() + "_stream").str());
+      auto hints = builder.getDictionaryAttr(
+          builder.getNamedAttr("nontemporal", builder.getUnitAttr()));
+      for (BlockArgument view : views)
+        for (Operation *user :
+             stream.getArgument(view.getArgNumber()).getUsers())
+          if (auto store = dyn_cast<StoreOp>(user))
+            store.setHintsAttr(hints);
+      replaceLaunches(
+          module, func.getName(),
+          [&](const PlanLaunch &launch, StringRef line,
+              SmallVectorImpl<std::string> &lines) {
+            std::string indent = launch.indent.str();
+            lines.push_back(indent + "if " + condition(func, launch, views));
+            lines.push_back(indent + "  " + launch.of(stream.getName()));
+            lines.push_back(indent + "else");
+            lines.push_back("  " + line.str());
+            lines.push_back(indent + "end");
+          });
+    }
+  }
+};
+
+} // namespace
