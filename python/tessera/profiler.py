@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import pathlib
 import statistics
 import time
@@ -292,9 +293,12 @@ def _kernels(spans: list, known: dict) -> list:
         seconds = statistics.median(sum(s.end_ns - s.start_ns for s in each) for each in per_run.values()) * 1e-9
         ran = sum(s.end_ns - s.start_ns for s in spans if s.kind == "range" and s.kernel == name)
         could = sum((s.end_ns - s.start_ns) * s.team for s in launches)
-        works = known.get(name) or []
+        # Variants of a kernel compute what it computes; a copy into panels nothing.
+        works = known.get(name) or known.get(re.sub(r"_(packed|stream)$", "", name)) or []
         counted = bool(works) and not any(w.unknown for w in works)
         flops = sum(works[k % len(works)].flops for k in range(count)) if counted else None
+        if not works and name.partition("_pack_")[0] in known:
+            flops = 0.0
         dtype = works[0].dtype if works else ""
         first = per_run[runs[0]]
         found.append(KernelProfile(name, count, seconds, 0.0, max(s.team for s in launches), max((s.end for s in first), default=0), min(ran / could, 1.0) if could else 0.0,
