@@ -16,6 +16,7 @@ import harness
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKED = ("onednn_packed", "torch_packed")  # they don't pack in the call
 ONEDNN = ("onednn", "onednn_packed", "onednn_reorder")
+QUIET = 0.25  # processors that others used: more, and a row says more of them than of us
 COLOURS = ("#0b5fa5", "#d1495b", "#3a7d44", "#8d6a9f", "#e09f3e", "#5c677d")
 
 
@@ -130,7 +131,7 @@ def scaling(results: dict) -> list[tuple[dict, float, float]]:
     for tree in results.values():
         for row in (tree or {"rows": []})["rows"]:
             value, peak = harness.pick(row.get("scaling")), peak_scaling(results, row["dtype"])
-            if value and peak and row["foreign"] < 0.25:  # else there was no second processor to be had
+            if value and peak and row["foreign"] < QUIET:  # else there was no second processor to be had
                 found.append((row, value["ratio"], peak))
     return found
 
@@ -148,7 +149,9 @@ def summary(results: dict) -> str:
                 if values:
                     value = make(values)
                     count = max(count, len(values))
-                    parts.append(f"{'**' if value >= floor else ''}{value:.2f}{'**' if value >= floor else ''} ({mine})")
+                    calm = ratios([row for row in some if row.get("foreign", 1) < QUIET], peers, mine)
+                    calmly = f"; {make(calm):.2f} in {len(calm)} quiet rows" if 0 < len(calm) < len(values) else ""
+                    parts.append(f"{'**' if value >= floor else ''}{value:.2f}{'**' if value >= floor else ''} ({mine}{calmly})")
             missing = not parts and (("not applicable" if rows else "not measured"))
             cells.append(", ".join(parts) or missing)
         lines.append(f"| {text} | {floor} | {goal or ''} | {cells[0]} | {cells[1]} | {count} |")
@@ -170,7 +173,7 @@ def summary(results: dict) -> str:
         value = geomean(up / peak for _, up, peak in speedups)
         lines.append(f"| 7. speed-up from 1 to 2 threads / that of the register peak, rows on a quiet machine: geomean | 0.9 | | | {'**' if value >= 0.9 else ''}{value:.2f}"
                      f"{'**' if value >= 0.9 else ''} | {len(speedups)} |")
-    return "\n".join(lines) + "\n\nBold: the floor is reached. AMX rows count fast samples where there are at least three, else all.\n"
+    return "\n".join(lines) + "\n\nBold: the floor is reached, over all rows; a quiet row is one during which others used less than a quarter of a processor. AMX rows count fast samples where there are at least three, else all.\n"
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
@@ -387,7 +390,7 @@ def sections(results: dict) -> dict[str, str]:
     dates = sorted(row["date"][:10] for tree in results.values() for row in (tree or {"rows": []})["rows"] if "date" in row)
     busy = [row["foreign"] for tree in results.values() for row in (tree or {"rows": []})["rows"] if "foreign" in row]
     about = (f"{machine['cpu']}, {machine['cores']} processors, {dates[0]} to {dates[-1]}; " + ", ".join(f"{name} {value}" for name, value in versions.items())
-             + f". Others used a quarter of a processor or more during {sum(x > 0.25 for x in busy)} of {len(busy)} rows.\n")
+             + f". Others used a quarter of a processor or more during {sum(x >= QUIET for x in busy)} of {len(busy)} rows.\n")
     found = {"machine": about, "roofs": roofs(results), "summary": summary(results), "losses": losses(results, 25), "all_losses": losses(results)}
     for family, tree in results.items():
         found[family] = compact(tree, family) if tree else "Not measured yet.\n"
