@@ -34,6 +34,7 @@ public:
 private:
   Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
+  void panelLoop(Value j, int64_t used);
   void steps(SmallVectorImpl<Value> &sums, ArrayRef<Value> rowPointers,
              Value panel, Value k, int64_t count);
   Value multiplyAdd(Value a, Value b, Value c);
@@ -158,7 +159,7 @@ void MatrixStep::tileLoop(Value i, Value j) {
     for (int64_t v = 0; v < vectors; ++v)
       sums.push_back(fromZero ? zero
                               : lower.load(target(r, v), element, lanes));
-  constexpr int64_t unroll = 8;
+  int64_t unroll = columns == vectors * lanes ? 8 : 4;
   Value more = lower.less(lower.addConstant(j, columns), n);
   Value next = arith::SelectOp::create(
       builder, lower.loc, more, lower.pointerTo(panel, panels.stride, element),
@@ -198,15 +199,39 @@ void MatrixStep::tileLoop(Value i, Value j) {
       lower.store(sums[r * vectors + v], target(r, v));
 }
 
+/// All rows of one panel, with the vectors that `used` columns of it need.
+void MatrixStep::panelLoop(Value j, int64_t used) {
+  auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
+                                  lower.constant(rows));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(inner.getBody()->getTerminator());
+  int64_t all = vectors;
+  vectors = used;
+  tileLoop(inner.getInductionVar(), j);
+  vectors = all;
+}
+
 void MatrixStep::run() {
   auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
                                   lower.constant(columns));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(outer.getBody()->getTerminator());
-  auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
-                                  lower.constant(rows));
-  builder.setInsertionPoint(inner.getBody()->getTerminator());
-  tileLoop(inner.getInductionVar(), outer.getInductionVar());
+  Value j = outer.getInductionVar();
+  // A result of few columns, or the last ones of many, is not worth a whole
+  // panel of multiplications.
+  if (vectors < 3 || !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>())
+    return panelLoop(j, vectors);
+  Value left = lower.sub(n, j);
+  for (int64_t few : {1, 2}) {
+    Value enough =
+        arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::sle,
+                              left, lower.constant(few * lanes));
+    auto choice = scf::IfOp::create(builder, lower.loc, enough, true);
+    builder.setInsertionPointToStart(choice.thenBlock());
+    panelLoop(j, few);
+    builder.setInsertionPointToStart(choice.elseBlock());
+  }
+  panelLoop(j, vectors);
 }
 
 void CpuLowering::emitMatrixStep(tile::NestOp nest) {

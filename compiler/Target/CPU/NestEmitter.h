@@ -63,6 +63,7 @@ private:
     mlir::Value value;
     mlir::Type element;
     int64_t width = 1, group = 1;
+    bool isPanel = false; // else rows of a plain buffer
   };
   std::optional<Packed> findPacked();
   mlir::Value packedPlace(const Packed &to, mlir::Value k, mlir::Value n);
@@ -121,6 +122,7 @@ private:
   CpuLowering &lower;
   tile::NestOp nest;
   int64_t vectorAxis, lanes, unroll, carryAxis = -1;
+  int64_t panelWidth = 0;   // fills panels of this many columns with zeros
   bool streams = false;     // writes past the caches
   bool zeroPadding = false; // the buffer wants zeros up to a whole group
   llvm::SmallVector<int64_t> order;               // axes, outermost first

@@ -67,6 +67,12 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
       lanes = vectorAxis == k ? 32 : 16;
     }
   unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
+  // What is left of a panel is multiplied: not whatever lies there, which may
+  // be subnormal and slow.
+  if (nest.getAxes().size() == 2 && vectorAxis == 1 && !zeroPadding)
+    if (std::optional<Packed> to = findPacked();
+        to && to->group == 1 && to->isPanel)
+      panelWidth = to->width;
   for (Operation &op : nest.getBody().front())
     if (auto store = dyn_cast<tile::StoreOp>(op))
       streams |= isStreaming(store);
@@ -155,7 +161,11 @@ void NestEmitter::emitVectorLoops(size_t depth) {
   for (Carry &carry : all)
     carriesNow.push_back({carry.op, {carry.values[0]}});
   mask = extent; // replaced by the real mask inside the loop
-  emitLoop(depth, done, extent, lanes, carries);
+  Value end = extent;
+  if (panelWidth)
+    end = lower.mul(lower.ceilDiv(extent, lower.constant(panelWidth)),
+                    lower.constant(panelWidth));
+  emitLoop(depth, done, end, lanes, carries);
   mask = {};
   for (auto [carry, tail] : llvm::zip(all, carriesNow))
     carry.values[0] = tail.values[0];
@@ -184,8 +194,13 @@ void NestEmitter::emitLoop(size_t depth, Value from, Value to, int64_t step,
   current = depth;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
-  if (axis == vectorAxis && mask)
-    mask = lower.firstLanes(lower.sub(mask, counters[axis]), lanes);
+  if (axis == vectorAxis && mask) {
+    Value left = lower.sub(mask, counters[axis]);
+    if (panelWidth) // past the end there are none
+      left =
+          arith::MaxSIOp::create(builder, lower.loc, left, lower.constant(0));
+    mask = lower.firstLanes(left, lanes);
+  }
   if (carries) {
     size_t next = 0;
     for (Carry &carry : carriesNow)
@@ -369,7 +384,7 @@ void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
     return;
   }
   value = lower.splat(value, lanes);
-  if (zeroPadding)
+  if (zeroPadding || panelWidth)
     value = orZero(value, mask);
   // Past the end of the range the buffer is padded: no mask is needed.
   if (address.offsets)
@@ -416,7 +431,7 @@ void NestEmitter::storeToView(tile::StoreOp op) {
       continue;
     }
     value = lower.splat(value, lanes);
-    if (zeroPadding && !address.offsets) {
+    if ((zeroPadding || panelWidth) && !address.offsets) {
       lower.store(orZero(value, mask),
                   lower.pointerTo(view.base, address.offset, view.element));
       continue;

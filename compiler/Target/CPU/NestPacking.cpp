@@ -73,6 +73,7 @@ std::optional<NestEmitter::Packed> NestEmitter::findPacked() {
     if (found.group == 1 && (layout.stride(0) == 1 || layout.stride(1) != 1))
       return std::nullopt;
     found.width = layout.run(1);
+    found.isPanel = layout.terms[1].size() > 1;
     return found;
   }
   auto store = dyn_cast_or_null<tile::StoreOp>(found.store);
@@ -85,6 +86,7 @@ std::optional<NestEmitter::Packed> NestEmitter::findPacked() {
   found.element = view.element;
   found.group = view.packing->group;
   found.width = view.packing->width;
+  found.isPanel = true;
   return found;
 }
 
@@ -146,6 +148,9 @@ void NestEmitter::emitPackedBlocks(const Packed &to, int64_t rows,
   Value length = lower.ranges[nest.getAxes()[blockAxis]].length;
   Value extent = lower.ranges[nest.getAxes()[vectorAxis]].length;
   Value end = length;
+  if (!interleave && to.group == 1 && to.isPanel) // the last row, repeated
+    end = lower.mul(lower.ceilDiv(length, lower.constant(to.width)),
+                    lower.constant(to.width));
   if (interleave) // zeros up to a whole step of 32
     end = lower.mul(lower.ceilDiv(length, lower.constant(32)),
                     lower.constant(32));

@@ -41,6 +41,8 @@ struct Operand {
   int64_t axes[2]; // of the view: that of the matrix' rows, of its columns
   CpuPacking packing;
   Type element; // as it is packed
+  llvm::SmallSetVector<unsigned, 4>
+      shared; // programs along these read the same
 
   unsigned argument() {
     return cast<BlockArgument>(load.getView()).getArgNumber();
@@ -118,7 +120,6 @@ private:
   SmallVector<unsigned> panels; // operand -> number of its panels
   SmallVector<Operand> made;    // one per packed argument
   SmallVector<FuncOp> copies;
-  llvm::SmallSetVector<unsigned, 4> shared; // axes that all rhs leave out
   unsigned firstNew = 0;
 };
 
@@ -140,7 +141,7 @@ std::optional<Operand> Packer::operandOf(MmaOp mma, bool isLhs) {
   if (!mode || mode.getValue() != "in")
     return std::nullopt;
 
-  Operand operand{mma, load, isLhs, {-1, -1}, {}, {}};
+  Operand operand{mma, load, isLhs, {-1, -1}, {}, {}, {}};
   llvm::SmallSetVector<unsigned, 4> used;
   SmallVector<Value> ranges;
   for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
@@ -185,16 +186,9 @@ std::optional<Operand> Packer::operandOf(MmaOp mma, bool isLhs) {
   if (!beginsAtMultiple(deep, operand.packing.step) ||
       !beginsAtMultiple(wide, operand.packing.wideStep))
     return std::nullopt;
-  if (!isLhs) {
-    llvm::SmallSetVector<unsigned, 4> rest;
-    for (unsigned axis = 0; axis < program.getIds().size(); ++axis)
-      if (!used.contains(axis))
-        rest.insert(axis);
-    if (shared.empty())
-      shared = rest;
-    else if (shared.getArrayRef() != rest.getArrayRef())
-      return std::nullopt;
-  }
+  for (unsigned axis = 0; axis < program.getIds().size(); ++axis)
+    if (!used.contains(axis))
+      operand.shared.insert(axis);
   return operand;
 }
 
@@ -412,17 +406,29 @@ std::string Packer::extent(Value value, const PlanLaunch &launch) {
 
 void Packer::rewrite(const PlanLaunch &launch, StringRef line,
                      SmallVectorImpl<std::string> &lines) {
+  // More than one program reads each piece that is packed.
   std::string condition;
-  for (unsigned axis : shared) {
-    std::string size = extent(program.getExtents()[axis], launch);
-    int64_t tile = program.getTiles()[axis];
-    if (size.empty()) {
-      lines.push_back(line.str());
-      return;
+  SmallVector<std::string> texts;
+  for (Operand &operand : made) {
+    std::string any;
+    for (unsigned axis : operand.shared) {
+      std::string size = extent(program.getExtents()[axis], launch);
+      int64_t tile = program.getTiles()[axis];
+      if (size.empty()) {
+        lines.push_back(line.str());
+        return;
+      }
+      any += (any.empty() ? "" : " or ") + size + " > " +
+             std::to_string(std::max<int64_t>(tile, 1));
     }
-    condition += (condition.empty() ? "" : " or ") + size + " > " +
-                 std::to_string(std::max<int64_t>(tile, 1));
+    if (!llvm::is_contained(texts, any))
+      texts.push_back(any);
   }
+  if (texts.size() == 1)
+    condition = texts[0];
+  else
+    for (const std::string &text : texts)
+      condition += (condition.empty() ? "(" : " and (") + text + ")";
   auto emit = [&](const Twine &text) {
     lines.push_back((launch.indent + text).str());
   };

@@ -88,10 +88,7 @@ struct StreamStoresPass
             mode && mode.getValue() == "out" && !CpuPacking::of(argument) &&
             isStreamable(argument))
           views.push_back(argument);
-      // Products write little for what they compute.
-      bool products = func.walk([](MmaOp) { return WalkResult::interrupt(); })
-                          .wasInterrupted();
-      if (views.empty() || products)
+      if (views.empty())
         continue;
       OpBuilder builder(func);
       auto stream = cast<FuncOp>(builder.clone(*func));
