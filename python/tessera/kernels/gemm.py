@@ -8,7 +8,7 @@ import tessera as tsr
 from tessera import Out, Tensor, const, fp32, i64
 
 
-@tsr.kernel
+@tsr.kernel.schedule(target="cpu", BLOCK_M=96, BLOCK_N=64, BLOCK_K=1024, group=4)
 def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64, ACC: const = fp32,
          PRECISION: const = "ieee"):
     """C = A @ B; ACC is i32 for i8, fp64 for fp64; PRECISION "tf32" lets fp32 be multiplied with 11 significant bits."""
