@@ -13,6 +13,7 @@ import harness
 import torch
 from harness import Case
 from peers import Missing
+from pooled_results import fresh, layer_norm, softmax
 
 import tessera as tsr
 from tessera import Tensor, _runtime, kernels
@@ -20,16 +21,6 @@ from tessera import Tensor, _runtime, kernels
 SHAPES = ((4096, 4096), (16384, 768), (1024, 32000), (512, 1024))
 TOLERANCE = {"float32": 1e-5, "bfloat16": 2e-2}
 ROOFS = [name for name, _ in _runtime.ROOFS]
-
-
-@tsr.function
-def softmax(x: Tensor["M", "N"]):
-    return tsr.softmax(x, dim=-1)
-
-
-@tsr.function
-def layer_norm(x: Tensor["M", "N"], w: Tensor["N"], b: Tensor["N"]):
-    return tsr.layer_norm(x, (x.shape[-1],), w, b)
 
 
 @tsr.function
@@ -45,14 +36,6 @@ class Copy:
 
     def seconds(self, repeat: int) -> float:
         return self.bytes / _runtime.roof_measure(ROOFS.index("copy_stream"), self.threads, 0.0)["median"]
-
-
-def fresh(call):
-    def run():
-        tsr.release_cached_memory()
-        return call()
-
-    return run
 
 
 def operation(name: str, x, w, b):
