@@ -44,6 +44,7 @@ class Function(_runtime.Callable):
         self._parameters: list[Parameter] | None = None
         self._compiled: Spec | None = None  # the last one
         self._called: Spec | None = None  # the last one, but for direct calls
+        self._shapes: dict = {}  # of its arrays
         self._direct: dict = {}  # what an Executable that is called directly was compiled for
         self._tuning_lock = threading.RLock()
         self._trials: dict = {}  # the same program by configuration, and
@@ -265,7 +266,7 @@ class Function(_runtime.Callable):
         if spec.key not in self._versions:
             arguments.check_shapes(self, given)  # the call is wrong, whatever the body says
         version = self._version(spec)
-        self._called = spec
+        self._called, self._shapes = spec, {name: tuple(array.sizes) for name, array in given.items()}
         result = self._run(version, given, scalars, out, stream)
         if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
@@ -347,17 +348,35 @@ class Function(_runtime.Callable):
         compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
         return make_version(self, target, compilation, None)
 
-    def explain(self, target: str = "cpu", **words) -> str:
-        """Each decision, the alternatives, who decided; and what the version is keyed by."""
+    def explain(self, *args, target: str = "cpu", costs: bool = True, **words) -> str:
+        """Each decision, who took it, its predicted cost and the alternatives with theirs; and what the version is keyed by.
+
+        The prediction is for the arrays in `args`, for dims that are given (`M=1024`), or for the sizes of the last call; sizes that nobody said
+        are assumed, and the text says so. `costs=False` leaves it out.
+        """
         target = check_target(target)
 
         def start():
-            spec = arguments.spec_from_words(self, target, words)
-            return spec, self._start(spec)
+            spec, shapes, dims = self._explained(args, target, words)
+            return spec, shapes, dims, self._start(spec)
 
-        spec, compilation = self._with_key(start)
+        spec, shapes, dims, compilation = self._with_key(start)
         compilation.lower("sched")
-        return explain.render(self, spec, compilation.decisions())
+        predicted = explain.Costs(self, spec, shapes, dims) if costs and target.startswith("cpu") else None
+        return explain.render(self, spec, compilation.decisions(), predicted)
+
+    def _explained(self, args: tuple, target: str, words: dict) -> tuple[Spec, dict, dict]:
+        """A version, and shapes and sizes to predict its cost for."""
+        if args:
+            specs, given, _ = arguments.argument_specs(self, arguments.bind(self, args, words), target)
+            return Spec(specs, self.capture()[0], target, self.options.tuned), {name: tuple(array.sizes) for name, array in given.items()}, {}
+        dims = {dim for p in self.parameters for dim in p.dims or ()}
+        sizes = {name: value for name, value in words.items() if name in dims and type(value) is int and not any(p.name == name for p in self.parameters)}
+        whole = {p.dims[axis] for p in self.parameters if p.dims for axis in p.whole_axes}
+        if sizes and len(sizes) == len(words) and not whole & set(sizes):
+            words = {}  # sizes alone are those of a call like the last
+        spec = arguments.spec_from_words(self, target, words)
+        return spec, {} if sizes or words else dict(self._shapes), sizes
 
     def _not_yet(self, verb: str, when: str):
         raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}",

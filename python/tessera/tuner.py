@@ -381,8 +381,8 @@ def call(fn: Function, bound, given, scalars, captured, target, out):
     specs, given_again, scalars = arguments.argument_specs(chosen, bound, target)
     spec = Spec(specs, captured, target, chosen.options.tuned, choice.by)
     version = chosen._version(spec)
-    fn._called = spec
     given = {**given, **given_again}
+    fn._called, fn._shapes = spec, {name: tuple(array.sizes) for name, array in given.items()}
     result = fn._run(version, given, scalars, out)
     sizes = _sizes(fn, given)
     settled = knobs.tune != "off" and all(name in sizes for name in fn.options.tuning.key)
