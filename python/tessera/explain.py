@@ -136,8 +136,13 @@ def time_of(seconds: float) -> str:
 
 
 def open_decisions(fn, spec, decisions) -> list[tuple]:
-    """(kernel, decision, value, all values, who decided) of constants and of the schedule, as far as this machine has the choice."""
-    rows = _constants(fn, spec) + [(*d[:4], spec.tuned_by if schedule_key(d[1]) in spec.tuned else d[4]) for d in decisions]
+    """(kernel, decision, value, all values, who decided) of constants and of the schedule, as far as there is a choice: on this machine,
+    and by name (the head size of attention has none: the plan takes the smallest that holds it)."""
+    rows = _constants(fn, spec)
+    for kernel, what, value, others, by in decisions:
+        key = schedule_key(what)
+        nameless = key.startswith("tile.") and not key[5:].isidentifier()
+        rows.append((kernel, what, value, [] if nameless else others, spec.tuned_by if key in spec.tuned else by))
     if not spec.target.startswith("cpu"):
         return [row for row in rows if row[1] not in _OF_CPUS]
     most = _runtime.num_threads()  # which is "all"
