@@ -4,7 +4,7 @@
     predicted.seconds, predicted.kernels[0].terms
 
 The model reads the tile stage that a schedule gives (tessera/nests.py), so it knows what the compiler made of a decision and nothing else.
-A nest takes the longer of two times and a part of the shorter (they overlap, not wholly):
+A nest takes the longer of two times and a part of the shorter (they overlap, not wholly; what is in L2 is fetched ahead):
 
 * compute: multiplications at the register peak, no faster than their loads and their latency allow; vector operations by their cycles;
   starts of loops, of register tiles and of programs. Elements of padding are computed as well.
@@ -37,11 +37,12 @@ _FREE = ("tile.fill", "tile.broadcast", "tile.transpose", "tile.reshape", "arith
          "tile.local_store")
 _LATENCY = 4  # cycles until the result of an addition can be used
 _TURN, _ROW, _SUM, _NEST, _PROGRAM = 1.0, 8.0, 12.0, 20.0, 80.0  # cycles of a turn of a loop, its start, the end of a sum, a nest, a program
-_BLOCK = 24.0  # cycles until the first products of a register tile are there and its last are stored
-_AMX_BLOCK = 110.0  # the same of 2 x 2 AMX tiles: its latency, and 16 rows each to store
-_EXPOSED = 0.35  # the part of the shorter time that does not overlap
-_ROOM = 0.8  # of a cache that data in use can have: sets fill unevenly
-_ALONE, _TEAM = 0.4e-6, 2.0e-6  # seconds to launch on this thread, and on several
+_BLOCK = 60.0  # cycles until the first products of a register tile are there and its last are stored
+_AMX_BLOCK = 200.0  # the same of 2 x 2 AMX tiles: its latency, and 16 rows each to store
+_EXPOSED = (0.0, 0.15, 0.6, 0.6)  # the part of a transfer from L2, L3 and memory that does not overlap with computing
+_FOREIGN = 2.5  # times as long as from L3: what another core has just written
+_ROOM = 0.9  # of a cache that data in use can have: sets fill unevenly
+_ALONE, _TEAM = 1.0e-6, 3.0e-6  # seconds to launch on this thread, and on several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,8 +129,9 @@ class Cost:
 class _Launch:
     """The leaves of a launch with the loops around them."""
 
-    def __init__(self, launch: nests.Launch, call_bytes: float, machine: Machine):
+    def __init__(self, launch: nests.Launch, call_bytes: float, written: set, machine: Machine):
         self.launch, self.machine = launch, machine
+        self.foreign = written if call_bytes <= _ROOM * machine.caches[1] * machine.threads else set()  # else they were pushed out to L3
         self.leaves: list[tuple] = []  # (loops, work)
         self._flatten(launch.tree, ())
         self.threads = self._team()
@@ -210,14 +212,16 @@ class _Launch:
                 for level in range(4):
                     found[LEVELS[level]] += at[level]
                     if level:  # what L1 has is part of compute
-                        moved[level] += at[level] / (rates[level] * (more if level < 2 else 1.0))
+                        slow = _FOREIGN if level == 2 and threads > 1 and touch.array in self.foreign else 1.0
+                        moved[level] += slow * at[level] / (rates[level] * (more if level < 2 else 1.0))
             for touch in work.touches:
                 seen.setdefault(touch.array, []).append(loops)
             transfer = sum(moved)
             terms["compute"] += compute
             for level in (1, 2, 3):
                 terms[LEVELS[level]] += moved[level]
-            terms["hidden"] -= (1 - _EXPOSED) * min(compute, transfer)
+            exposed = sum(part * time for part, time in zip(_EXPOSED, moved)) / transfer if transfer else 0.0
+            terms["hidden"] -= (1 - exposed) * min(compute, transfer)
         terms["compute"] += self.launch.programs * _PROGRAM / machine.clock / threads
         busy = sum(terms.values())
         terms["idle"] = busy * (_spread(self.launch.programs, threads) - 1)
@@ -262,10 +266,19 @@ def _spread(programs: int, threads: int) -> float:
 def of_text(text: str, shapes: dict, machine: Machine, dims: dict | None = None, assumed: dict | None = None) -> Cost:
     """The cost of a call by the text of its tile stage; see `nests.read`."""
     launches = nests.read(text, shapes, dims, assumed)
+    return of_launches(launches, machine)
+
+
+def of_launches(launches: list, machine: Machine) -> Cost:
     arrays: dict = {}
     for launch in launches:
         arrays.update(launch.arrays)
-    return Cost([_Launch(launch, sum(arrays.values()), machine).cost() for launch in launches])
+    costs, written = [], set()
+    for launch in launches:
+        priced = _Launch(launch, sum(arrays.values()), written, machine)
+        costs.append(priced.cost())
+        written = written | {touch.array for _, work in priced.leaves for touch in work.touches if touch.write and not touch.scratch}
+    return Cost(costs)
 
 
 def predict(fn, spec, shapes: dict, machine: Machine, dims: dict | None = None, assumed: dict | None = None) -> Cost:
