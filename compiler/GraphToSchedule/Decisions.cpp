@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::graph;
@@ -97,6 +99,24 @@ void writeMap(Writer &writer, Value value) {
     writer.tile(rank - 1, value, rank - 1, 1024, rowTiles);
 }
 
+/// What the loop of a row kernel runs over: the result's last axis, or that of
+/// a reduction's input if the result keeps only one element of it.
+Value rowOf(const Group &group, Value value) {
+  if (!getExtent(value, group.rank - 1).isConstant())
+    return value;
+  Value row = value;
+  auto size = [](Value tensor) {
+    Extent extent = getExtent(tensor, rankOf(tensor) - 1);
+    return extent.isConstant() ? extent.constant
+                               : std::numeric_limits<int64_t>::max();
+  };
+  for (auto &[op, maps] : group.members)
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      if (Value input = reduce.getInput(); size(input) > size(row))
+        row = input;
+  return row;
+}
+
 std::string writeRows(Writer &writer, const Group &group, Value value) {
   bool whole = int64_t(group.gridAxes.size()) < group.rank;
   int64_t size = 1;
@@ -105,10 +125,14 @@ std::string writeRows(Writer &writer, const Group &group, Value value) {
     bool last = axis == group.rank - 1;
     StringRef kind = grid ? "grid" : "loop";
     // Vectors: along the last axis if the kernel iterates it at all.
-    if (last && (grid ? !group.reducesLast : true))
-      size = writer.tile(axis, value, axis, grid ? 256 : 1024, rowTiles, kind);
-    else
+    if (last && grid && !group.reducesLast) {
+      size = writer.tile(axis, value, axis, 256, rowTiles, kind);
+    } else if (last && !grid) {
+      Value row = group.reducesLast ? rowOf(group, value) : value;
+      size = writer.tile(axis, row, rankOf(row) - 1, 1024, rowTiles, kind);
+    } else {
       writer.single(axis, value, axis, kind);
+    }
   }
   if (!group.reducesLast)
     return "columns:sequential";

@@ -282,21 +282,22 @@ static SmallVector<int64_t> nestAxes(Value tile, int64_t rank) {
 /// register tiles run over the end of a range: garbage there, unless the store
 /// says `keep_rest`; zeros up to a whole step of AMX where it says so.
 static void spill(tile::LocalStoreOp store, Buffer &buffer,
-                  ArrayRef<int64_t> axes, Interpreter &in) {
+                  ArrayRef<int64_t> slot, ArrayRef<int64_t> axes,
+                  Interpreter &in) {
   tile::NestOp nest = stateOf(in).nest;
   SmallVector<int64_t> lengths = nestLengths(axes, in);
   if (llvm::is_contained(lengths, 0))
     return;
   // Garbage only matters where there was something.
-  SmallVector<int64_t> reach(buffer.written);
+  SmallVector<int64_t> reach(llvm::drop_begin(buffer.written, slot.size()));
   auto zeros = store->getAttrOfType<IntegerAttr>("zero_padding");
   if (zeros) {
     for (auto [d, length] : llvm::enumerate(lengths))
       reach[d] = std::max(reach[d], length);
     size_t axis = size_t(zeros.getInt());
     int64_t end = int64_t(llvm::alignTo(uint64_t(lengths[axis]), 32));
-    reach[axis] =
-        std::max(reach[axis], std::min(end, buffer.layout->box[axis]));
+    reach[axis] = std::max(
+        reach[axis], std::min(end, buffer.layout->box[slot.size() + axis]));
   }
   bool matrix = isa_and_present<tile::MmaOp>(store.getValue().getDefiningOp());
   bool keep = store->hasAttr("keep_rest");
@@ -318,10 +319,12 @@ static void spill(tile::LocalStoreOp store, Buffer &buffer,
     }
     if (!outside)
       return;
+    SmallVector<int64_t> place(slot);
+    llvm::append_range(place, index);
     if (alongZeros)
-      writeBuffer(buffer, index, zero, 0, in);
+      writeBuffer(buffer, place, zero, 0, in);
     else if (!keep && (matrix || (vector >= 0 && alongVector)))
-      writeBuffer(buffer, index, garbage, 0, in);
+      writeBuffer(buffer, place, garbage, 0, in);
   });
 }
 
@@ -345,8 +348,7 @@ static LogicalResult runLocalStore(Operation *op, Interpreter &in) {
     shape = nestLengths(axes, in);
     if (failed(checkShape(op, buffer, *prefix, shape)))
       return failure();
-    if (prefix->empty())
-      spill(store, buffer, axes, in);
+    spill(store, buffer, *prefix, axes, in);
   }
   LogicalResult result = success();
   forEachIndex(shape, [&](ArrayRef<int64_t> index) {

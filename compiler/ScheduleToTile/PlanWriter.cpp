@@ -511,7 +511,8 @@ std::string PlanWriter::workOf(schedule::FuseOp fuse) {
              " floordiv 16";
     }
     if (auto reduce = dyn_cast<graph::ReduceOp>(op))
-      if (rankOf(reduce.getInput()) > rankOf(largest))
+      // A result that keeps its axis has as many axes as what it sums.
+      if (rankOf(reduce.getInput()) >= rankOf(largest))
         largest = reduce.getInput();
     if (auto partial = dyn_cast<schedule::PartialOp>(op))
       largest = partial.getInput();

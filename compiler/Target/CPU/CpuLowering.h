@@ -151,6 +151,8 @@ public:
   mlir::Value bf16BitsByMachine(mlir::Value value);
   mlir::Value extend(mlir::Value value, mlir::Type element);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  /// Is any lane of this mask set?
+  mlir::Value anyLane(mlir::Value mask);
   mlir::Value neutral(tile::ReduceKind kind, mlir::Type element, int64_t lanes);
   /// All lanes combined, halves first: the same order always.
   mlir::Value horizontal(tile::ReduceKind kind, mlir::Value vector);

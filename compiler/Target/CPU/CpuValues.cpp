@@ -499,14 +499,7 @@ Value CpuLowering::bf16BitsByMachine(Value value) {
                     ? Value(arith::OrIOp::create(builder, loc, subnormal, mask))
                     : mask;
   }
-  Value word = vector::ExtractOp::create(
-      builder, loc,
-      vector::BitCastOp::create(builder, loc, VectorType::get({1}, i16),
-                                subnormal),
-      0);
-  Value any =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word,
-                            splatConstant(builder.getI16IntegerAttr(0), 0));
+  Value any = anyLane(subnormal);
   Type half = typeOf(i16, lanes);
   auto choice = scf::IfOp::create(builder, loc, TypeRange(half), any, true);
   OpBuilder::InsertionGuard guard(builder);
@@ -617,6 +610,18 @@ Value CpuLowering::combine(tile::ReduceKind kind, Value a, Value b) {
     break;
   }
   llvm_unreachable("argmax and argmin have a loop of their own");
+}
+
+Value CpuLowering::anyLane(Value mask) {
+  int64_t lanes = cast<VectorType>(mask.getType()).getNumElements();
+  Type bits = builder.getIntegerType(lanes);
+  Value word = vector::ExtractOp::create(
+      builder, loc,
+      vector::BitCastOp::create(builder, loc, VectorType::get({1}, bits), mask),
+      0);
+  return arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne, word,
+      splatConstant(builder.getIntegerAttr(bits, 0), 0));
 }
 
 Value CpuLowering::neutral(tile::ReduceKind kind, Type element, int64_t lanes) {

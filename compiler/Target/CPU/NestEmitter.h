@@ -77,6 +77,8 @@ private:
                 bool carries);
   void emitBody();
   void accumulate(Carry &carry);
+  /// Of a maximum or minimum, where no element is NaN: one instruction each.
+  void accumulateExtremes(Carry &carry, llvm::ArrayRef<mlir::Value> values);
   void finish();
   std::vector<Carry> startCarries(int64_t copies);
   bool reducesAlongVector() const;
@@ -84,6 +86,7 @@ private:
   mlir::Value eval(mlir::Value tile, const Positions &at, int64_t copy);
   mlir::Value compute(mlir::Operation *op, const Positions &at, int64_t copy);
   mlir::Value evalLoad(tile::LoadOp load, const Positions &at, int64_t copy);
+  bool isLastRead(tile::LoadOp load) const;
   void fetchNextProgram(tile::LoadOp load, const CpuView &view,
                         mlir::Value offset);
   mlir::Value evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
@@ -92,8 +95,8 @@ private:
                           int64_t copy);
   mlir::Value evalCat(tile::CatOp op, const Positions &at, int64_t copy);
   void storeToView(tile::StoreOp op);
-  void storeToBuffer(mlir::Value value, mlir::Value buffer, const Positions &at,
-                     int64_t copy, bool keepRest = false);
+  void storeToBuffer(mlir::Value value, tile::LocalStoreOp store,
+                     const Positions &at, int64_t copy);
   void emitAtomic(tile::AtomicOp op);
   void emitPrint(tile::PrintOp op);
 
@@ -109,7 +112,8 @@ private:
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
                     const Positions &at, int64_t copy);
-  Address addressIn(mlir::Value buffer, const Positions &at, int64_t copy);
+  Address addressIn(mlir::Value buffer, mlir::Value slot, const Positions &at,
+                    int64_t copy);
 
   mlir::Value positionValue(const Position &at, int64_t copy);
   bool isVector(const Position &at) const {
@@ -123,7 +127,6 @@ private:
   tile::NestOp nest;
   int64_t vectorAxis, lanes, unroll, carryAxis = -1;
   int64_t panelWidth = 0;   // fills panels of this many columns with zeros
-  bool streams = false;     // writes past the caches
   bool zeroPadding = false; // the buffer wants zeros up to a whole group
   llvm::SmallVector<int64_t> order;               // axes, outermost first
   llvm::SmallVector<size_t> depths;               // axis -> depth, from 1

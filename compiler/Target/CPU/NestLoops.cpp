@@ -22,6 +22,16 @@ static ReduceKind kindOf(Operation *op) {
   return cast<tile::ReduceOp>(op).getKind();
 }
 
+/// What a reduction carries. The greater of two halves needs no rounding: they
+/// are compared as f32.
+static Type carriedElement(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  bool isHalf = element.isF16() || element.isBF16();
+  bool extreme = isa<tile::ReduceOp>(op) && (kindOf(op) == ReduceKind::Max ||
+                                             kindOf(op) == ReduceKind::Min);
+  return isHalf && extreme ? Type(Float32Type::get(op->getContext())) : element;
+}
+
 NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
     : lower(lower), nest(nest), vectorAxis(nest.getVectorAxis()) {
   // As many lanes as the narrowest element in memory fills, f16 counting as
@@ -73,9 +83,6 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
     if (std::optional<Packed> to = findPacked();
         to && to->group == 1 && to->isPanel)
       panelWidth = to->width;
-  for (Operation &op : nest.getBody().front())
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      streams |= isStreaming(store);
 
   for (Operation &op : nest.getBody().front()) {
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -233,7 +240,7 @@ std::vector<NestEmitter::Carry> NestEmitter::startCarries(int64_t count) {
   for (Operation &op : nest.getBody().front()) {
     if (!isa<tile::ReduceOp, tile::ScanOp>(op))
       continue;
-    Type element = getElementTypeOrSelf(op.getOperand(0).getType());
+    Type element = carriedElement(&op);
     Carry carry{&op, {}};
     ReduceKind kind = kindOf(&op);
     if (isArg(&op)) {
@@ -253,11 +260,69 @@ std::vector<NestEmitter::Carry> NestEmitter::startCarries(int64_t count) {
   return result;
 }
 
+/// The instruction has its second operand where one of them is NaN: that keeps
+/// a NaN among `carry`, but does not see a new one. Those are looked for two
+/// vectors at a time, and found rarely.
+void NestEmitter::accumulateExtremes(Carry &carry, ArrayRef<Value> values) {
+  OpBuilder &builder = lower.builder;
+  ReduceKind kind = kindOf(carry.op);
+  Value unordered;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    Value next = values[std::min(i + 1, values.size() - 1)];
+    Value pair = arith::CmpFOp::create(
+        builder, lower.loc, arith::CmpFPredicate::UNO, values[i], next);
+    unordered =
+        unordered
+            ? Value(arith::OrIOp::create(builder, lower.loc, unordered, pair))
+            : pair;
+  }
+  Value some = lower.anyLane(unordered);
+  auto choice = scf::IfOp::create(builder, lower.loc,
+                                  ValueRange(carry.values).getTypes(), some,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  for (Block *block : {choice.thenBlock(), choice.elseBlock()}) {
+    builder.setInsertionPointToStart(block);
+    SmallVector<Value> next;
+    for (auto [x, best] : llvm::zip_equal(values, carry.values)) {
+      if (block == choice.thenBlock()) {
+        next.push_back(lower.combine(kind, best, x));
+        continue;
+      }
+      Value better = arith::CmpFOp::create(builder, lower.loc,
+                                           kind == ReduceKind::Max
+                                               ? arith::CmpFPredicate::OGT
+                                               : arith::CmpFPredicate::OLT,
+                                           x, best);
+      next.push_back(
+          arith::SelectOp::create(builder, lower.loc, better, x, best));
+    }
+    scf::YieldOp::create(builder, lower.loc, next);
+  }
+  carry.values.assign(choice.getResults().begin(), choice.getResults().end());
+}
+
 void NestEmitter::accumulate(Carry &carry) {
   OpBuilder &builder = lower.builder;
   Positions at = identity();
-  for (int64_t copy = 0; copy < copies; ++copy) {
+  Type element = carriedElement(carry.op);
+  ReduceKind kind = kindOf(carry.op);
+  auto operand = [&](int64_t copy) {
     Value x = lower.splat(eval(carry.op->getOperand(0), at, copy), lanes);
+    return getElementTypeOrSelf(x) == computeType(element)
+               ? x
+               : lower.extend(x, element);
+  };
+  bool extreme = isa<tile::ReduceOp>(carry.op) &&
+                 (kind == ReduceKind::Max || kind == ReduceKind::Min);
+  if (extreme && isa<FloatType>(element) && lanes > 1 && copies > 1 && !mask) {
+    SmallVector<Value> values;
+    for (int64_t copy = 0; copy < copies; ++copy)
+      values.push_back(operand(copy));
+    return accumulateExtremes(carry, values);
+  }
+  for (int64_t copy = 0; copy < copies; ++copy) {
+    Value x = operand(copy);
     Value &best = carry.values[copy];
     if (isArg(carry.op)) {
       // NaN counts as the largest (argmax) or smallest (argmin); the first of
@@ -323,10 +388,14 @@ void NestEmitter::finish() {
       results[0] = lower.horizontal(kindOf(carry.op), results[0]);
     }
     Value reduced = carry.op->getResult(0);
+    Type element = getElementTypeOrSelf(reduced.getType());
+    if (!isArg(carry.op) && carriedElement(carry.op) != element)
+      for (Value &result : results)
+        result = lower.truncate(result, element);
     for (OpOperand &use : reduced.getUses()) {
       if (auto store = dyn_cast<tile::LocalStoreOp>(use.getOwner())) {
         for (auto [copy, value] : llvm::enumerate(results))
-          storeToBuffer(value, store.getBuffer(), identity(carryAxis), copy);
+          storeToBuffer(value, store, identity(carryAxis), copy);
       } else if (isa<tile::NestYieldOp>(use.getOwner())) {
         lower.values.map(nest.getResult(use.getOperandNumber()), results[0]);
       }
@@ -368,15 +437,15 @@ void NestEmitter::emitBody() {
           values.push_back(eval(store.getValue(), identity(), copy));
       }
       for (auto [copy, value] : llvm::enumerate(values))
-        storeToBuffer(value, store.getBuffer(), identity(), copy,
-                      store->hasAttr("keep_rest"));
+        storeToBuffer(value, store, identity(), copy);
     }
   }
 }
 
-void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
-                                int64_t copy, bool keepRest) {
-  Address address = addressIn(buffer, at, copy);
+void NestEmitter::storeToBuffer(Value value, tile::LocalStoreOp op,
+                                const Positions &at, int64_t copy) {
+  Value buffer = op.getBuffer();
+  Address address = addressIn(buffer, op.getSlot(), at, copy);
   Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
   Value base = lower.buffers[buffer];
   if (!address.vector) {
@@ -391,7 +460,7 @@ void NestEmitter::storeToBuffer(Value value, Value buffer, const Positions &at,
     lower.scatter(value, base, address.offsets, element, mask);
   else
     lower.maskedStore(value, lower.pointerTo(base, address.offset, element),
-                      keepRest ? mask : Value());
+                      op->hasAttr("keep_rest") ? mask : Value());
 }
 
 void NestEmitter::storeToView(tile::StoreOp op) {

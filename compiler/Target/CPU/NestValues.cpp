@@ -246,6 +246,29 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   return address;
 }
 
+/// Of a kernel with large results: does no later nest read the view? Turns
+/// past what is kept of a row are rare.
+bool NestEmitter::isLastRead(tile::LoadOp load) const {
+  auto func = nest->getParentOfType<tile::FuncOp>();
+  auto isRest = [](tile::NestOp nest) {
+    auto loop = nest->getParentOfType<tile::ForOp>();
+    return loop && loop->hasAttr("tile.rest");
+  };
+  bool streams = false, passed = false, last = true;
+  func.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      streams |= isStreaming(store);
+    auto other = dyn_cast<tile::NestOp>(op);
+    if (!other)
+      return;
+    if (passed && (isRest(nest) || !isRest(other)))
+      for (auto read : other.getBody().getOps<tile::LoadOp>())
+        last &= read.getView() != load.getView();
+    passed |= other == nest;
+  });
+  return streams && last;
+}
+
 /// The last pass over a row also brings the next program's nearer: memory is
 /// read while the results are written.
 void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
@@ -285,7 +308,8 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
       value =
           lower.maskedLoad(lower.pointerTo(view.base, address.offset, element),
                            element, lanes, keep);
-      if (streams && !keep)
+      int64_t bytes = copy * lanes * tile::scratchBytesOf(element);
+      if (!keep && bytes % 64 == 0 && isLastRead(load))
         fetchNextProgram(load, view, address.offset);
     }
   } else if (address.inBounds) {
@@ -328,11 +352,15 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
 // Buffers
 //===----------------------------------------------------------------------===//
 
-NestEmitter::Address NestEmitter::addressIn(Value buffer, const Positions &at,
+NestEmitter::Address NestEmitter::addressIn(Value buffer, Value slot,
+                                            const Positions &inSlot,
                                             int64_t copy) {
   OpBuilder &builder = lower.builder;
   tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
   Address address{lower.constant(0), {}, {}, false};
+  Positions at(inSlot);
+  if (slot)
+    at.insert(at.begin(), Position{-1, lower.values.lookup(slot)});
   for (auto [dim, position] : llvm::enumerate(at)) {
     Value here = positionValue(position, copy);
     address.offset =
@@ -358,7 +386,7 @@ Value NestEmitter::evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
                                  int64_t copy) {
   Value buffer = load.getBuffer();
   Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
-  Address address = addressIn(buffer, at, copy);
+  Address address = addressIn(buffer, load.getSlot(), at, copy);
   Value base = lower.buffers[buffer];
   // Buffers are padded: reading past the range's end is harmless.
   if (address.offsets)

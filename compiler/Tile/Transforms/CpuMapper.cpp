@@ -4,6 +4,7 @@
 #include "compiler/Tile/Transforms/CpuMapper.h"
 
 #include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/KeepRows.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -190,7 +191,7 @@ Value CpuMapper::cloneTile(Value tile) {
   builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
   if (Value buffer = buffers.lookup(tile)) {
     Value loaded = LocalLoadOp::create(builder, tile.getLoc(), tile.getType(),
-                                       buffer, Value());
+                                       buffer, slots.lookup(tile));
     open->tiles.map(tile, loaded);
     return loaded;
   }
@@ -233,6 +234,42 @@ void CpuMapper::storeTo(Value tile, Value buffer, Type widenTo) {
 
 Value CpuMapper::allocate(BufferType type, Location loc) {
   return AllocOp::create(builder, loc, type);
+}
+
+/// A row has a slot per turn of the loops that write and read it.
+void CpuMapper::emitKept(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  Location loc = tile.getLoc();
+  auto loop = cast<ForOp>(op->getParentOp());
+  bool keeps = op->hasAttr(kKeep);
+  auto number = op->getAttrOfType<IntegerAttr>(keeps ? kKeep : kKept);
+  auto type = cast<RankedTensorType>(tile.getType());
+  Value &buffer = keptRows[number.getInt()];
+  if (!buffer) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(entryPoint);
+    auto row =
+        RankedTensorType::get({kKeptElements / loop.getSize(), loop.getSize()},
+                              type.getElementType());
+    buffer = allocate(CpuBuffer::rows(row, options.vectorBytes), loc);
+  }
+  Value start = RangeStartOp::create(builder, loc, builder.getIndexType(),
+                                     scalars.lookup(loop.getRange()));
+  Value size = arith::ConstantIndexOp::create(builder, loc, loop.getSize());
+  Value slot = arith::DivUIOp::create(builder, loc, start, size);
+  if (keeps) {
+    Root root;
+    root.tiles = {tile};
+    root.buffer = buffer;
+    openNest(root, axesOf(tile), loc);
+    Value value = cloneTile(tile);
+    value.getDefiningOp()->removeAttr(kKeep);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
+    LocalStoreOp::create(builder, loc, value, buffer, slot);
+  }
+  buffers[tile] = buffer;
+  slots[tile] = slot;
 }
 
 //===----------------------------------------------------------------------===//

@@ -70,6 +70,8 @@ private:
   void emitWhole(mlir::Operation *op);
   void emitFilled(FilledOp op);
   void emitScalar(mlir::Operation *op);
+  /// A tile of a row that is kept from one loop to the next (KeepRows.h).
+  void emitKept(mlir::Value tile);
 
   /// Carried tiles: their buffers, filled with the initial values.
   void carryIn(mlir::Operation *loop, mlir::ValueRange inits,
@@ -103,6 +105,8 @@ private:
   mlir::OpBuilder builder;
   mlir::IRMapping scalars;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // old tile -> buffer
+  llvm::DenseMap<mlir::Value, mlir::Value> slots;   // and where in a kept row
+  llvm::DenseMap<int64_t, mlir::Value> keptRows;    // number -> buffer
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Value>> yieldTargets;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value>
       packedOperands;

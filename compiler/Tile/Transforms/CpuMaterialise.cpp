@@ -3,6 +3,8 @@
 
 #include "compiler/Tile/Transforms/CpuMaterialise.h"
 
+#include "compiler/Tile/Transforms/KeepRows.h"
+
 using namespace mlir;
 using namespace tessera::tile;
 
@@ -70,6 +72,10 @@ CpuMaterialise::CpuMaterialise(FuncOp func) {
 
 bool CpuMaterialise::isMaterialised(Value tile) const {
   return isa<BlockArgument>(tile) || materialised.contains(tile);
+}
+
+bool CpuMaterialise::isExpensive(Value tile) {
+  return cost(tile) >= kExpensive;
 }
 
 int64_t CpuMaterialise::cost(Value tile) {
@@ -140,7 +146,7 @@ bool CpuMaterialise::conflictsWithStores(LoadOp load) const {
 
 bool CpuMaterialise::decide(Value tile) {
   Operation *op = tile.getDefiningOp();
-  if (isRoot(op))
+  if (isRoot(op) || op->hasAttr(kKeep) || op->hasAttr(kKept))
     return true;
   if (tile.use_empty() || isa<FillOp, arith::ConstantOp, IndexOp>(op))
     return false;

@@ -27,6 +27,8 @@ public:
   static bool isElementwise(mlir::Operation *op);
 
   bool isMaterialised(mlir::Value tile) const;
+  /// Would computing it again cost more than a trip through L1 or L2?
+  bool isExpensive(mlir::Value tile);
 
   /// A place where a tile is read: in the block of its definition.
   struct Reader {

@@ -3,6 +3,7 @@
 
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/Transforms/CpuMapper.h"
+#include "compiler/Tile/Transforms/KeepRows.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,6 +55,10 @@ void CpuMapper::emitOp(Operation *op) {
           Value tile = other->getResult(0);
           if (!plan.isMaterialised(tile))
             return;
+          if (other->hasAttr(kKeep) || other->hasAttr(kKept)) {
+            emitKept(tile);
+            return;
+          }
           Value buffer = chooseBuffer(tile);
           storeTo(tile, buffer);
           buffers[tile] = buffer;
@@ -613,8 +618,13 @@ void CpuMapper::scheduleNest(NestOp nest) {
                     identity, 3);
     } else if (auto store = dyn_cast<LocalStoreOp>(op)) {
       if (!store.getValue().getDefiningOp<ReduceOp>()) {
+        int64_t others = counts.ops;
         counts.visit(store.getValue(), identity, 2);
         counts.votes[rank - 1] += 4;
+        // What is kept of a row is counted where it is used, as in the turns
+        // that keep nothing: the order of a sum is the same in both.
+        if (store.getSlot())
+          counts.ops = others;
       }
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       counts.visit(reduce.getInput(), identity, 2);
@@ -748,6 +758,7 @@ struct MapToCpuPass : tessera::tile::impl::MapToCpuPassBase<MapToCpuPass> {
           func.emitRemark() << "vector=" << lanes.getInt()
                             << " is more than this target's registers hold; "
                             << vectorBytes / 4 << " is used";
+      keepRows(func);
       CpuMapperOptions options{amx, vectorBytes};
       if (failed(CpuMapper(func, options).run()))
         return signalPassFailure();

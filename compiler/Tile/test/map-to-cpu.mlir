@@ -105,3 +105,116 @@ tile.plan @f {
   "  launch @gemm(%A, %B, %C) grid $t work 5"
   "end"
 }
+
+// What a second loop over the row would compute again is kept, a slot per turn,
+// as far as the buffer reaches; the rest is computed again. The sum adds as
+// many vectors at a time in both parts.
+// CHECK-LABEL: tile.func @kept_row
+// CHECK-SAME:    tile.scratch = 131072
+// CHECK:         %[[ROW:.*]] = tile.alloc {{.*}} <32x1024xf32,
+// CHECK:         %[[N:.*]] = tile.dim %{{[a-z0-9]+}}, 1 :
+// CHECK:         %[[LIMIT:.*]] = arith.minsi %[[N]], %c32768
+// CHECK:         tile.for %{{.*}} = %c0 to %[[LIMIT]] carry
+// CHECK:           %[[SLOT:.*]] = arith.divui
+// CHECK:           tile.nest{{.*}} {unroll = 4
+// CHECK:             %[[E:.*]] = math.exp
+// CHECK-NEXT:        tile.local_store %[[E]], %[[ROW]] slot %[[SLOT]]
+// CHECK-NEXT:        tile.reduce sum %[[E]]
+// CHECK:         tile.for %{{.*}} = %[[LIMIT]] to %[[N]] carry
+// CHECK:           tile.nest{{.*}} {unroll = 4
+// CHECK-NOT:         tile.local_store
+// CHECK:             math.exp
+// CHECK:         {stages = 0 : i64, tile.rest}
+// CHECK:         tile.for %{{.*}} = %c0 to %[[LIMIT]] :
+// CHECK:           %[[AGAIN:.*]] = arith.divui
+// CHECK-NOT:       math.exp
+// CHECK:           tile.local_load %[[ROW]] slot %[[AGAIN]]
+// CHECK:         tile.for %{{.*}} = %[[LIMIT]] to %[[N]] :
+// CHECK-NOT:       tile.local_load
+// CHECK:           math.exp
+tile.func @kept_row(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  %sum = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %e = math.exp %t : tensor<1024xf32>
+    %p = tile.reduce sum %e axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  tile.for %n = %zero to %N : !tile.range<1024> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %e = math.exp %t : tensor<1024xf32>
+    %d = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %r = arith.mulf %e, %d : tensor<1024xf32>
+    tile.store %r, %y[%m, %n] : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
+  }
+  tile.return
+}
+
+// A loop over another dim reads no farther than the row was kept.
+// CHECK-LABEL: tile.func @kept_row_of_another_dim
+// CHECK:         %[[KEPT:.*]] = arith.minsi
+// CHECK:         %[[WANTED:.*]] = arith.minsi
+// CHECK:         %[[COVERED:.*]] = arith.cmpi sge, %[[KEPT]], %[[WANTED]]
+// CHECK:         %[[LIMIT:.*]] = arith.select %[[COVERED]], %[[WANTED]], %c0
+// CHECK:         tile.for %{{.*}} = %c0 to %[[LIMIT]] :
+tile.func @kept_row_of_another_dim(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %O = tile.dim %y, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  %sum = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %e = math.exp %t : tensor<1024xf32>
+    %p = tile.reduce sum %e axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  tile.for %n = %zero to %O : !tile.range<1024> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %e = math.exp %t : tensor<1024xf32>
+    tile.store %e, %y[%m, %n] : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
+  }
+  tile.return
+}
+
+// What the kernel writes may have changed between the loops; what is cheap is
+// not worth a buffer.
+// CHECK-LABEL: tile.func @no_kept_row
+// CHECK-NOT:     tile.alloc
+// CHECK-NOT:     tile.rest
+// CHECK:         tile.return
+tile.func @no_kept_row(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  %sum = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %a = tile.load %y[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %e = math.exp %a : tensor<1024xf32>
+    %c = arith.addf %t, %t : tensor<1024xf32>
+    %f = arith.addf %e, %c : tensor<1024xf32>
+    %p = tile.reduce sum %f axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  tile.for %n = %zero to %N : !tile.range<1024> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %a = tile.load %y[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %e = math.exp %a : tensor<1024xf32>
+    %c = arith.addf %t, %t : tensor<1024xf32>
+    %f = arith.addf %e, %c : tensor<1024xf32>
+    %d = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %r = arith.addf %f, %d : tensor<1024xf32>
+    tile.store %r, %y[%m, %n] : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
+  }
+  tile.return
+}

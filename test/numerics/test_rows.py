@@ -1,0 +1,88 @@
+"""Row kernels of the CPU: rows longer than what is kept of them, maxima with NaN, results that keep their axis.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import numpy as np
+import pytest
+import torch
+
+import tessera as tsr
+from tessera import Tensor
+
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@tsr.function
+def softmax(x: Tensor["M", "N"]):
+    return tsr.softmax(x, dim=-1)
+
+
+@tsr.function
+def twice(x: Tensor["M", "N"]):
+    """Two values that a later pass over the row needs again, and one of them in the passes between."""
+    e = tsr.exp(x)
+    t = tsr.tanh(e / tsr.sum(e, dim=-1, keepdim=True))
+    return e + t / tsr.sum(t, dim=-1, keepdim=True)
+
+
+@tsr.function
+def extremes(x: Tensor["M", "N"]):
+    return tsr.max(x, dim=-1), tsr.min(x, dim=-1), tsr.max(x, dim=0)
+
+
+@tsr.function
+def log_sum_exp(x: Tensor["M", "N"]):
+    top = tsr.max(x, dim=-1, keepdim=True)
+    return tsr.log(tsr.sum(tsr.exp(x - top), dim=-1, keepdim=True)) + top
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("size", [1, 1000, 1024, 4097, 32768, 32769, 40000, 66000])
+def test_softmax_of_rows_of_any_length(size, dtype):
+    torch.manual_seed(size)
+    x = (4 * torch.randn(3, size)).to(TYPES[dtype])
+    want = torch.softmax(x.double(), -1)
+    error = (softmax(x).double() - want).abs() / want
+    assert error.max() < {"float32": 4e-6, "bfloat16": 2.0**-8}[dtype]
+
+
+@pytest.mark.parametrize("size", [5, 1024, 33000])
+def test_two_kept_rows(size):
+    x = torch.randn(2, size)
+    e = x.double().exp()
+    t = (e / e.sum(-1, keepdim=True)).tanh()
+    want = e + t / t.sum(-1, keepdim=True)
+    assert ((twice(x).double() - want).abs() / want).max() < 4e-6
+
+
+@pytest.mark.parametrize("dtype", list(TYPES))
+@pytest.mark.parametrize("size", [7, 64, 1000, 1024, 2049])
+def test_extremes_keep_nan(size, dtype):
+    """A NaN anywhere in a row is the row's maximum and minimum; all other rows have theirs, exactly."""
+    torch.manual_seed(0)
+    places = sorted({0, 1, 15, 16, 17, 63, size // 2, size - 2, size - 1} & set(range(size)))
+    x = torch.randn(len(places) + 1, size).to(TYPES[dtype])
+    for row, place in enumerate(places):
+        x[row, place] = float("nan")
+    greatest, least, column = extremes(x)
+    for ours, theirs in ((greatest, x.amax(-1)), (least, x.amin(-1)), (column, x.amax(0))):
+        np.testing.assert_array_equal(ours.float().numpy(), theirs.float().numpy())
+    assert torch.isnan(greatest).tolist() == [True] * len(places) + [False]
+
+
+@pytest.mark.parametrize("fill", [float("-inf"), float("inf"), -0.0])
+def test_extremes_of_special_rows(fill):
+    x = torch.full((2, 300), fill)
+    greatest, least, _ = extremes(x)
+    assert torch.equal(greatest, x.amax(-1)) and torch.equal(least, x.amin(-1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_result_that_keeps_its_axis_has_loops_for_its_row(dtype):
+    x = torch.randn(8, 3000).to(TYPES[dtype])
+    want = torch.logsumexp(x.double(), -1, keepdim=True)
+    assert (log_sum_exp(x).double() - want).abs().max() < {"float32": 1e-5, "bfloat16": 0.1}[dtype]
+    assert 'sched.tile 1 by <1024, [256, 512, 1024, 2048, 4096], default> {kind = "loop", name = "N"}' in log_sum_exp.inspect_ir("sched")
+    # Whether it is worth several threads is a matter of the row, too.
+    assert "work $M * $N" in log_sum_exp.inspect_ir("tile")
