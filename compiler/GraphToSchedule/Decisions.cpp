@@ -65,21 +65,26 @@ struct Writer {
     tile(loop, value, axis, 1, {1}, kind);
   }
 
-  void place(StringRef what, ArrayRef<int64_t> range) {
+  void place(StringRef what, ArrayRef<int64_t> range, int64_t otherwise = 0) {
     std::optional<int64_t> value = user(what);
     PlaceOp::create(
         builder, loc, builder.getStringAttr(what),
-        param(value.value_or(0), range, value ? "user" : "default"));
+        param(value.value_or(otherwise), range, value ? "user" : "default"));
   }
-  void places() {
+  void places(bool products = false, bool fused = false) {
     // 0: all threads, a whole register, what the loop's size suggests.
     place("threads", {0, 1, 2, 4, 8, 16});
     place("vector", {0, 4, 8, 16});
     place("unroll", {0, 1, 2, 4, 8});
     if (group || user("group"))
-      PlaceOp::create(builder, loc, builder.getStringAttr("group"),
-                      param(user("group").value_or(group), {1, 2, 4, 8, 16},
-                            user("group") ? "user" : "default"));
+      place("group", {1, 2, 4, 8, 16}, group);
+    // 1: where it pays, which the plan knows.
+    if (!gpu && products)
+      place("pack", {0, 1}, 1);
+    if (!gpu)
+      place("stream", {0, 1, 2}, 1);
+    if (fused || user("fuse"))
+      place("fuse", {0, 1}, 1);
     if (std::optional<int64_t> warps = user("num_warps"))
       PlaceOp::create(builder, loc, builder.getStringAttr("num_warps"),
                       param(*warps, {1, 2, 4, 8, 16}, "user"));
@@ -258,19 +263,25 @@ std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
     break;
   }
   }
-  writer.places();
+  bool products =
+      group.kind == Group::Kind::Gemm || group.kind == Group::Kind::Attention;
+  int64_t computed = llvm::count_if(group.members, [](const auto &member) {
+    return !isa<BroadcastOp, TransposeOp, ReshapeOp>(member.first);
+  });
+  writer.places(products, computed > 1);
   return numerics;
 }
 
 std::string schedule::writeCopyDecisions(OpBuilder &builder, Value value,
-                                         DictionaryAttr schedule) {
-  Writer writer{builder, value.getLoc(), schedule};
+                                         DictionaryAttr schedule, bool gpu) {
+  Writer writer{builder, value.getLoc(), schedule, gpu};
   writeMap(writer, value);
   writer.places();
   return "copy";
 }
 
 void schedule::writeKernelDecisions(OpBuilder &builder, Location loc,
-                                    DictionaryAttr schedule) {
-  Writer{builder, loc, schedule}.places();
+                                    DictionaryAttr schedule, bool products,
+                                    bool gpu) {
+  Writer{builder, loc, schedule, gpu}.places(products);
 }

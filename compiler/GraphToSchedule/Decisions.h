@@ -16,11 +16,12 @@ std::string writeDecisions(mlir::OpBuilder &builder, const Group &group,
 
 /// The same for a copy of `value`.
 std::string writeCopyDecisions(mlir::OpBuilder &builder, mlir::Value value,
-                               mlir::DictionaryAttr schedule);
+                               mlir::DictionaryAttr schedule, bool gpu);
 
 /// The keys of a user's `gir.kernel` that are no constants of its body.
 void writeKernelDecisions(mlir::OpBuilder &builder, mlir::Location loc,
-                          mlir::DictionaryAttr schedule);
+                          mlir::DictionaryAttr schedule, bool products,
+                          bool gpu);
 
 } // namespace tessera::schedule
 

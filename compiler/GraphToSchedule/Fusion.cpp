@@ -111,7 +111,7 @@ static AxisMap operandMap(OpOperand &use, const AxisMap &map, int64_t number) {
   return map;
 }
 
-Fusion::Fusion(Block &block) : block(block) {
+Fusion::Fusion(Block &block, bool fuses) : block(block), fuses(fuses) {
   // Costs of computing a value again, from the first op to the last. A value
   // with several readers that is dear will be in memory: 0 from there on.
   int64_t next = 0;
@@ -274,7 +274,8 @@ void Fusion::visit(Operation *op) {
     outside.insert(op);
     return;
   }
-  bool alone = isa<AttentionOp, ScanOp, ConcatOp, PartialOp>(op);
+  bool alone = isa<AttentionOp, ScanOp, ConcatOp, PartialOp>(op) ||
+               (!fuses && !isInnerView(op));
   if (alone || returned || inMemory ||
       (readers.size() > 1 && cost[op] > maxRepeatedCost))
     return makeRoot(op);

@@ -64,7 +64,8 @@ struct Group {
 /// kernels. What a nested region reads is in memory.
 class Fusion {
 public:
-  explicit Fusion(mlir::Block &block);
+  /// Without `fuses`, every op that computes is a kernel of its own.
+  Fusion(mlir::Block &block, bool fuses);
 
   /// The group `op` is the root of, if any.
   Group *groupOf(mlir::Operation *op) const { return roots.lookup(op); }
@@ -81,6 +82,7 @@ private:
   llvm::SmallVector<AxisMap, 2> mapsIn(mlir::Operation *op, Group &group);
 
   mlir::Block &block;
+  bool fuses;
   std::vector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<mlir::Operation *, Group *> roots;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Group *, 2>> memberOf;

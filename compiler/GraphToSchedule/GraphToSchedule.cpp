@@ -36,7 +36,8 @@ public:
 
 private:
   LogicalResult rewrite(Block &body) {
-    Fusion fusion(body);
+    auto fuses = schedule ? schedule.getAs<IntegerAttr>("fuse") : IntegerAttr();
+    Fusion fusion(body, !fuses || fuses.getInt() != 0);
     for (Operation &op : llvm::make_early_inc_range(body)) {
       if (Group *group = fusion.groupOf(&op)) {
         buildFuse(*group);
@@ -152,7 +153,7 @@ private:
   Value copy(Operation *before, Value value) {
     auto [fuse, body] = makeFuse(before, value);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    fuse.setNumerics(writeCopyDecisions(builder, value, schedule));
+    fuse.setNumerics(writeCopyDecisions(builder, value, schedule, gpu));
     IRMapping mapping;
     Value mapped = inside(value, fuse, builder, mapping);
     schedule::YieldOp::create(builder, fuse.getLoc(), mapped);
@@ -314,15 +315,23 @@ void writeTuning(OpBuilder &builder, Operation *program, Location loc) {
       tuning.getAs<StringAttr>("numerics"));
 }
 
-void wrapKernel(graph::KernelOp kernel) {
+void wrapKernel(graph::KernelOp kernel, bool gpu) {
   OpBuilder builder(kernel);
   auto wrapper =
       schedule::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(),
                                  builder.getStringAttr("as-written"));
   Block &body = wrapper.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&body);
+  bool products = kernel
+                      .walk([](Operation *op) {
+                        return op->getName().getStringRef() == "tile.mma"
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      })
+                      .wasInterrupted();
   writeKernelDecisions(builder, kernel.getLoc(),
-                       kernel->getAttrOfType<DictionaryAttr>("gir.schedule"));
+                       kernel->getAttrOfType<DictionaryAttr>("gir.schedule"),
+                       products, gpu);
   writeTuning(builder, kernel, kernel.getLoc());
   kernel->removeAttr("gir.schedule"); // said once, by the decisions
   kernel->removeAttr("gir.autotune");
@@ -337,7 +346,7 @@ struct GraphToSchedulePass
     SmallVector<graph::KernelOp> kernels(
         getOperation().getOps<graph::KernelOp>());
     for (graph::KernelOp kernel : kernels)
-      wrapKernel(kernel);
+      wrapKernel(kernel, gpu);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

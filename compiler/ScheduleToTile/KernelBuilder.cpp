@@ -24,9 +24,13 @@ Decisions::Decisions(Block &body) {
       int64_t value = place.getValue().getValue();
       if (place.getWhat() == "threads")
         threads = value;
-      if (value != 0)
-        entries.push_back(builder.getNamedAttr(
-            place.getWhat(), builder.getI64IntegerAttr(value)));
+      // What is not said is the machine's choice. Fusion is behind us.
+      StringRef what = place.getWhat();
+      bool chosen =
+          what == "pack" || what == "stream" ? value != 1 : value != 0;
+      if (chosen && what != "fuse")
+        entries.push_back(
+            builder.getNamedAttr(what, builder.getI64IntegerAttr(value)));
     } else if (auto pipeline = dyn_cast<schedule::PipelineOp>(op)) {
       stages = pipeline.getStages().getValue();
       entries.push_back(

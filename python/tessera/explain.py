@@ -13,7 +13,7 @@ from . import _runtime, cost
 from .errors import TesseraError
 
 # Decisions a GPU does not take.
-_OF_CPUS = ("threads", "vector", "unroll")
+_OF_CPUS = ("threads", "vector", "unroll", "pack", "stream")
 
 
 def _shown(what: str, value) -> str:

@@ -23,6 +23,9 @@ SCHEDULE_KEYS = {
     "consumers": (),
     "persistent": ("gpu",),
     "group": ("cpu", "gpu"),  # of kernels: the order of programs
+    "pack": ("cpu",),  # operands of products once for all programs, where several read the same; 0: never
+    "stream": ("cpu",),  # large results past the caches; 0: never, 2: all
+    "fuse": ("cpu", "gpu"),  # of functions; 0: each op is a kernel of its own
     "split_k": (),  # not yet: kernels.gemm_split_k
     "swizzle": (),  # not yet: chosen by counting bank conflicts
     "max_registers": (),  # not yet
@@ -94,7 +97,7 @@ class Options:
         return {k: v for k, v in self.merged(target).items() if k not in SCHEDULE_KEYS and not k.startswith("tile.")}
 
     def schedule_for(self, target: str) -> dict:
-        chosen = {k: v for k, v in self.merged(target).items() if k in SCHEDULE_KEYS}
+        chosen = {k: int(v) if k in ("pack", "stream", "fuse") else v for k, v in self.merged(target).items() if k in SCHEDULE_KEYS}
         tile = chosen.pop("tile", None)
         for name, size in (tile or {}).items():
             chosen[f"tile.{name}"] = size

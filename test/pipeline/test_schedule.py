@@ -112,6 +112,35 @@ def test_the_most_specific_target_wins():
     assert " threads 1" in fn.compile(target="cpu:avx2", A=tsr.fp32, B=tsr.fp32).plan
 
 
+def test_pack_stream_and_fuse():
+    """What a kernel packs, where its result goes and what one kernel is: said by the user, the same bits."""
+    X, W = np.random.default_rng(4).standard_normal((2, 300, 300)).astype(np.float32)
+    launches = {}
+    for schedule in (dict(), dict(pack=0), dict(pack=False), dict(pack=1), dict(stream=0), dict(stream=2), dict(fuse=0), dict(fuse=True)):
+        fn = tsr.function.schedule(**schedule)(product) if schedule else tsr.function(product)
+        result = fn(X, W)
+        wanted = result if not schedule else wanted
+        np.testing.assert_array_equal(result, wanted, err_msg=str(schedule))
+        launches[str(schedule)] = re.findall(r"launch @(\w+)", fn.compile(A=tsr.fp32, B=tsr.fp32).plan)
+        for what, value in schedule.items():
+            assert re.search(rf"{what} +{int(value)} +user", fn.explain()), fn.explain()
+    plain = launches["{}"]
+    assert [name for name in plain if "pack_B" in name] and [name for name in plain if name.endswith("_stream")]
+    assert launches["{'pack': 0}"] == launches["{'pack': False}"] and not [name for name in launches["{'pack': 0}"] if "pack" in name]
+    assert launches["{'pack': 1}"] == launches["{'fuse': True}"] == launches["{'stream': 2}"] == plain
+    assert not [name for name in launches["{'stream': 0}"] if name.endswith("_stream")]
+    assert not [name for name in plain if "product_1" in name] and [name for name in launches["{'fuse': 0}"] if "product_1" in name]
+    stored = tsr.function.schedule(stream=2)(product).compile(A=tsr.fp32, B=tsr.fp32).plan
+    assert " >= " not in stored and "nontemporal" not in stored
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_unfused_chains_have_the_same_bits(dtype):
+    X = np.random.default_rng(5).standard_normal((7, 333)).astype(dtype)
+    fused, unfused = tsr.function(softmax)(X), tsr.function.schedule(fuse=0)(softmax)(X)
+    np.testing.assert_array_equal(fused, unfused)
+
+
 # ---- refused or remarked --------------------------------------------------------------------
 
 
@@ -125,6 +154,8 @@ def test_unknown_keys_are_errors():
 @pytest.mark.parametrize("schedule, message", [
     (dict(vector=6), "vector is 0 .a register. or a power of two, not 6"),
     (dict(threads=-1), "threads cannot be -1"),
+    (dict(pack=2), "pack is 0 or 1, not 2"),
+    (dict(stream=3), "stream is 0, 1 or 2, not 3"),
     (dict(tile=dict(M=0)), "a tile has 1 to"),
     (dict(tile=dict(M=1 << 40)), "a tile has 1 to"),
 ])

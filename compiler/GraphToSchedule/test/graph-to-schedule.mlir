@@ -111,10 +111,38 @@ func.func @shared(%x: tensor<?xf32> {gir.dims = ["N"]}) -> (tensor<?xf32>, tenso
 // CHECK:           sched.place "threads" <2, [0, 1, 2, 4, 8, 16], user>
 // CHECK:           sched.place "vector" <0, [0, 4, 8, 16], default>
 // CHECK:           sched.place "unroll" <0, [0, 1, 2, 4, 8], default>
+// CHECK:           sched.place "group" <4, [1, 2, 4, 8, 16], default>
+// CHECK:           sched.place "pack" <1, [0, 1], default>
+// CHECK:           sched.place "stream" <1, [0, 1, 2], default>
+// CHECK-NOT:       sched.place "fuse"
+// CHECK:           gir.gemm
 func.func @decided(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf32> {gir.dims = ["K", ""]}) -> tensor<?x40xf32>
     attributes {gir.schedule = {tile.M = 64 : i64, threads = 2 : i64}} {
   %g = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x40xf32> -> tensor<?x40xf32>
   return %g : tensor<?x40xf32>
+}
+
+// Fused unless the user says no; then each op that computes is a kernel.
+// CHECK-LABEL: func.func @fused
+// CHECK:         sched.fuse @fused_0
+// CHECK:           sched.place "fuse" <1, [0, 1], default>
+// CHECK-NOT:     sched.fuse
+// CHECK:         return
+func.func @fused(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}) -> tensor<?x?xf32> {
+  %e = gir.exp %x : tensor<?x?xf32>
+  %y = gir.neg %e : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+// CHECK-LABEL: func.func @unfused
+// CHECK:         %[[E:.*]] = sched.fuse @unfused_0
+// CHECK:           sched.place "fuse" <0, [0, 1], user>
+// CHECK:           gir.exp
+// CHECK:         sched.fuse @unfused_1 (%[[E]])
+// CHECK:           gir.neg
+func.func @unfused(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}) -> tensor<?x?xf32> attributes {gir.schedule = {fuse = 0 : i64}} {
+  %e = gir.exp %x : tensor<?x?xf32>
+  %y = gir.neg %e : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
 }
 
 // The space that a user opened stands beside the decisions.

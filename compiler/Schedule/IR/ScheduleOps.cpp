@@ -51,13 +51,19 @@ LogicalResult PlaceOp::verify() {
   // (C1)
   int64_t value = getValue().getValue();
   StringRef what = getWhat();
-  if (what != "threads" && what != "vector" && what != "unroll" &&
-      what != "group" && what != "num_warps")
-    return emitOpError() << "there are threads, vector, unroll, group and "
-                            "num_warps, not '"
+  constexpr StringRef known[] = {"threads",   "vector", "unroll", "group",
+                                 "num_warps", "pack",   "stream", "fuse"};
+  if (!llvm::is_contained(known, what))
+    return emitOpError() << "there are threads, vector, unroll, group, "
+                            "num_warps, pack, stream and fuse, not '"
                          << what << "'";
   if (value < 0 || value > (what == "unroll" ? 64 : maxTile))
     return emitOpError() << what << " cannot be " << value;
+  if (((what == "pack" || what == "fuse") && value > 1) ||
+      (what == "stream" && value > 2))
+    return emitOpError() << what << " is "
+                         << (what == "stream" ? "0, 1 or 2" : "0 or 1")
+                         << ", not " << value;
   if (what == "vector" && (value & (value - 1)))
     return emitOpError() << "vector is 0 (a register) or a power of two, not "
                          << value;

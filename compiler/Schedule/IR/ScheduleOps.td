@@ -70,16 +70,19 @@ def Schedule_PipelineOp : Schedule_Op<"pipeline", []> {
 }
 
 def Schedule_PlaceOp : Schedule_Op<"place", []> {
-  let summary = "Where work goes: threads, vector width, unrolling, order of programs";
+  let summary = "Where work and results go: threads, vector width, order of programs, packing";
   let description = [{
     `what` is one of threads (0: all), vector (elements; 0: a register), unroll
     (vectors per turn; 0: by the size of the loop), group (`tile.program`),
-    num_warps (of a block of a GPU).
+    num_warps (of a block of a GPU), pack (operands of products once for all
+    programs; 0: never, 1: where several read the same), stream (results past
+    the caches; 0: never, 1: large ones, 2: always), fuse (of a function; 0:
+    each op is a kernel of its own).
     None of them changes a result.
 
     Constraints:
     * (C1) `what` is one of those, its value not negative; vector is a power of
-      two.
+      two, pack and fuse are 0 or 1, stream is 0, 1 or 2.
   }];
   let arguments = (ins StrAttr:$what, Schedule_ParamAttr:$value);
   let assemblyFormat = "$what $value attr-dict";

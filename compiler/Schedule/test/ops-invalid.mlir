@@ -51,7 +51,7 @@ func.func @tile_c1_size() {
 // -----
 
 func.func @place_c1() {
-  // expected-error @+1 {{there are threads, vector, unroll, group and num_warps, not 'thread'}}
+  // expected-error @+1 {{there are threads, vector, unroll, group, num_warps, pack, stream and fuse, not 'thread'}}
   sched.place "thread" #sched.param<1, [], user>
   return
 }
@@ -61,5 +61,21 @@ func.func @place_c1() {
 func.func @place_c1_value() {
   // expected-error @+1 {{vector is 0 (a register) or a power of two, not 6}}
   sched.place "vector" #sched.param<6, [], user>
+  return
+}
+
+// -----
+
+func.func @place_c1_pack() {
+  // expected-error @+1 {{pack is 0 or 1, not 2}}
+  sched.place "pack" #sched.param<2, [], user>
+  return
+}
+
+// -----
+
+func.func @place_c1_stream() {
+  // expected-error @+1 {{stream is 0, 1 or 2, not 3}}
+  sched.place "stream" #sched.param<3, [], user>
   return
 }

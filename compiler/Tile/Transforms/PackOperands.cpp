@@ -493,6 +493,9 @@ struct PackOperandsPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
+      auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
+      if (config && config.contains("pack"))
+        continue; // the schedule says never
       Packer packer(func, amx, vectorBytes);
       if (!packer.find())
         continue;

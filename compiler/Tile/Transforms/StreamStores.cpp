@@ -59,18 +59,19 @@ struct StreamStoresPass
 
   /// Large, and lines of memory are lines of the result.
   std::string condition(FuncOp func, const PlanLaunch &launch,
-                        ArrayRef<BlockArgument> views) {
+                        ArrayRef<BlockArgument> views, bool always) {
     std::string text;
     for (BlockArgument view : views) {
       auto type = cast<MemRefType>(view.getType());
       int64_t bytes = scratchBytesOf(type.getElementType());
       std::string name = launch.views[view.getArgNumber()].str();
       text += text.empty() ? "" : " and ";
-      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      for (int64_t axis = 0; !always && axis < type.getRank(); ++axis)
         text += (axis ? " * size(" : "size(") + name + ", " +
                 std::to_string(axis) + ")";
-      text += " >= " + std::to_string(threshold / bytes) + " and address(" +
-              name + ") mod 64 == 0";
+      if (!always)
+        text += " >= " + std::to_string(threshold / bytes) + " and ";
+      text += "address(" + name + ") mod 64 == 0";
       for (int64_t axis = 0; axis + 1 < type.getRank(); ++axis)
         text += " and stride(" + name + ", " + std::to_string(axis) + ") mod " +
                 std::to_string(64 / bytes) + " == 0";
@@ -81,6 +82,11 @@ struct StreamStoresPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
+      // The schedule may say never (0) or always (2).
+      auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
+      auto said = config ? config.getAs<IntegerAttr>("stream") : IntegerAttr();
+      if (said && said.getInt() == 0)
+        continue;
       SmallVector<BlockArgument> views;
       for (BlockArgument argument : func.getArguments())
         if (auto mode = func.getArgAttrOfType<StringAttr>(
@@ -105,7 +111,8 @@ struct StreamStoresPass
           [&](const PlanLaunch &launch, StringRef line,
               SmallVectorImpl<std::string> &lines) {
             std::string indent = launch.indent.str();
-            lines.push_back(indent + "if " + condition(func, launch, views));
+            lines.push_back(indent + "if " +
+                            condition(func, launch, views, bool(said)));
             lines.push_back(indent + "  " + launch.of(stream.getName()));
             lines.push_back(indent + "else");
             lines.push_back("  " + line.str());

@@ -18,6 +18,34 @@ tile.func @rows(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name 
   tile.return
 }
 
+// The schedule may say never, or always.
+// CHECK-NOT: @never_stream
+tile.func @never(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {tile.config = {stream = 0 : i64}} {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  tile.for %n = %zero to %N : !tile.range<256> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<256> -> tensor<256xf32>
+    tile.store %t, %y[%m, %n] : tensor<256xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<256>
+  }
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @always_stream(
+// CHECK:         tile.store {{.*}} {hints = {nontemporal}}
+tile.func @always(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {tile.config = {stream = 2 : i64}} {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  tile.for %n = %zero to %N : !tile.range<256> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<256> -> tensor<256xf32>
+    tile.store %t, %y[%m, %n] : tensor<256xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<256>
+  }
+  tile.return
+}
+
 // What is read again is kept near; so is what has other strides.
 // CHECK-NOT: @again_stream
 tile.func @again(%y: memref<?xf32, strided<[1]>> {gir.mode = "out", gir.name = "y"}, %z: memref<?xf32, strided<[?]>> {gir.mode = "out", gir.name = "z"}) {
@@ -36,10 +64,18 @@ tile.func @again(%y: memref<?xf32, strided<[1]>> {gir.mode = "out", gir.name = "
 // CHECK-NEXT:    "  else"
 // CHECK-NEXT:    "    launch @rows(%X, %Y) grid $M work 5"
 // CHECK-NEXT:    "  end"
+// CHECK-NEXT:    "  launch @never(%X, %Y) grid $M"
+// CHECK-NEXT:    "  if address(%Y) mod 64 == 0 and stride(%Y, 0) mod 16 == 0"
+// CHECK-NEXT:    "    launch @always_stream(%X, %Y) grid $M"
+// CHECK-NEXT:    "  else"
+// CHECK-NEXT:    "    launch @always(%X, %Y) grid $M"
+// CHECK-NEXT:    "  end"
 // CHECK-NEXT:    "  launch @again(%Y, %Z) grid $M"
 tile.plan @f {
   "body"
   "  launch @rows(%X, %Y) grid $M work 5"
+  "  launch @never(%X, %Y) grid $M"
+  "  launch @always(%X, %Y) grid $M"
   "  launch @again(%Y, %Z) grid $M"
   "end"
 }
