@@ -5,6 +5,7 @@
     python benchmarks/cost_model.py --report        # the model as it is now against the times on file, nothing is measured
     python benchmarks/cost_model.py --check         # a few cases, measured now, in about a minute; fails below the floor of 70 %
 
+Most cases run on one thread, because what else runs on a shared machine stops two that wait for each other; a round that others disturbed is measured again.
 Each printed alternative is forced as a user forces it (`@tsr.function.schedule`, `@tsr.kernel.schedule`) and measured in turns with all others
 of its case. Pairs are two values of one decision. A pair is decided if the 95 % confidence interval of the median ratio of its times leaves out 1 and the median
 is more than 2 % away from it (the drift of a shared machine); other pairs are noise, and counted apart. Beside each other stand the share of decided
@@ -14,6 +15,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import argparse
+import dataclasses
 import itertools
 import json
 import math
@@ -68,28 +70,31 @@ def product_shapes(m, n, k):
     return (m, k), (k, n)
 
 
-CASES = {}  # name -> (function or kernel, as a user writes it; arguments; is it one of --check's)
+CASES = {}  # name -> (decorator, function or kernel as a user writes it, dtype, shapes, threads, is it one of --check's)
 
 
-def case(name, make, fn, dtype, *shapes, check=False):
-    CASES[name] = (make, fn, dtype, shapes, check)
+def case(name, make, fn, dtype, *shapes, check=False, two=False):
+    """On one thread; with `two` also on two."""
+    CASES[name] = (make, fn, dtype, shapes, 1, check)
+    if two:
+        CASES[f"{name}, 2 threads"] = (make, fn, dtype, shapes, 2, False)
 
 
 for n in (128, 512, 1024):
-    case(f"gemm {n} fp32", tsr.function, matmul, torch.float32, *product_shapes(n, n, n), check=n == 512)
-    case(f"gemm {n} bf16", tsr.function, matmul, torch.bfloat16, *product_shapes(n, n, n), check=n == 512)
+    case(f"gemm {n} fp32", tsr.function, matmul, torch.float32, *product_shapes(n, n, n), check=n == 512, two=n == 512)
+    case(f"gemm {n} bf16", tsr.function, matmul, torch.bfloat16, *product_shapes(n, n, n), check=n == 512, two=n == 1024)
 case("gemm 1000 fp32", tsr.function, matmul, torch.float32, *product_shapes(1000, 1000, 1000))
 case("gemm 32x1024x1024 fp32", tsr.function, matmul, torch.float32, *product_shapes(32, 1024, 1024))
 case("gemm 1024x48x1024 bf16", tsr.function, matmul, torch.bfloat16, *product_shapes(1024, 48, 1024))
 case("relu(a @ b + c) 768 fp32", tsr.function, relu_matmul, torch.float32, *product_shapes(768, 768, 768), (768,))
 case("kernels.gemm 512 fp32", tsr.kernel, kernels.gemm, torch.float32, *product_shapes(512, 512, 512))
 case("kernels.flash_attention 512 fp32", tsr.kernel, kernels.flash_attention, torch.float32, *[(1, 4, 512, 64)] * 3)
-case("attention 512 bf16", tsr.function, attention, torch.bfloat16, *[(1, 8, 512, 64)] * 3, check=True)
+case("attention 512 bf16", tsr.function, attention, torch.bfloat16, *[(1, 8, 512, 64)] * 3, check=True, two=True)
 case("attention 1024 fp32", tsr.function, attention, torch.float32, *[(1, 4, 1024, 64)] * 3)
 case("softmax 1000x1024 fp32", tsr.function, softmax, torch.float32, (1000, 1024), check=True)
 case("softmax 4096x2048 bf16", tsr.function, softmax, torch.bfloat16, (4096, 2048))
-case("layer_norm 4096x2048 fp32", tsr.function, layer_norm, torch.float32, (4096, 2048), (2048,), (2048,))
-case("chain 512x1000 fp32", tsr.function, chain, torch.float32, (512, 1000), (512, 1000), check=True)
+case("layer_norm 4096x2048 fp32", tsr.function, layer_norm, torch.float32, (4096, 2048), (2048,), (2048,), two=True)
+case("chain 512x1000 fp32", tsr.function, chain, torch.float32, (512, 1000), (512, 1000), check=True, two=True)
 case("chain 2048x4096 fp32", tsr.function, chain, torch.float32, (2048, 4096), (2048, 4096))
 
 
@@ -97,7 +102,8 @@ class Subject:
     """A case: its function, and the same with a decision forced."""
 
     def __init__(self, name: str):
-        self.make, fn, dtype, self.shapes, _ = CASES[name]
+        self.make, fn, dtype, self.shapes, self.threads, _ = CASES[name]
+        tsr.set_num_threads(self.threads)
         self.args = normal(dtype, *self.shapes)
         ours = isinstance(fn, Function)
         self.base, self.raw = (fn.options.merged("cpu"), fn.__wrapped__) if ours else ({}, fn)
@@ -126,7 +132,7 @@ class Subject:
 
     def predicted(self, machine) -> dict:
         """"" and (key, value) -> seconds."""
-        fn, spec = self.plain, self.plain.last_spec
+        fn, spec, machine = self.plain, self.plain.last_spec, dataclasses.replace(machine, threads=self.threads)
         shapes = {p.name: tuple(a.shape) for p, a in zip(fn.parameters, self.args)}
         found = {"": cost.predict(fn, spec, shapes, machine).seconds}
         for key, values in self.decisions().items():
@@ -136,7 +142,7 @@ class Subject:
 
 
 def measure(name: str, rounds: int, least: float, patience: float) -> dict:
-    """Seconds of every variant, round by round; what is printed by `explain`, and nothing else."""
+    """Seconds of every variant, round by round; of what `explain` prints, and nothing else. Waits for others for `patience` seconds."""
     subject = Subject(name)
     decisions = subject.decisions()
     variants = {"": subject.plain}
@@ -150,13 +156,18 @@ def measure(name: str, rounds: int, least: float, patience: float) -> dict:
         repeat[label] = max(1, min(200, math.ceil(least / max(interleaved.once(lambda: fn(*subject.args), 1), 1e-7))))
     times = {label: [] for label in variants}
     order, rng = list(variants), random.Random(0)
-    for _ in range(rounds):
-        interleaved.wait_for_quiet(patience)
+    end, spare = time.perf_counter() + patience, 2 - subject.threads  # processors that others may use
+    while len(times[""]) < rounds:
+        interleaved.wait_for_quiet(max(end - time.perf_counter(), 0.0), spare + 0.2)
         rng.shuffle(order)
+        now, before = {}, interleaved.busy()
         for label in order:
             fn = variants[label]
             fn(*subject.args)
-            times[label].append(interleaved.once(lambda: fn(*subject.args), repeat[label]))
+            now[label] = interleaved.once(lambda: fn(*subject.args), repeat[label])
+        if interleaved.foreign(before, interleaved.busy()) < spare + 0.25 or time.perf_counter() > end:
+            for label, seconds in now.items():
+                times[label].append(seconds)
     return {"case": name, "decisions": {key: values for key, values in decisions.items()}, "times": [
         {"key": label[0] if label else "", "value": label[1] if label else None, "seconds": [float(f"{t:.4g}") for t in row]} for label, row in times.items()]}
 
@@ -170,7 +181,7 @@ def verdicts(row: dict, machine) -> list[dict]:
     for key, values in row["decisions"].items():
         labels = ["" if value == values[0] else (key, value) for value in values]
         for (a, left), (b, right) in itertools.combinations(zip(values, labels), 2):
-            if left not in predicted or right not in predicted:
+            if left not in predicted or right not in predicted or left not in times or right not in times:
                 continue  # no decision of the compiler as it is now
             ratios = [x / y for x, y in zip(times[left], times[right])]
             low, high = interleaved.bootstrap(ratios)
@@ -219,9 +230,10 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print the decided pairs that disagree")
     given = parser.parse_args()
     start = time.perf_counter()
+    tsr.set_num_threads(0)  # the roofline is of one and of all
     if given.check:
         roof = roofline.measure()
-        rows = [measure(name, 5, 0.5e-3, 0.3) for name, entry in CASES.items() if entry[4]]
+        rows = [measure(name, 5, 0.5e-3, 3.0) for name, entry in CASES.items() if entry[5]]
         worst = report(rows, cost.of_roofline(roof, f"roofline measured {roof.date}"), given.verbose)
         return int(worst < FLOOR)
     known = json.loads(PLACE.read_text()) if PLACE.exists() else {"rows": []}
@@ -231,7 +243,7 @@ def main() -> int:
         known["machine"], known["roofline"] = interleaved.machine(), json.loads(roofline.measure().json())
         for name in left:
             if time.perf_counter() - start < given.seconds:
-                rows[name] = measure(name, ROUNDS, 1e-3, 3.0)
+                rows[name] = measure(name, ROUNDS, 1e-3, 20.0)
                 known["rows"] = [rows[name] for name in CASES if name in rows]
                 PLACE.write_text(json.dumps(known, indent=None, separators=(",", ":")).replace('{"case"', '\n{"case"') + "\n")
     roof = roofline._parse(json.dumps(known["roofline"]).encode(), tuple(sorted({r["threads"] for r in known["roofline"]["roofs"]})))

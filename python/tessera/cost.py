@@ -36,13 +36,13 @@ _CYCLES = {
 _FREE = ("tile.fill", "tile.broadcast", "tile.transpose", "tile.reshape", "arith.constant", "tile.nest_yield", "tile.load", "tile.store", "tile.local_load",
          "tile.local_store")
 _LATENCY = 4  # cycles until the result of an addition can be used
-_TURN, _ROW, _SUM, _NEST, _PROGRAM = 1.0, 8.0, 12.0, 20.0, 80.0  # cycles of a turn of a loop, its start, the end of a sum, a nest, a program
+_TURN, _ROW, _SUM, _NEST, _PROGRAM = 1.0, 5.0, 12.0, 15.0, 80.0  # cycles of a turn of a loop, its start, the end of a sum, a nest, a program
 _BLOCK = 60.0  # cycles until the first products of a register tile are there and its last are stored
-_AMX_BLOCK = 200.0  # the same of 2 x 2 AMX tiles: its latency, and 16 rows each to store
-_EXPOSED = (0.0, 0.15, 0.6, 0.6)  # the part of a transfer from L2, L3 and memory that does not overlap with computing
+_AMX_BLOCK = 250.0  # the same of 2 x 2 AMX tiles: its latency, and 16 rows each to store
+_EXPOSED = (0.0, 0.15, 0.5, 0.5)  # the part of a transfer from L2, L3 and memory that does not overlap with computing
 _FOREIGN = 2.5  # times as long as from L3: what another core has just written
-_ROOM = 0.9  # of a cache that data in use can have: sets fill unevenly
-_ALONE, _TEAM = 1.0e-6, 3.0e-6  # seconds to launch on this thread, and on several
+_ROOM = (1.0, 0.6, 0.9)  # of L1, L2 and L3 that data in use can have: pages of 4 KiB fill the sets of L2 unevenly
+_ALONE, _TEAM = 0.5e-6, 3.0e-6  # seconds to launch on this thread, and on several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,13 +131,13 @@ class _Launch:
 
     def __init__(self, launch: nests.Launch, call_bytes: float, written: set, machine: Machine):
         self.launch, self.machine = launch, machine
-        self.foreign = written if call_bytes <= _ROOM * machine.caches[1] * machine.threads else set()  # else they were pushed out to L3
+        self.foreign = written if call_bytes <= _ROOM[1] * machine.caches[1] * machine.threads else set()  # else they were pushed out to L3
         self.leaves: list[tuple] = []  # (loops, work)
         self._flatten(launch.tree, ())
         self.threads = self._team()
         # What the call before left in a core's own caches is another core's, if there are several.
         resident = [size if self.threads == 1 or level == 2 else 0.0 for level, size in enumerate(machine.caches)]
-        self.warm = [call_bytes <= _ROOM * size for size in resident]
+        self.warm = [call_bytes <= room * size for room, size in zip(_ROOM, resident)]
         self.footprints = {id(loop): self._footprint(loop) for loops, _ in self.leaves for loop in loops}
         self.whole = self._footprint(None)
 
@@ -172,7 +172,7 @@ class _Launch:
 
     def _missed(self, loops: tuple, touch, level: int, earlier: list) -> float:
         """Bytes of a touch, of all its runs, that a cache does not have."""
-        room = _ROOM * self.machine.caches[level]
+        room = _ROOM[level] * self.machine.caches[level]
         for other in earlier:  # the same array, touched before: still there?
             common = 0
             while common < min(len(other), len(loops)) and other[common] is loops[common]:

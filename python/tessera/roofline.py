@@ -172,15 +172,15 @@ def measure(seconds: float = 2.0, threads: tuple[int, ...] | None = None, fresh:
 
 
 def known() -> Roofline | None:
-    """What `measure()` would answer without measuring: this process' or this machine's last roofline."""
-    key = (tuple(sorted({1, _runtime.num_threads()})), _runtime.cpu_signature())
-    with _lock:
-        if key not in _measured:
-            found = _read(key)
-            if found is None:
-                return None
-            _measured[key] = found
-        return _measured[key]
+    """What was measured before, without measuring: for this number of threads, or else for as many as there are processors."""
+    for most in dict.fromkeys((_runtime.num_threads(), os.cpu_count() or 1)):
+        key = (tuple(sorted({1, most})), _runtime.cpu_signature())
+        with _lock:
+            found = _measured.get(key) or _read(key)
+            if found is not None:
+                _measured[key] = found
+                return found
+    return None
 
 
 def remember(roofline: Roofline) -> None:

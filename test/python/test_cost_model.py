@@ -77,7 +77,7 @@ def test_products_are_counted_with_their_padding():
     blocks = [(times, work.matrix) for times, work in leaves(launch.tree) if work.matrix]
     [(_, block)] = blocks
     assert (block.rows, block.unit) == (6, "fma")
-    assert sum(times * b.rows * b.columns * b.depth for times, b in blocks) == pytest.approx(102 * (64 + 16) * 50)
+    assert round(sum(times * b.rows * b.columns * b.depth for times, b in blocks)) == 102 * (64 + 16) * 50
     assert launch.programs == 2 * 2
 
 
@@ -128,7 +128,7 @@ def test_fusing_saves_bytes():
     shapes = squares(4096, "xy")
     fused, unfused = predicted(chain, shapes, x=fp32, y=fp32), predicted(chain, shapes, forced=dict(fuse=0), x=fp32, y=fp32)
     assert len(fused.kernels) == 1 and len(unfused.kernels) == 4
-    assert fused.bytes == pytest.approx(3 * 4 * 4096 ** 2)
+    assert round(fused.bytes) == 3 * 4 * 4096 ** 2
     assert unfused.bytes >= 2.5 * fused.bytes and unfused.seconds > 2 * fused.seconds
 
 
@@ -150,7 +150,7 @@ def test_threads_help_what_is_large():
 
 
 def test_uneven_programs_leave_threads_idle():
-    assert cost._spread(3, 2) == pytest.approx(4 / 3) and cost._spread(1, 2) == 2 and cost._spread(64, 2) == pytest.approx(1.0, abs=0.02)
+    assert cost._spread(3, 2) == 4 / 3 and cost._spread(1, 2) == 2 and cost._spread(64, 2) == 1
     uneven = predicted(gemm, {"A": (96, 512), "B": (512, 64 * 3)}, A=fp32, B=fp32).kernels[-1]
     assert uneven.terms["idle"] > 0.2 * uneven.seconds
 
@@ -158,7 +158,7 @@ def test_uneven_programs_leave_threads_idle():
 def test_terms_add_up_and_slower_machines_take_longer():
     now = predicted(softmax, squares(2048, "x"), x=fp32)
     for kernel in now.kernels:
-        assert sum(kernel.terms.values()) == pytest.approx(kernel.seconds)
+        assert sum(kernel.terms.values()) == kernel.seconds
     slow = dataclasses.replace(MACHINE, reads={n: [r / 2 for r in rates] for n, rates in MACHINE.reads.items()})
     assert predicted(softmax, squares(2048, "x"), slow, x=fp32).seconds > now.seconds
     assert predicted(softmax, squares(2048, "x"), dataclasses.replace(MACHINE, clock=MACHINE.clock / 2), x=fp32).seconds > now.seconds
@@ -171,7 +171,7 @@ def test_the_machine_is_the_roofline():
     roofs = tuple(roofline.Roof(name, roofline._UNITS[name], n, rate(name, n), rate(name, n), 3, 1 << 20) for name in roofline._NAMES for n in (1, 2))
     made = cost.of_roofline(roofline.Roofline("test", "2026-01-01", roofs), "test")
     assert made.clock == 3e9 and made.reads[2][1] == 400e9 and made.amx[1] == 2e12
-    assert made.writes[1][3] == pytest.approx(1 / (2 / 20e9 - 1 / 40e9)) and made.streams[1] == pytest.approx(40e9)
+    assert round(made.writes[1][3]) == round(1 / (2 / 20e9 - 1 / 40e9)) and round(made.streams[1]) == 40 * 10 ** 9
 
 
 # ---- explain --------------------------------------------------------------------------------------
