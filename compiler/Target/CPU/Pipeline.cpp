@@ -21,7 +21,11 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   pack.amx = options.allowAmx && options.has("amx-bf16");
   pack.vectorBytes = options.vectorBytes();
   manager.addPass(tile::createPackOperandsPass(pack));
-  manager.addPass(tile::createStreamStoresPass());
+  // From here on a result is quicker written past the caches, and what reads it
+  // next is no slower (benchmarks/cost_model.py; docs/cost-model.md).
+  tile::StreamStoresPassOptions stream;
+  stream.threshold = 8 << 20;
+  manager.addPass(tile::createStreamStoresPass(stream));
   tile::MapToCpuPassOptions map;
   map.amx = options.allowAmx && options.has("amx-bf16");
   map.vectorBytes = options.vectorBytes();
