@@ -17,6 +17,8 @@ NUMPY = {"fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16}
 gradients = importlib.import_module("tessera.kernels.attention_gradient")
 rows = importlib.import_module("tessera.kernels.rows")
 fourier = importlib.import_module("tessera.kernels.fourier")
+firsts = importlib.import_module("tessera.kernels.fourier_first")
+stages = importlib.import_module("tessera.kernels.fourier_stages")
 SMALL = dict(BLOCK_M=16, BLOCK_N=16)
 
 
@@ -215,6 +217,36 @@ def test_fourier(n):
     fourier.transform.check(rows_.real, rows_.imag, *tables, reference=exact)
 
 
+@pytest.mark.parametrize("r", (2, 3, 4, 5, 8, 16))
+def test_stage_of_a_transform(r):
+    roots = normal(3, r, 2)
+    roots[:, 0] = 1, 0
+    power = np.exp(-2j * np.pi * np.outer(np.arange(r), np.arange(r)) / r)
+
+    def first(XR, XI, T):
+        y = np.einsum("bjpl,jk->bpkl", np.asarray(XR, float) + 1j * np.asarray(XI, float), power)
+        y = y * (np.asarray(T, float) @ [1, 1j])[None, :, :, None]
+        return np.stack([y.real, y.imag], 3)
+
+    def later(X, T):
+        y = np.einsum("bjpql,jk->bpkql", np.asarray(X, float)[..., 0, :] + 1j * np.asarray(X, float)[..., 1, :], power)
+        y = y * (np.asarray(T, float) @ [1, 1j])[None, :, :, None, None]
+        return np.stack([y.real, y.imag], 4)
+
+    x = normal(2, r, 3, 21, 2)
+    getattr(firsts, f"first{r}").check(x[..., 0], x[..., 1], roots, reference=first)
+    getattr(stages, f"next{r}").check(normal(1, r, 3, 2, 2, 21), roots, reference=later)
+
+
+def test_transpose_of_a_transform():
+    stages.transpose.check(normal(2, 37, 2, 50), reference=lambda X: np.asarray(X).transpose(0, 3, 2, 1))
+
+
+def test_radices():
+    assert [fourier._radices(n) for n in (1, 2, 256, 1000, 7, 22)] == [(), (2,), (16, 16), (8, 5, 5, 5), None, None]
+    assert all(np.prod(fourier._radices(n)) == n for n in range(1, 3000) if fourier._radices(n))
+
+
 def test_whole_transforms():
     """In float64. A term of a result has met at most P + Q sums and 12 roundings, of products and of the tables' own; NumPy's fewer."""
     for shape, axis in (((3, 60), -1), ((60, 3), 0), ((2, 127), -1)):
@@ -224,10 +256,10 @@ def test_whole_transforms():
         forth = fourier.fft(x, axis)
         assert (np.abs(forth - np.fft.fft(x, axis=axis)) <= bound).all()
         assert (np.abs(fourier.fft(forth, axis, inverse=True) - x) <= 2 * bound).all()
-    picture = normal(2, 24, 30).astype(np.float64)
-    both = fourier.fft(fourier.fft(picture, -1), -2)
-    np.testing.assert_array_equal(kernels.fft2(picture), both)
-    in_float64(both, np.fft.fft2(picture))
+    for shape in ((2, 24, 30), (7, 4), (14, 22)):  # the last two as products
+        picture = normal(*shape).astype(np.float64)
+        in_float64(kernels.fft2(picture), np.fft.fft2(picture))
+        in_float64(kernels.fft2(picture, inverse=True), np.fft.ifft2(picture))
     with pytest.raises(ValueError):
         fourier.fft(np.zeros((3, 0)))
 

@@ -30,6 +30,8 @@ public:
   /// A nest that fills a packed buffer whose order is not that of the source:
   /// blocks of rows are transposed, or interleaved, in registers.
   bool runAsPacking();
+  /// The same for a nest that stores a transposed tile.
+  bool runAsTransposing();
 
 private:
   /// Where along one axis of a tile: at the nest's axis, or anywhere.
@@ -64,11 +66,14 @@ private:
     mlir::Type element;
     int64_t width = 1, group = 1;
     bool isPanel = false; // else rows of a plain buffer
+    bool isView = false;  // plain memory: nothing may be written past an end
   };
   std::optional<Packed> findPacked();
   mlir::Value packedPlace(const Packed &to, mlir::Value k, mlir::Value n);
   void emitPackedBlocks(const Packed &to, int64_t rows, bool interleave);
   void emitPackedBlock(const Packed &to, int64_t rows, bool interleave);
+  bool isContiguousAlong(mlir::Value tile, mlir::ArrayRef<int64_t> axes,
+                         int64_t wanted, bool &some) const;
   mlir::Value orZero(mlir::Value value, mlir::Value keep);
 
   void emitLoops(size_t depth);
@@ -107,11 +112,14 @@ private:
     mlir::Value offsets;
     mlir::Value inBounds;
     bool vector = false;
+    mlir::Value stride = {}; // between lanes, if that is all there is to it
   };
   bool contiguousIn(const CpuView &view, int64_t axis) const;
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
                     const Positions &at, int64_t copy);
+  mlir::Value loadLanes(const CpuView &view, const Address &address,
+                        mlir::Value keep);
   Address addressIn(mlir::Value buffer, mlir::Value slot, const Positions &at,
                     int64_t copy);
 

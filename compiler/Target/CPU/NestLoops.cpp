@@ -579,7 +579,8 @@ void CpuLowering::emitNest(tile::NestOp nest) {
   });
   if (matrix)
     emitMatrixStep(nest);
-  else if (NestEmitter emitter(*this, nest); !emitter.runAsPacking())
+  else if (NestEmitter emitter(*this, nest);
+           !emitter.runAsPacking() && !emitter.runAsTransposing())
     emitter.run();
   loc = outer;
 }

@@ -102,11 +102,13 @@ Value NestEmitter::packedPlace(const Packed &to, Value k, Value n) {
   auto store = cast<tile::StoreOp>(to.store);
   const CpuView &view = lower.views[store.getView()];
   Value offset = lower.constant(0);
+  auto spans = tile::axesOfIndices(store.getIndices(), store.getIndexAxes());
   for (auto [axis, index] : llvm::enumerate(store.getIndices())) {
+    bool isDeep = to.isView ? !spans[axis].empty() && spans[axis][0] == 0
+                            : int64_t(axis) == view.deepAxis();
     Value at;
     if (isa<tile::RangeType>(index.getType()))
-      at = lower.add(lower.ranges[index].start,
-                     int64_t(axis) == view.deepAxis() ? k : n);
+      at = lower.add(lower.ranges[index].start, isDeep ? k : n);
     else
       at = lower.values.lookup(index);
     offset = lower.add(offset, lower.offsetAlong(view, axis, at));
@@ -135,6 +137,88 @@ bool NestEmitter::runAsPacking() {
     return false;
   }
   emitPackedBlocks(*to, lanes, false);
+  return true;
+}
+
+/// Are all that the tile is loaded from, and `some` is, contiguous along
+/// `wanted`, if they depend on it?
+bool NestEmitter::isContiguousAlong(Value tile, ArrayRef<int64_t> axes,
+                                    int64_t wanted, bool &some) const {
+  Operation *op = tile.getDefiningOp();
+  if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
+    const CpuView &view = lower.views[load.getView()];
+    if (load.getMask() || load.getIndexAxes() || view.packing)
+      return false;
+    int64_t next = 0;
+    for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+      if (isa<RankedTensorType>(index.getType()))
+        return false;
+      if (!isa<tile::RangeType>(index.getType()))
+        continue;
+      if (axes[next++] != wanted)
+        continue;
+      if (view.staticStrides[axis] != 1)
+        return false;
+      some = true;
+    }
+    return true;
+  }
+  if (auto transpose = dyn_cast_or_null<tile::TransposeOp>(op)) {
+    SmallVector<int64_t> inner(axes.size());
+    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+      inner[axis] = axes[i];
+    return isContiguousAlong(transpose.getInput(), inner, wanted, some);
+  }
+  if (!op || !OpTrait::hasElementwiseMappableTraits(op))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !isa<RankedTensorType>(operand.getType()) ||
+           isContiguousAlong(operand, axes, wanted, some);
+  });
+}
+
+bool NestEmitter::runAsTransposing() {
+  if (nest.getAxes().size() != 2 || vectorAxis != 1 || carryAxis >= 0 ||
+      lanes * 4 != lower.vectorBytes)
+    return false;
+  Packed to;
+  for (Operation &op : nest.getBody().front()) {
+    if (isa<tile::AtomicOp, tile::AssertOp, tile::PrintOp, tile::LocalStoreOp>(
+            op))
+      return false;
+    if (!isa<tile::StoreOp>(op))
+      continue;
+    if (to.store)
+      return false;
+    to.store = &op;
+  }
+  auto store = dyn_cast_or_null<tile::StoreOp>(to.store);
+  if (!store || store.getMask() || store.getIndexAxes())
+    return false;
+  const CpuView &view = lower.views[store.getView()];
+  if (view.packing || tile::scratchBytesOf(view.element) != 4 ||
+      view.staticStrides.back() != 1 ||
+      !isa<tile::RangeType>(store.getIndices().back().getType()) ||
+      llvm::count_if(store.getIndices().getTypes(),
+                     llvm::IsaPred<tile::RangeType>) != 2 ||
+      llvm::any_of(store.getIndices().getTypes(),
+                   llvm::IsaPred<RankedTensorType>))
+    return false;
+  // Scalars other than program ids may point outside.
+  for (Value index : store.getIndices())
+    if (!isa<tile::RangeType>(index.getType()) &&
+        !index.getDefiningOp<tile::ProgramOp>())
+      return false;
+  bool some = false;
+  if (!isContiguousAlong(store.getValue(), {0, 1}, 0, some) || !some)
+    return false;
+  to.value = store.getValue();
+  to.element = view.element;
+  to.width = lanes;
+  to.isView = true;
+  vectorAxis = 0;
+  blockAxis = 1;
+  emitPackedBlocks(to, lanes, false);
   return true;
 }
 
@@ -215,17 +299,20 @@ void NestEmitter::emitPackedBlock(const Packed &to, int64_t rows,
   }
   transpose(lower, values);
   Value extent = lower.ranges[nest.getAxes()[vectorAxis]].length;
+  Value inside;
+  if (to.isView)
+    inside = lower.firstLanes(lower.sub(length, block), lanes);
   for (auto [row, value] : llvm::enumerate(values)) {
     Value k = lower.addConstant(along, int64_t(row) * step);
     if (!mask || zeroPadding) {
-      lower.store(value, target(k, block));
+      lower.maskedStore(value, target(k, block), inside);
       continue;
     }
     // Rows past the end would lie in the next panel.
     auto guard =
         scf::IfOp::create(builder, lower.loc, lower.less(k, extent), false);
-    OpBuilder::InsertionGuard inside(builder);
+    OpBuilder::InsertionGuard insert(builder);
     builder.setInsertionPointToStart(guard.thenBlock());
-    lower.store(value, target(k, block));
+    lower.maskedStore(value, target(k, block), inside);
   }
 }

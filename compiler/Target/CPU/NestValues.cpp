@@ -163,6 +163,8 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   Address address{lower.constant(0), {}, {}, false};
   auto addOffsets = [&](Value more) {
     address.vector = true;
+    if (address.offsets)
+      address.stride = {};
     address.offsets = address.offsets
                           ? Value(arith::AddIOp::create(builder, lower.loc,
                                                         address.offsets, more))
@@ -201,9 +203,12 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
       if (view.packing ? contiguousIn(view, axis)
                        : view.staticStrides[axis] == 1)
         contiguous = true;
-      else
+      else {
+        // Alone, until another index moves along the vector, too.
+        address.stride = address.offsets || contiguous ? Value() : stride;
         addOffsets(arith::MulIOp::create(builder, lower.loc, lower.step(lanes),
                                          lower.splat(stride, lanes)));
+      }
       continue;
     }
     Value number;
@@ -239,7 +244,7 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   }
   if (address.offsets) {
     if (contiguous)
-      addOffsets(lower.step(lanes));
+      addOffsets(lower.step(lanes)); // and no stride any more
     address.offsets = arith::AddIOp::create(builder, lower.loc, address.offsets,
                                             lower.splat(address.offset, lanes));
   }
@@ -284,6 +289,52 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
   lower.prefetch(view.base, lower.mul(lower.add(offset, stride), bytes));
 }
 
+/// Lanes that are no neighbours are gathered, but for those two apart, as the
+/// parts of complex numbers are: two loads and a shuffle are faster.
+Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
+                             Value keep) {
+  OpBuilder &builder = lower.builder;
+  Type element = view.element;
+  bool fits = !keep && address.stride &&
+              tile::scratchBytesOf(element) * lanes == lower.vectorBytes &&
+              element.isF32();
+  if (!fits)
+    return lower.gather(view.base, address.offsets, element, keep);
+  Value two =
+      arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::eq,
+                            address.stride, lower.constant(2));
+  auto choice = scf::IfOp::create(
+      builder, lower.loc, TypeRange(lower.typeOf(element, lanes)), two, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  // What lies between may be no memory of ours at the very end.
+  SmallVector<bool> even(lanes);
+  SmallVector<int64_t> chosen(lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    even[lane] = lane % 2 == 0;
+    chosen[lane] = 2 * lane;
+  }
+  Value wanted = arith::ConstantOp::create(
+      builder, lower.loc,
+      DenseElementsAttr::get(VectorType::get({lanes}, builder.getI1Type()),
+                             ArrayRef<bool>(even)));
+  SmallVector<Value> halves;
+  for (int64_t half : {0, 1})
+    halves.push_back(lower.maskedLoad(
+        lower.pointerTo(view.base,
+                        lower.addConstant(address.offset, half * lanes),
+                        element),
+        element, lanes, wanted));
+  scf::YieldOp::create(builder, lower.loc,
+                       ValueRange{vector::ShuffleOp::create(
+                           builder, lower.loc, halves[0], halves[1], chosen)});
+  builder.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(
+      builder, lower.loc,
+      ValueRange{lower.gather(view.base, address.offsets, element, keep)});
+  return choice.getResult(0);
+}
+
 Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
                             int64_t copy) {
   OpBuilder &builder = lower.builder;
@@ -303,7 +354,7 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
     else if (keep)
       keep = lower.splat(keep, lanes);
     if (address.offsets) {
-      value = lower.gather(view.base, address.offsets, element, keep);
+      value = loadLanes(view, address, keep);
     } else {
       value =
           lower.maskedLoad(lower.pointerTo(view.base, address.offset, element),

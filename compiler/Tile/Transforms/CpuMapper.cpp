@@ -6,6 +6,7 @@
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/Transforms/KeepRows.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -113,6 +114,17 @@ void CpuMapper::collect(Value tile, bool aligned, Accesses &result) {
     collect(operand, aligned && CpuMaterialise::isElementwise(op), result);
 }
 
+/// Two numbers along one axis that are never equal: no element is common.
+static bool areApart(StoreOp a, StoreOp b) {
+  for (auto [x, y] : llvm::zip(a.getIndices(), b.getIndices())) {
+    APInt here, there;
+    if (matchPattern(x, m_ConstantInt(&here)) &&
+        matchPattern(y, m_ConstantInt(&there)) && here != there)
+      return true;
+  }
+  return false;
+}
+
 bool CpuMapper::canMerge(Root &root, ArrayRef<Value> axes,
                          const Accesses &accesses) {
   if (!open || open->closed || root.alone ||
@@ -141,8 +153,10 @@ bool CpuMapper::canMerge(Root &root, ArrayRef<Value> axes,
                       open->readAcross.contains(root.buffer)))
     return false;
   if (root.store) {
-    if (open->viewsStored.contains(root.store.getView()))
-      return false;
+    for (StoreOp other : open->stores)
+      if (other.getView() == root.store.getView() &&
+          !areApart(other, root.store))
+        return false;
     for (LoadOp load : open->loads)
       if (load.getView() == root.store.getView() &&
           !llvm::equal(load.getIndices(), root.store.getIndices()))
@@ -177,8 +191,10 @@ void CpuMapper::openNest(Root &root, ArrayRef<Value> axes, Location loc) {
     open->reduceAxis = root.reduceAxis;
   if (root.buffer)
     open->written.insert(root.buffer);
-  if (root.store)
+  if (root.store) {
     open->viewsStored.insert(root.store.getView());
+    open->stores.push_back(root.store);
+  }
 }
 
 void CpuMapper::closeNest() { open.reset(); }

@@ -39,6 +39,7 @@ private:
     mlir::IRMapping tiles; // old tile -> its clone in the body
     llvm::SmallDenseSet<mlir::Value> written, readAcross, viewsStored;
     llvm::SmallVector<LoadOp> loads;
+    llvm::SmallVector<StoreOp> stores;
     int64_t reduceAxis = -1;
     bool closed = false;
   };

@@ -70,7 +70,10 @@ void CpuMapper::emitOp(Operation *op) {
 
 /// Scalars stay as they are.
 void CpuMapper::emitScalar(Operation *op) {
-  if (!isMemoryEffectFree(op))
+  // A number may be read before the nest writes, unless it is written there.
+  auto load = dyn_cast<LoadOp>(op);
+  bool early = load && open && !open->viewsStored.contains(load.getView());
+  if (!isMemoryEffectFree(op) && !early)
     closeNest();
   builder.clone(*op, scalars);
 }

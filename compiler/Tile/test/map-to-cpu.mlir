@@ -218,3 +218,28 @@ tile.func @no_kept_row(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32,
   }
   tile.return
 }
+
+// Stores to one view are one nest where an index keeps them apart, whatever
+// number is read between them; where none does, they are two.
+// CHECK-LABEL: tile.func @stores_apart
+// CHECK:         tile.nest
+// CHECK:           tile.store
+// CHECK:           tile.store
+// CHECK-NOT:       tile.store
+// CHECK:         tile.nest
+// CHECK:           tile.store
+// CHECK:         tile.return
+tile.func @stores_apart(%x: memref<?xf32, strided<[1]>>, %t: memref<?xf32, strided<[1]>>, %y: memref<2x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %N = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %n = tile.program extents(%N) tiles = [256] : !tile.range<256>
+  %a = tile.load %x[%n] : memref<?xf32, strided<[1]>>, !tile.range<256> -> tensor<256xf32>
+  tile.store %a, %y[%zero, %n] : tensor<256xf32>, memref<2x?xf32, strided<[?, 1]>>, index, !tile.range<256>
+  %f = tile.load %t[%zero] : memref<?xf32, strided<[1]>>, index -> f32
+  %g = tile.fill %f[%n] : f32, !tile.range<256> -> tensor<256xf32>
+  %b = arith.mulf %a, %g : tensor<256xf32>
+  tile.store %b, %y[%one, %n] : tensor<256xf32>, memref<2x?xf32, strided<[?, 1]>>, index, !tile.range<256>
+  tile.store %a, %y[%one, %n] : tensor<256xf32>, memref<2x?xf32, strided<[?, 1]>>, index, !tile.range<256>
+  tile.return
+}

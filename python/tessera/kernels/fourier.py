@@ -1,8 +1,11 @@
-"""Fourier transforms of one axis and of two, as matrix products.
+"""Fourier transforms of one axis and of two.
 
-A transform of N = P * Q points is P-point transforms of Q columns, a twiddle factor per element, and Q-point transforms of P
-rows: products, which matrix units do, and any N is welcome. The factors of N decide the work: 2 * N * (P + Q) complex
-multiply-adds; a prime N is one N-point product.
+Of one axis, as matrix products: a transform of N = P * Q points is P-point transforms of Q columns, a twiddle factor per
+element, and Q-point transforms of P rows: products, which matrix units do, and any N is welcome. The factors of N decide the
+work: 2 * N * (P + Q) complex multiply-adds; a prime N is one N-point product.
+
+Of two axes on the CPU, where both sizes are products of 2, 3 and 5: in stages of 2 to 16 points (`fourier_stages`), each
+element-wise along the rows, and once more after a transpose. The last transpose puts real and imaginary parts beside each other.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -14,6 +17,7 @@ import numpy as np
 
 import tessera as tsr
 from tessera import Out, Tensor
+from tessera.kernels import fourier_first, fourier_stages
 
 
 @tsr.kernel
@@ -60,6 +64,59 @@ def fft(x: np.ndarray, axis: int = -1, inverse: bool = False, target=None) -> np
     return np.moveaxis(result.reshape(x.shape), -1, axis)
 
 
+@functools.lru_cache(maxsize=None)
+def _radices(n: int) -> tuple | None:
+    """n as a product of as few stages as there can be, and of those the smallest; None if a stage of 2 to 16 points can't."""
+    if n == 1:
+        return ()
+    found = None
+    for r in (16, 8, 5, 4, 3, 2):
+        rest = _radices(n // r) if n % r == 0 else None
+        if rest is not None and (found is None or (len(rest) + 1, sum(rest) + r) < (len(found), sum(found))):
+            found = (r, *rest)
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _stages(n: int, dtype: str) -> tuple:
+    """Of n points: R, M, S and T of every stage; T is computed in float64."""
+    stages, left, done = [], n, 1
+    for r in _radices(n):
+        angle = -2 * np.pi * (np.arange(left // r)[:, None] * np.arange(r)) / left
+        left //= r
+        stages.append((r, left, done, np.stack([np.cos(angle), np.sin(angle)], -1).astype(dtype)))
+        done *= r
+    return tuple(stages)
+
+
+def _in_stages(x: np.ndarray) -> np.ndarray:
+    """Of [B, height, width], complex. Between the stages it is [B, rows, 2, columns] of numbers."""
+    batch, height, width = x.shape
+    dtype = "float64" if x.dtype == np.complex128 else "float32"
+    y = None
+    for r, m, s, roots in _stages(height, dtype):
+        if y is None:
+            shape = (batch, r, m, width)
+            y = getattr(fourier_first, f"first{r}")(x.real.reshape(shape), x.imag.reshape(shape), roots)
+        else:
+            y = getattr(fourier_stages, f"next{r}")(y.reshape(batch, r, m, s, 2, width), roots)
+    y = fourier_stages.transpose(y.reshape(batch, height, 2, width))
+    for r, m, s, roots in _stages(width, dtype):
+        y = getattr(fourier_stages, f"next{r}")(y.reshape(batch, r, m, s, 2, height), roots)
+    return fourier_stages.transpose(y.reshape(batch, 2 * width, 1, height)).view(x.dtype)
+
+
 def fft2(x: np.ndarray, inverse: bool = False, target=None) -> np.ndarray:
     """numpy.fft.fft2 (ifft2) of the last two axes."""
-    return fft(fft(x, -1, inverse, target), -2, inverse, target)
+    x = np.asarray(x)
+    radices = [_radices(n) for n in x.shape[-2:]] if target is None and x.size and x.ndim > 1 else []
+    if not radices or not all(radices):
+        return fft(fft(x, -1, inverse, target), -2, inverse, target)
+    x = x.astype(np.complex128 if x.dtype in (np.float64, np.complex128) else np.complex64, copy=False)
+    shape, x = x.shape, x.reshape(-1, *x.shape[-2:])
+    if not inverse:
+        return _in_stages(x).reshape(shape)
+    y = _in_stages(x.conj())
+    np.conj(y, out=y)
+    y /= shape[-1] * shape[-2]
+    return y.reshape(shape)

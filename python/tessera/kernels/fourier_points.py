@@ -1,0 +1,87 @@
+"""Transforms of 2 to 16 points, each a real and an imaginary part; they are inlined into kernels.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import tessera as tsr
+
+
+@tsr.function
+def times(ar, ai, br, bi):
+    return ar * br - ai * bi, ar * bi + ai * br
+
+
+@tsr.function
+def two(ar, ai, br, bi):
+    return ar + br, ai + bi, ar - br, ai - bi
+
+
+@tsr.function
+def three(ar, ai, br, bi, cr, ci):
+    sr, si, dr, di = br + cr, bi + ci, 0.8660254037844386 * (br - cr), 0.8660254037844386 * (bi - ci)
+    mr, mi = ar - 0.5 * sr, ai - 0.5 * si
+    return ar + sr, ai + si, mr + di, mi - dr, mr - di, mi + dr
+
+
+@tsr.function
+def four(ar, ai, br, bi, cr, ci, dr, di):
+    sr, si, tr, ti = ar + cr, ai + ci, ar - cr, ai - ci
+    ur, ui, vr, vi = br + dr, bi + di, br - dr, bi - di
+    return sr + ur, si + ui, tr + vi, ti - vr, sr - ur, si - ui, tr - vi, ti + vr
+
+
+@tsr.function
+def five(ar, ai, br, bi, cr, ci, dr, di, er, ei):
+    pr, pi, qr, qi = br + er, bi + ei, cr + dr, ci + di
+    mr, mi, nr, ni = br - er, bi - ei, cr - dr, ci - di
+    ur, ui = ar + 0.30901699437494745 * pr - 0.8090169943749475 * qr, ai + 0.30901699437494745 * pi - 0.8090169943749475 * qi
+    vr, vi = ar - 0.8090169943749475 * pr + 0.30901699437494745 * qr, ai - 0.8090169943749475 * pi + 0.30901699437494745 * qi
+    wr, wi = 0.9510565162951535 * mr + 0.5877852522924731 * nr, 0.9510565162951535 * mi + 0.5877852522924731 * ni
+    zr, zi = 0.5877852522924731 * mr - 0.9510565162951535 * nr, 0.5877852522924731 * mi - 0.9510565162951535 * ni
+    return ar + pr + qr, ai + pi + qi, ur + wi, ui - wr, vr + zi, vi - zr, vr - zi, vi + zr, ur - wi, ui + wr
+
+
+@tsr.function
+def eighth(r, i):
+    """Times e^(-2 pi i / 8)."""
+    return 0.7071067811865476 * (r + i), 0.7071067811865476 * (i - r)
+
+
+@tsr.function
+def sixteenth(r, i):
+    """Times e^(-2 pi i / 16)."""
+    return 0.9238795325112867 * r + 0.3826834323650898 * i, 0.9238795325112867 * i - 0.3826834323650898 * r
+
+
+@tsr.function
+def eight(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi):
+    ar, ai, cr, ci, er, ei, gr, gi = four(ar, ai, cr, ci, er, ei, gr, gi)
+    br, bi, dr, di, fr, fi, hr, hi = four(br, bi, dr, di, fr, fi, hr, hi)
+    dr, di = eighth(dr, di)
+    hr, hi = eighth(hi, -hr)
+    return (ar + br, ai + bi, cr + dr, ci + di, er + fi, ei - fr, gr + hr, gi + hi,
+            ar - br, ai - bi, cr - dr, ci - di, er - fi, ei + fr, gr - hr, gi - hi)
+
+
+@tsr.function
+def sixteen(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi,
+            ir, ii, jr, ji, kr, ki, lr, li, mr, mi, nr, ni, ur, ui, vr, vi):
+    ar, ai, er, ei, ir, ii, mr, mi = four(ar, ai, er, ei, ir, ii, mr, mi)
+    br, bi, fr, fi, jr, ji, nr, ni = four(br, bi, fr, fi, jr, ji, nr, ni)
+    cr, ci, gr, gi, kr, ki, ur, ui = four(cr, ci, gr, gi, kr, ki, ur, ui)
+    dr, di, hr, hi, lr, li, vr, vi = four(dr, di, hr, hi, lr, li, vr, vi)
+    fr, fi = sixteenth(fr, fi)
+    jr, ji = eighth(jr, ji)
+    nr, ni = times(nr, ni, 0.3826834323650898, -0.9238795325112867)
+    gr, gi = eighth(gr, gi)
+    kr, ki = ki, -kr
+    ur, ui = eighth(ui, -ur)
+    hr, hi = times(hr, hi, 0.3826834323650898, -0.9238795325112867)
+    lr, li = eighth(li, -lr)
+    vr, vi = sixteenth(-vr, -vi)
+    ar, ai, br, bi, cr, ci, dr, di = four(ar, ai, br, bi, cr, ci, dr, di)
+    er, ei, fr, fi, gr, gi, hr, hi = four(er, ei, fr, fi, gr, gi, hr, hi)
+    ir, ii, jr, ji, kr, ki, lr, li = four(ir, ii, jr, ji, kr, ki, lr, li)
+    mr, mi, nr, ni, ur, ui, vr, vi = four(mr, mi, nr, ni, ur, ui, vr, vi)
+    return (ar, ai, er, ei, ir, ii, mr, mi, br, bi, fr, fi, jr, ji, nr, ni,
+            cr, ci, gr, gi, kr, ki, ur, ui, dr, di, hr, hi, lr, li, vr, vi)
