@@ -416,7 +416,7 @@ static std::string requirements(ModuleOp module,
   std::string line = options.resolved().vectorBytes() == 64
                          ? "requires \"avx512f\" \"avx512bw\" \"avx512vl\""
                          : "requires \"avx2\" \"fma\"";
-  return line + (amx ? " \"amx-tile\" \"amx-bf16\"\n" : "\n");
+  return line + (amx ? " \"amx-tile\" \"amx-bf16\" \"amx-int8\"\n" : "\n");
 }
 
 FailureOr<std::string> tessera::writePlan(ModuleOp module,

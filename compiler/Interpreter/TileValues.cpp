@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Interpreter/TileData.h"
+#include "compiler/Tile/IR/CpuBuffer.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -322,7 +323,8 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
                   : StringAttr();
   if (!unit || unit.getValue() != "amx" || length == 0)
     return 0;
-  return llvm::alignTo(length, 32) - length;
+  Type element = getElementTypeOrSelf(mma.getLhs().getType());
+  return llvm::alignTo(length, tile::amxStep(element)) - length;
 }
 
 /// Bits that a tensor core keeps of a sum of products (docs/simulator.md, as

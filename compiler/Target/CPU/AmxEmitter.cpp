@@ -1,10 +1,11 @@
 //===- AmxEmitter.cpp - Matrix steps by AMX tiles -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bf16 x bf16 into f32: 32 x 32 of C in four tile registers, two of A and two
-// of B per 32 steps of k. Operands lie in tiles of 1 KiB (NestPacking.cpp), so
-// every tile load is one contiguous kilobyte; C is row-major in scratch. LLVM
-// writes the tile configuration.
+// bf16 x bf16 into f32, i8 x i8 into i32: 32 x 32 of C in four tile registers,
+// two of A and two of B per 64 bytes of k. Operands lie in tiles of 1 KiB
+// (NestPacking.cpp), so every tile load is one contiguous kilobyte; A may be
+// read where it lies, row by row. C is row-major in scratch. LLVM writes the
+// tile configuration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@ namespace {
 struct AmxTiles {
   CpuLowering &lower;
   OpBuilder &builder;
+  bool integer;
   Type tile = LLVM::LLVMX86AMXType::get(builder.getContext());
 
   Value number(int64_t value) {
@@ -32,19 +34,19 @@ struct AmxTiles {
   Value zero() {
     return call("llvm.x86.tilezero.internal", {number(16), number(64)});
   }
-  Value load(Value pointer, int64_t rowBytes) {
+  Value load(Value pointer, Value rowBytes) {
     return call("llvm.x86.tileloadd64.internal",
-                {number(16), number(64), pointer, lower.constant(rowBytes)});
+                {number(16), number(64), pointer, rowBytes});
   }
-  void store(Value value, Value pointer, int64_t rowBytes) {
+  void store(Value value, Value pointer, Value rowBytes) {
     LLVM::CallIntrinsicOp::create(
         builder, lower.loc,
         builder.getStringAttr("llvm.x86.tilestored64.internal"),
-        ValueRange{number(16), number(64), pointer, lower.constant(rowBytes),
-                   value});
+        ValueRange{number(16), number(64), pointer, rowBytes, value});
   }
   Value multiply(Value sum, Value a, Value b) {
-    return call("llvm.x86.tdpbf16ps.internal",
+    return call(integer ? "llvm.x86.tdpbssd.internal"
+                        : "llvm.x86.tdpbf16ps.internal",
                 {number(16), number(64), number(64), sum, a, b});
   }
 };
@@ -68,8 +70,12 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
       cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
   int64_t stride = tile::CpuBuffer(out.getType()).stride(0);
   bool fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
-  Type bf16 = builder.getBF16Type(), f32 = builder.getF32Type();
-  AmxTiles amx{*this, builder};
+  Value first = isFirst(nest);
+  Type element = getElementTypeOrSelf(mma.getLhs().getType());
+  Type sum = getElementTypeOrSelf(mma.getAcc().getType());
+  Value step = constant(tile::amxStep(element));
+  Value rowBytes = constant(stride * 4);
+  AmxTiles amx{*this, builder, element.isInteger()};
 
   auto columns = scf::ForOp::create(builder, loc, constant(0), n, constant(32));
   OpBuilder::InsertionGuard guard(builder);
@@ -82,7 +88,7 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
     auto panel = [&](const CpuPanels &panels, Value at) {
       Value number = arith::DivUIOp::create(builder, loc, addConstant(at, row),
                                             constant(16));
-      return pointerTo(panels.base, mul(number, panels.stride), bf16);
+      return pointerTo(panels.base, mul(number, panels.stride), element);
     };
     a.push_back(panel(lhs, i));
     b.push_back(panel(rhs, j));
@@ -90,37 +96,58 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
       places.push_back(pointerTo(buffers[out],
                                  add(mul(addConstant(i, row), constant(stride)),
                                      addConstant(j, column)),
-                                 f32));
+                                 sum));
   }
-  for (Value place : places)
-    sums.push_back(fromZero ? amx.zero() : amx.load(place, stride * 4));
+  // Rows that do not exist are those before, once more.
+  a[1] = arith::SelectOp::create(builder, loc, less(addConstant(i, 16), m),
+                                 a[1], a[0]);
+  auto start = [&](bool zero) {
+    SmallVector<Value> tiles;
+    for (Value place : places)
+      tiles.push_back(zero ? amx.zero() : amx.load(place, rowBytes));
+    return tiles;
+  };
+  if (first) {
+    auto begin = scf::IfOp::create(
+        builder, loc, first,
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, loc, start(true));
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, loc, start(false));
+        });
+    sums.assign(begin.result_begin(), begin.result_end());
+  } else {
+    sums = start(fromZero);
+  }
   bool packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
-  Value next = pointerTo(b[0], mul(rhs.stride, constant(2)), bf16);
-  Ahead ahead = fetchAhead(nest, 32, i, 32, ceilDiv(k, constant(32)));
+  Value next = pointerTo(b[0], mul(rhs.stride, constant(2)), element);
+  Ahead ahead = fetchAhead(nest, 32, i, 32, ceilDiv(k, step));
   auto steps =
-      scf::ForOp::create(builder, loc, constant(0), k, constant(32), sums,
+      scf::ForOp::create(builder, loc, constant(0), k, step, sums,
                          [](OpBuilder &, Location, Value, ValueRange) {});
   {
     OpBuilder::InsertionGuard inside(builder);
     builder.setInsertionPointToEnd(steps.getBody());
     Value at = steps.getInductionVar();
-    Value along = mul(at, constant(16)); // a tile per 32 of k
+    Value down = mul(at, rhs.along), across = mul(at, lhs.along);
+    int64_t bytes = tile::scratchBytesOf(element);
     if (packed)
       for (int64_t line = 0; line < ahead.lines; ++line)
         prefetch(next, add(ahead.offset,
-                           addConstant(mul(at, constant(ahead.lines * 2)),
+                           addConstant(mul(at, constant(ahead.lines * bytes)),
                                        line * 64)));
-    Value b0 = amx.load(pointerTo(b[0], along, bf16), 64);
-    Value a0 = amx.load(pointerTo(a[0], along, bf16), 64);
+    Value b0 = amx.load(pointerTo(b[0], down, element), rhs.row);
+    Value a0 = amx.load(pointerTo(a[0], across, element), lhs.row);
     ValueRange before = steps.getRegionIterArgs();
     Value y00 = amx.multiply(before[0], a0, b0);
-    Value b1 = amx.load(pointerTo(b[1], along, bf16), 64);
+    Value b1 = amx.load(pointerTo(b[1], down, element), rhs.row);
     Value y01 = amx.multiply(before[1], a0, b1);
-    Value a1 = amx.load(pointerTo(a[1], along, bf16), 64);
+    Value a1 = amx.load(pointerTo(a[1], across, element), lhs.row);
     Value y10 = amx.multiply(before[2], a1, b0);
     Value y11 = amx.multiply(before[3], a1, b1);
     scf::YieldOp::create(builder, loc, ValueRange{y00, y01, y10, y11});
   }
-  for (auto [place, sum] : llvm::zip(places, steps.getResults()))
-    amx.store(sum, place, stride * 4);
+  for (auto [place, result] : llvm::zip(places, steps.getResults()))
+    amx.store(result, place, rowBytes);
 }

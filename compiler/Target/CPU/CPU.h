@@ -27,7 +27,7 @@ struct CpuOptions {
   /// LLVM's form, "+avx512f,-amx-tile"; empty: what `cpu` has.
   std::string features;
   int optLevel = 3;
-  /// Multiply bf16 by AMX if the machine has it.
+  /// Multiply bf16 and i8 by AMX if the machine has it.
   bool allowAmx = true;
   /// Stands before the names of kernels in the object file.
   std::string symbolPrefix;
@@ -35,6 +35,7 @@ struct CpuOptions {
   /// Names and features of this machine where none are given.
   CpuOptions resolved() const;
   bool has(llvm::StringRef feature) const;
+  bool hasAmx() const { return allowAmx && has("amx-bf16") && has("amx-int8"); }
   int64_t vectorBytes() const; ///< of the resolved features: 64 or 32
 };
 

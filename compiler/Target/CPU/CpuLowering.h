@@ -41,10 +41,17 @@ struct CpuView {
   }
 };
 
-/// An operand of a matrix step in panels: panel j / width at base + j / width *
-/// stride elements.
+/// An operand of a matrix step, in panels of some width: position k of panel j
+/// at base + j * stride + k * along elements; in AMX tiles, rows are `row`
+/// bytes apart.
 struct CpuPanels {
-  mlir::Value base, stride;
+  mlir::Value base, stride, along, row;
+};
+
+/// Where the operand lies that a buffer would hold in panels, and whether this
+/// program reads it there. Its lines are `line` elements apart.
+struct CpuInPlace {
+  mlir::Value usable, base, line;
 };
 
 struct CpuRange {
@@ -66,6 +73,7 @@ public:
   llvm::DenseMap<mlir::Value, CpuView> views;
   llvm::DenseMap<mlir::Value, CpuRange> ranges;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // buffer -> pointer
+  llvm::DenseMap<mlir::Value, CpuInPlace> inPlace;  // buffer ->
   mlir::IRMapping values;
 
   // Integers.
@@ -157,6 +165,13 @@ public:
   /// All lanes combined, halves first: the same order always.
   mlir::Value horizontal(tile::ReduceKind kind, mlir::Value vector);
   mlir::Value random(mlir::Value seed, mlir::Value index, int64_t lanes);
+
+  // What a matrix step can do without (MatrixShortcuts.cpp).
+  /// Whether (i1) this program needs not run the nest, which packs an operand
+  /// or clears a sum; null: it always runs.
+  mlir::Value isSuperfluous(tile::NestOp nest);
+  /// Whether (i1) the step is the first one of its sum; null: it adds always.
+  mlir::Value isFirst(tile::NestOp step);
 
   // Emitters.
   void emitNest(tile::NestOp nest);

@@ -165,10 +165,25 @@ Value CpuLowering::tileStart(tile::LoadOp load, Value &inside) {
 CpuPanels CpuLowering::panelsOf(Value operand, int64_t wideAxis, int64_t width,
                                 Value &inside) {
   if (auto load = operand.getDefiningOp<tile::LoadOp>())
-    return {tileStart(load, inside), panelStride(views[load.getView()])};
+    return {tileStart(load, inside), panelStride(views[load.getView()]),
+            constant(width), constant(64)};
   Value buffer = operand.getDefiningOp<tile::LocalLoadOp>().getBuffer();
   tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
-  return {buffers[buffer], constant(layout.offset(wideAxis, width))};
+  CpuPanels panels = {buffers[buffer], constant(layout.offset(wideAxis, width)),
+                      constant(width), constant(64)};
+  auto found = inPlace.find(buffer);
+  if (found == inPlace.end())
+    return panels;
+  const CpuInPlace &source = found->second;
+  auto choose = [&](Value there, Value here) -> Value {
+    return arith::SelectOp::create(builder, loc, source.usable, there, here);
+  };
+  bool rows = wideAxis == 0;
+  return {choose(source.base, panels.base),
+          choose(rows ? mul(source.line, panels.along) : panels.along,
+                 panels.stride),
+          choose(rows ? constant(1) : source.line, panels.along),
+          choose(mul(source.line, constant(layout.elementBytes)), panels.row)};
 }
 
 CpuLowering::Ahead CpuLowering::fetchAhead(tile::NestOp nest, int64_t rows,

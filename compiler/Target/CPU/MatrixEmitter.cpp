@@ -46,6 +46,7 @@ private:
   Matrix lhs;
   CpuPanels panels;
   Value result; // pointer
+  Value first;  // starts the sum; null: adds always
   Type element;
   int64_t rows, columns, lanes, vectors, resultStride;
   bool fromZero, packed;
@@ -79,6 +80,7 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
   packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
   fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
+  first = lower.isFirst(nest);
 }
 
 Matrix MatrixStep::readLhs(Value tile, Value &inside) {
@@ -113,15 +115,14 @@ Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
 void MatrixStep::steps(SmallVectorImpl<Value> &sums,
                        ArrayRef<Value> rowPointers, Value panel, Value at,
                        int64_t count) {
-  Value line =
-      lower.pointerTo(panel, lower.mul(at, lower.constant(columns)), element);
+  Value line = lower.pointerTo(panel, lower.mul(at, panels.along), element);
   for (int64_t step = 0; step < count; ++step) {
     SmallVector<Value> b;
     for (int64_t v = 0; v < vectors; ++v)
-      b.push_back(lower.load(
-          lower.pointerTo(line, lower.constant(step * columns + v * lanes),
-                          element),
-          element, lanes));
+      b.push_back(
+          lower.load(lower.pointerTo(line, lower.constant(v * lanes), element),
+                     element, lanes));
+    line = lower.pointerTo(line, panels.along, element);
     Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
     for (int64_t r = 0; r < rows; ++r) {
       Value a = lower.splat(
@@ -155,10 +156,27 @@ void MatrixStep::tileLoop(Value i, Value j) {
     return lower.pointerTo(targets[r], lower.constant(v * lanes), element);
   };
   Value zero = lower.splatConstant(builder.getZeroAttr(element), lanes);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t v = 0; v < vectors; ++v)
-      sums.push_back(fromZero ? zero
-                              : lower.load(target(r, v), element, lanes));
+  auto start = [&](bool fromZero) {
+    SmallVector<Value> values;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v)
+        values.push_back(fromZero ? zero
+                                  : lower.load(target(r, v), element, lanes));
+    return values;
+  };
+  if (first) {
+    auto begin = scf::IfOp::create(
+        builder, lower.loc, first,
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, lower.loc, start(true));
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, lower.loc, start(false));
+        });
+    sums.assign(begin.result_begin(), begin.result_end());
+  } else {
+    sums = start(fromZero);
+  }
   int64_t unroll = columns == vectors * lanes ? 8 : 4;
   Value more = lower.less(lower.addConstant(j, columns), n);
   Value next = arith::SelectOp::create(

@@ -74,7 +74,14 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
       zeroPadding = true;
       // Along k a whole AMX row, so that the masked tail ends the last one.
       int64_t k = op.getAttrOfType<IntegerAttr>("zero_padding").getInt();
-      lanes = vectorAxis == k ? 32 : 16;
+      Type element =
+          isa<tile::LocalStoreOp>(op)
+              ? cast<tile::LocalStoreOp>(op)
+                    .getBuffer()
+                    .getType()
+                    .getElementType()
+              : lower.views[cast<tile::StoreOp>(op).getView()].element;
+      lanes = vectorAxis == k ? tile::amxStep(element) : 16;
     }
   unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
   // What is left of a panel is multiplied: not whatever lies there, which may
@@ -577,6 +584,12 @@ void CpuLowering::emitNest(tile::NestOp nest) {
   bool matrix = llvm::any_of(nest.getBody().front(), [](Operation &op) {
     return isa<tile::MmaOp>(op);
   });
+  scf::IfOp unless;
+  OpBuilder::InsertionGuard guard(builder);
+  if (Value superfluous = matrix ? Value() : isSuperfluous(nest)) {
+    unless = scf::IfOp::create(builder, loc, superfluous, true);
+    builder.setInsertionPointToStart(unless.elseBlock());
+  }
   if (matrix)
     emitMatrixStep(nest);
   else if (NestEmitter emitter(*this, nest);

@@ -10,9 +10,9 @@
 //   c0 c1 c2 c3          a2 b2 c2 d2
 //   d0 d1 d2 d3          a3 b3 c3 d3
 //
-// VNNI order wants pairs of k beside each other: in a source that is contiguous
-// along k a pair is one 32-bit element of the same transpose; in one that is
-// contiguous along n, two rows are interleaved.
+// VNNI order wants pairs of k (of i8, four) beside each other: in a source that
+// is contiguous along k they are one 32-bit element of the same transpose; in
+// one that is contiguous along n, two or four rows are interleaved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,9 @@ std::optional<NestEmitter::Packed> NestEmitter::findPacked() {
     tile::CpuBuffer layout(store.getBuffer().getType());
     found.value = store.getValue();
     found.element = store.getBuffer().getType().getElementType();
-    found.group = layout.stride(0) == 1 && layout.run(0) == 2 ? 2 : 1;
+    int64_t group = tile::amxGroup(found.element);
+    if (group > 1 && layout.stride(0) == 1 && layout.run(0) == group)
+      found.group = group;
     if (found.group == 1 && (layout.stride(0) == 1 || layout.stride(1) != 1))
       return std::nullopt;
     found.width = layout.run(1);
@@ -123,9 +125,9 @@ bool NestEmitter::runAsPacking() {
   if (!to)
     return false;
   blockAxis = 1 - vectorAxis;
-  if (zeroPadding && to->group == 2) {
+  if (zeroPadding && to->group > 1) {
     bool interleave = vectorAxis == 1;
-    emitPackedBlocks(*to, interleave ? 2 : 16, interleave);
+    emitPackedBlocks(*to, interleave ? to->group : 16, interleave);
     return true;
   }
   // Plain panels: transposing pays where lanes would be scattered.
@@ -235,9 +237,10 @@ void NestEmitter::emitPackedBlocks(const Packed &to, int64_t rows,
   if (!interleave && to.group == 1 && to.isPanel) // the last row, repeated
     end = lower.mul(lower.ceilDiv(length, lower.constant(to.width)),
                     lower.constant(to.width));
-  if (interleave) // zeros up to a whole step of 32
-    end = lower.mul(lower.ceilDiv(length, lower.constant(32)),
-                    lower.constant(32));
+  if (interleave) { // zeros up to a whole step
+    Value step = lower.constant(tile::amxStep(to.element));
+    end = lower.mul(lower.ceilDiv(length, step), step);
+  }
   auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), end,
                                   lower.constant(rows));
   OpBuilder::InsertionGuard guard(builder);
@@ -285,17 +288,21 @@ void NestEmitter::emitPackedBlock(const Packed &to, int64_t rows,
   }
   auto target = [&](Value k, Value n) { return packedPlace(to, k, n); };
   if (interleave) {
-    Value both =
-        vector::InterleaveOp::create(builder, lower.loc, values[0], values[1]);
-    lower.store(both, target(block, along));
+    auto zip = [&](Value a, Value b) -> Value {
+      return vector::InterleaveOp::create(builder, lower.loc, a, b);
+    };
+    Value all = rows == 2
+                    ? zip(values[0], values[1])
+                    : zip(zip(values[0], values[2]), zip(values[1], values[3]));
+    lower.store(all, target(block, along));
     return;
   }
   int64_t step = 1;
-  if (zeroPadding) { // pairs of bf16 as one element
-    step = 2;
-    auto pair = VectorType::get({lanes / 2}, builder.getI32Type());
+  if (zeroPadding) { // pairs of bf16, or four i8, as one element
+    step = to.group;
+    auto word = VectorType::get({lanes / step}, builder.getI32Type());
     for (Value &value : values)
-      value = vector::BitCastOp::create(builder, lower.loc, pair, value);
+      value = vector::BitCastOp::create(builder, lower.loc, word, value);
   }
   transpose(lower, values);
   Value extent = lower.ranges[nest.getAxes()[vectorAxis]].length;

@@ -18,7 +18,7 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   // Equal ranges become one value: nests are merged by identity.
   manager.addPass(createCSEPass());
   tile::PackOperandsPassOptions pack;
-  pack.amx = options.allowAmx && options.has("amx-bf16");
+  pack.amx = options.hasAmx();
   pack.vectorBytes = options.vectorBytes();
   manager.addPass(tile::createPackOperandsPass(pack));
   // From here on a result is quicker written past the caches, and what reads it
@@ -27,7 +27,7 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   stream.threshold = 8 << 20;
   manager.addPass(tile::createStreamStoresPass(stream));
   tile::MapToCpuPassOptions map;
-  map.amx = options.allowAmx && options.has("amx-bf16");
+  map.amx = options.hasAmx();
   map.vectorBytes = options.vectorBytes();
   manager.addPass(tile::createMapToCpuPass(map));
   manager.addPass(createCSEPass());

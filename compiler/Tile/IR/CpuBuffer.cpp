@@ -16,6 +16,11 @@ int64_t tessera::tile::scratchBytesOf(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
 
+bool tessera::tile::isAmxProduct(Type operand, Type sum) {
+  return (operand.isBF16() && sum.isF32()) ||
+         (operand.isInteger(8) && sum.isInteger(32));
+}
+
 layout::RegisterTile tessera::tile::registerTileFor(int64_t m, int64_t n,
                                                     Type element,
                                                     int64_t vectorBytes) {
@@ -90,7 +95,7 @@ BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes) {
     sizes[0] = llvm::alignTo(sizes[0], tile.mr);
     sizes[1] = llvm::alignTo(sizes[1], tile.nr());
     // An AMX step writes 32 x 32.
-    if (type.getElementType().isF32()) {
+    if (type.getElementType().isF32() || type.getElementType().isInteger(32)) {
       sizes[0] =
           std::max<int64_t>(sizes[0], llvm::alignTo(type.getDimSize(0), 32));
       sizes[1] =
@@ -118,18 +123,21 @@ BufferType CpuBuffer::panels(RankedTensorType type, int64_t columns) {
               layout::packedB(type.getDimSize(0), type.getDimSize(1), columns));
 }
 
-/// [M/16][K/32][16][32], M to pairs of tiles.
+/// [M/16][K/step][16][step], M to pairs of tiles.
 BufferType CpuBuffer::amxLhs(RankedTensorType type) {
-  return make(type,
-              layout::packedA(llvm::alignTo(type.getDimSize(0), 32),
-                              llvm::alignTo(type.getDimSize(1), 32), 16, 32));
+  int64_t step = amxStep(type.getElementType());
+  return make(type, layout::packedA(llvm::alignTo(type.getDimSize(0), 32),
+                                    llvm::alignTo(type.getDimSize(1), step), 16,
+                                    step));
 }
 
-/// [N/16][K/2][16][2]: VNNI order.
+/// [N/16][K/group][16][group]: VNNI order.
 BufferType CpuBuffer::amxRhs(RankedTensorType type) {
-  return make(type,
-              layout::packedB(llvm::alignTo(type.getDimSize(0), 32),
-                              llvm::alignTo(type.getDimSize(1), 32), 16, 2));
+  Type element = type.getElementType();
+  return make(
+      type, layout::packedB(llvm::alignTo(type.getDimSize(0), amxStep(element)),
+                            llvm::alignTo(type.getDimSize(1), 32), 16,
+                            amxGroup(element)));
 }
 
 Attribute CpuPacking::attribute(Builder &builder) const {

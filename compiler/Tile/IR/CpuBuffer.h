@@ -26,6 +26,17 @@ namespace tessera::tile {
 /// Bytes of one element in scratch memory (i1 takes one, index eight).
 int64_t scratchBytesOf(mlir::Type elementType);
 
+/// Does AMX multiply these: bf16 into f32, i8 into i32?
+bool isAmxProduct(mlir::Type operand, mlir::Type sum);
+/// Positions of k in a row of an AMX tile: 64 bytes.
+inline int64_t amxStep(mlir::Type element) {
+  return 64 / scratchBytesOf(element);
+}
+/// Neighbours along k that an AMX instruction multiplies at once (VNNI order).
+inline int64_t amxGroup(mlir::Type element) {
+  return 4 / scratchBytesOf(element);
+}
+
 /// The register tile for an m x n result with vectors of `vectorBytes`.
 layout::RegisterTile registerTileFor(int64_t m, int64_t n, mlir::Type element,
                                      int64_t vectorBytes);
@@ -82,8 +93,12 @@ struct CpuPacking {
   static CpuPacking panels(int64_t columns) {
     return {columns, 1, 1, columns, false};
   }
-  static CpuPacking amxRhs() { return {16, 2, 32, 32, false}; }
-  static CpuPacking amxLhs() { return {16, 32, 32, 32, true}; }
+  static CpuPacking amxRhs(mlir::Type element) {
+    return {16, amxGroup(element), amxStep(element), 32, false};
+  }
+  static CpuPacking amxLhs(mlir::Type element) {
+    return {16, amxStep(element), amxStep(element), 32, true};
+  }
 
   mlir::Attribute attribute(mlir::Builder &builder) const;
   /// That of an argument of a tile.func; nothing if it is not packed.

@@ -317,7 +317,7 @@ void CpuMapper::emitMma(MmaOp op) {
   RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
   auto acc = cast<RankedTensorType>(op.getAcc().getType());
   Type element = lhs.getElementType(), accumulate = acc.getElementType();
-  bool amx = options.amx && element.isBF16() && accumulate.isF32();
+  bool amx = options.amx && isAmxProduct(element, accumulate);
   Type widen;
   if (!amx && element != accumulate)
     widen = accumulate;

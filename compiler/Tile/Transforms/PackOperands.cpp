@@ -167,9 +167,10 @@ std::optional<Operand> Packer::operandOf(MmaOp mma, bool isLhs) {
   if (lhs.getRank() != 2 || rhs.getRank() != 2 ||
       rhs.getElementType() != element)
     return std::nullopt;
-  bool tiles = amx && element.isBF16() && accumulate.isF32();
+  bool tiles = amx && isAmxProduct(element, accumulate);
   if (tiles)
-    operand.packing = isLhs ? CpuPacking::amxLhs() : CpuPacking::amxRhs();
+    operand.packing =
+        isLhs ? CpuPacking::amxLhs(element) : CpuPacking::amxRhs(element);
   else
     operand.packing =
         CpuPacking::panels(registerTileFor(lhs.getDimSize(0), rhs.getDimSize(1),

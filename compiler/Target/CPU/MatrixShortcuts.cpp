@@ -1,0 +1,207 @@
+//===- MatrixShortcuts.cpp - What a matrix step can do without ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two nests around a matrix step need not run where the step can do without:
+//
+//   clearing the sum before a loop over k: the first step starts from zero
+//   packing an operand that is read well where it lies
+//
+// Which it is depends on sizes and strides, so the program asks when it runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Target/CPU/CpuLowering.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::target;
+
+static tile::MmaOp stepIn(tile::NestOp nest) {
+  auto steps = nest.getBody().front().getOps<tile::MmaOp>();
+  return steps.empty() ? tile::MmaOp() : *steps.begin();
+}
+
+/// The buffer of a nest that does nothing but clear it.
+static Value clearedBy(tile::NestOp nest) {
+  Value buffer;
+  for (Operation &op : nest.getBody().front().without_terminator()) {
+    if (isa<tile::FillOp>(op))
+      continue;
+    auto store = dyn_cast<tile::LocalStoreOp>(op);
+    if (!store || store.getSlot() || buffer)
+      return {};
+    auto fill = store.getValue().getDefiningOp<tile::FillOp>();
+    if (!fill || !(matchPattern(fill.getValue(), m_PosZeroFloat()) ||
+                   matchPattern(fill.getValue(), m_Zero())))
+      return {};
+    buffer = store.getBuffer();
+  }
+  return buffer;
+}
+
+/// The loop after `nest` whose one matrix step sums into `buffer`, and that
+/// step. Nobody else looks at the buffer in the loop.
+static std::pair<tile::ForOp, tile::NestOp> summedAfter(tile::NestOp nest,
+                                                        Value buffer) {
+  Operation *next = nest->getNextNode();
+  while (next && (isa<tile::AllocOp>(next) || isPure(next)))
+    next = next->getNextNode();
+  auto loop = dyn_cast_or_null<tile::ForOp>(next);
+  if (!loop)
+    return {};
+  tile::NestOp step;
+  for (Operation *user : buffer.getUsers()) {
+    if (!loop->isProperAncestor(user))
+      continue;
+    auto owner = user->getParentOfType<tile::NestOp>();
+    if (!owner || (step && owner != step) || owner->getParentOp() != loop ||
+        !stepIn(owner))
+      return {};
+    step = owner;
+  }
+  // The step starts all that was cleared.
+  if (!step || step.getAxes().size() != 3 || nest.getAxes().size() != 2 ||
+      step.getAxes()[0] != nest.getAxes()[0] ||
+      step.getAxes()[1] != nest.getAxes()[1])
+    return {};
+  auto sum = stepIn(step).getAcc().getDefiningOp<tile::LocalLoadOp>();
+  if (!sum || sum.getBuffer() != buffer)
+    return {};
+  return {loop, step};
+}
+
+Value CpuLowering::isFirst(tile::NestOp step) {
+  auto loop = dyn_cast<tile::ForOp>(step->getParentOp());
+  auto sum = stepIn(step).getAcc().getDefiningOp<tile::LocalLoadOp>();
+  if (!loop || !sum)
+    return {};
+  for (Operation *user : sum.getBuffer().getUsers()) {
+    auto nest = user->getParentOfType<tile::NestOp>();
+    if (nest && nest != step && clearedBy(nest) == sum.getBuffer() &&
+        summedAfter(nest, sum.getBuffer()).second == step)
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                   ranges[loop.getRange()].start,
+                                   values.lookup(loop.getStart()));
+  }
+  return {};
+}
+
+/// A nest that copies a matrix from an argument that is only read, its rows
+/// contiguous, into a buffer.
+static tile::LoadOp copiedBy(tile::NestOp nest, const CpuLowering &lower) {
+  auto ops = nest.getBody().front().without_terminator();
+  if (std::distance(ops.begin(), ops.end()) != 2 || nest.getAxes().size() != 2)
+    return {};
+  auto load = dyn_cast<tile::LoadOp>(*ops.begin());
+  auto store = dyn_cast<tile::LocalStoreOp>(*std::next(ops.begin()));
+  if (!load || !store || store.getValue() != load.getResult() ||
+      store.getSlot() || load.getMask() || load.getIndexAxes())
+    return {};
+  auto view = dyn_cast<BlockArgument>(load.getView());
+  auto func = nest->getParentOfType<tile::FuncOp>();
+  if (!view || view.getOwner() != &func.getBody().front())
+    return {};
+  auto mode =
+      func.getArgAttrOfType<StringAttr>(view.getArgNumber(), "gir.mode");
+  if (!mode || mode.getValue() != "in")
+    return {};
+  SmallVector<Value> ranges;
+  int64_t last = -1;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    if (isa<RankedTensorType>(index.getType()))
+      return {};
+    if (!isa<tile::RangeType>(index.getType()))
+      continue;
+    ranges.push_back(index);
+    last = axis;
+  }
+  const CpuView &from = lower.views.find(view)->second;
+  if (ranges != llvm::to_vector(nest.getAxes()) || from.packing ||
+      from.staticStrides[last] != 1)
+    return {};
+  return load;
+}
+
+/// The one matrix step that reads the buffer, as its left or right operand.
+static tile::NestOp readerOf(Value buffer, bool &isLhs) {
+  tile::NestOp step;
+  for (Operation *user : buffer.getUsers()) {
+    auto load = dyn_cast<tile::LocalLoadOp>(user);
+    if (!load)
+      continue;
+    auto owner = user->getParentOfType<tile::NestOp>();
+    tile::MmaOp mma = owner ? stepIn(owner) : tile::MmaOp();
+    if (!mma || step || !load->hasOneUse() ||
+        (mma.getLhs() != load.getResult() && mma.getRhs() != load.getResult()))
+      return {};
+    step = owner;
+    isLhs = mma.getLhs() == load.getResult();
+  }
+  return step;
+}
+
+Value CpuLowering::isSuperfluous(tile::NestOp nest) {
+  if (Value buffer = clearedBy(nest))
+    if (auto [loop, step] = summedAfter(nest, buffer); loop)
+      return less(values.lookup(loop.getStart()),
+                  values.lookup(loop.getStop()));
+  tile::LoadOp load = copiedBy(nest, *this);
+  if (!load)
+    return {};
+  Value buffer;
+  for (auto store : nest.getBody().front().getOps<tile::LocalStoreOp>())
+    buffer = store.getBuffer();
+  bool isLhs = false;
+  tile::NestOp step = readerOf(buffer, isLhs);
+  if (!step)
+    return {};
+  bool amx = step->getAttrOfType<StringAttr>("unit").getValue() == "amx";
+  tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
+  auto both = [&](Value a, Value b) -> Value {
+    return arith::AndIOp::create(builder, loc, a, b);
+  };
+  auto either = [&](Value a, Value b) -> Value {
+    return arith::OrIOp::create(builder, loc, a, b);
+  };
+  auto multiple = [&](Value value, int64_t unit, bool is = true) -> Value {
+    Value rest = arith::AndIOp::create(builder, loc, value, constant(unit - 1));
+    return arith::CmpIOp::create(
+        builder, loc, is ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
+        rest, constant(0));
+  };
+  Value inside;
+  Value base = tileStart(load, inside);
+  if (inside)
+    return {};
+  const CpuView &view = views[load.getView()];
+  SmallVector<Value> strides;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices()))
+    if (isa<tile::RangeType>(index.getType()))
+      strides.push_back(view.strides[axis]);
+  Value line = strides[0];
+  Value rows = ranges[nest.getAxes()[0]].length;
+  Value columns = ranges[nest.getAxes()[1]].length;
+  Value bytes = mul(line, constant(layout.elementBytes));
+  Value usable;
+  if (amx && isLhs) {
+    // Whole tiles, whose 16 rows do not meet in one set of the first cache.
+    usable = both(both(multiple(rows, 16),
+                       multiple(columns, tile::amxStep(view.element))),
+                  multiple(bytes, 4096, false));
+  } else if (!amx && !isLhs) {
+    auto m = ranges.find(step.getAxes()[0]);
+    int64_t width = layout.run(1);
+    if (m == ranges.end() || !llvm::isPowerOf2_64(width))
+      return {};
+    // Whole panels, read few times or near enough.
+    Value few = less(m->second.length, constant(9));
+    Value near = less(mul(rows, bytes), constant(65537));
+    usable = both(multiple(columns, width), either(few, near));
+  } else {
+    return {};
+  }
+  inPlace[buffer] = {usable, base, line};
+  return usable;
+}
