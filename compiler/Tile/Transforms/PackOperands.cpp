@@ -7,7 +7,9 @@
 //   @f_packed(..., %packed)    @f, reading the panels
 //
 // and a branch in the plan: where several programs would pack the same piece,
-// it is packed once before; else @f runs as it is.
+// it is packed once before; else @f runs as it is. A left operand of AMX that
+// can be read where it lies is not packed (Target/CPU/MatrixShortcuts.cpp):
+// @f_packed takes the right ones only, @f_packed_both all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,18 +109,26 @@ public:
 private:
   std::optional<Operand> operandOf(MmaOp mma, bool isLhs);
   FuncOp buildPacking(Operand &operand, StringRef symbol);
+  FuncOp buildVariant(StringRef suffix, ArrayRef<unsigned> taken);
+  void rewriteOperand(IRMapping &map, Operand &operand, Value from);
+  std::string sharedText(ArrayRef<unsigned> taken, const PlanLaunch &launch);
+  std::string awkwardText(Operand &operand, const PlanLaunch &launch);
+  std::string packingLines(unsigned number, const PlanLaunch &launch,
+                           StringRef indent,
+                           SmallVectorImpl<std::string> &lines);
   static int64_t tileAlong(Operand &operand, int64_t axis, MemRefType view);
   std::string extent(Value value, const PlanLaunch &launch);
   std::string nameOf(Operand &operand);
   SmallVector<int64_t> leading(Operand &operand);
 
-  FuncOp func, packed;
+  FuncOp func, packed, packedBoth;
   bool amx;
   int64_t vectorBytes;
   ProgramOp program;
   SmallVector<Operand> operands;
-  SmallVector<unsigned> panels; // operand -> number of its panels
-  SmallVector<Operand> made;    // one per packed argument
+  SmallVector<unsigned> panels;            // operand -> number of its panels
+  SmallVector<Operand> made;               // one per packed argument
+  SmallVector<unsigned> right, left, both; // numbers of `made`
   SmallVector<FuncOp> copies;
   unsigned firstNew = 0;
 };
@@ -343,49 +353,67 @@ void Packer::build() {
       name += "_" + std::to_string(i);
     copies.push_back(buildPacking(operand, name));
   }
-  IRMapping map;
-  packed = cast<FuncOp>(builder.clone(*func, map));
-  packed.setName((func.getName() + "_packed").str());
+  for (auto [i, operand] : llvm::enumerate(made))
+    (operand.isLhs ? left : right).push_back(i);
+  both = llvm::to_vector(llvm::seq<unsigned>(0, made.size()));
   // Views stand before scalars.
   while (firstNew < func.getNumArguments() &&
          isa<MemRefType>(func.getArgumentTypes()[firstNew]))
     ++firstNew;
-  SmallVector<Value> arguments;
-  for (auto [i, operand] : llvm::enumerate(made)) {
-    FuncOp copy = copies[i];
-    (void)packed.insertArgument(firstNew + i, copy.getArgumentTypes()[1],
-                                copy.getArgAttrDict(1), operand.load.getLoc());
-    packed.setArgAttr(firstNew + i, "gir.mode", builder.getStringAttr("in"));
-    arguments.push_back(packed.getBody().getArgument(firstNew + i));
+  packed = buildVariant("_packed", right);
+  if (!left.empty())
+    packedBoth = buildVariant("_packed_both", both);
+}
+
+/// The function, with operands `taken` read from panels.
+FuncOp Packer::buildVariant(StringRef suffix, ArrayRef<unsigned> taken) {
+  OpBuilder builder(func);
+  IRMapping map;
+  auto variant = cast<FuncOp>(builder.clone(*func, map));
+  variant.setName((func.getName() + suffix).str());
+  DenseMap<unsigned, Value> arguments;
+  for (auto [i, number] : llvm::enumerate(taken)) {
+    FuncOp copy = copies[number];
+    (void)variant.insertArgument(firstNew + i, copy.getArgumentTypes()[1],
+                                 copy.getArgAttrDict(1),
+                                 made[number].load.getLoc());
+    variant.setArgAttr(firstNew + i, "gir.mode", builder.getStringAttr("in"));
+    arguments[number] = variant.getBody().getArgument(firstNew + i);
   }
-  for (auto [operand, number] : llvm::zip(operands, panels)) {
-    auto mma = cast<MmaOp>(map.lookup(operand.mma.getOperation()));
-    auto load = cast<LoadOp>(map.lookup(operand.load.getOperation()));
-    builder.setInsertionPointAfter(load);
-    SmallVector<Value> indices;
-    for (int64_t axis : leading(operand))
-      indices.push_back(load.getIndices()[axis]);
-    indices.push_back(load.getIndices()[operand.axes[0]]);
-    indices.push_back(load.getIndices()[operand.axes[1]]);
-    Value old = operand.isLhs ? mma.getLhs() : mma.getRhs();
-    auto type = cast<RankedTensorType>(old.getType()).clone(operand.element);
-    Value read =
-        LoadOp::create(builder, load.getLoc(), type, arguments[number], indices,
-                       Value(), ArrayAttr(), TypedAttr(), DictionaryAttr());
-    builder.setInsertionPoint(mma);
-    MutableOperandRange side =
-        operand.isLhs ? mma.getLhsMutable() : mma.getRhsMutable();
-    side.assign(read);
-    if (!operand.isLhs &&
-        mma.getLhs().getType().getElementType() != operand.element)
-      mma.getLhsMutable().assign(
-          widened(builder, mma.getLoc(), mma.getLhs(), operand.element));
-    if (auto transpose = old.getDefiningOp<TransposeOp>())
-      if (transpose->use_empty())
-        transpose.erase();
-    if (load->use_empty())
-      load.erase();
-  }
+  for (auto [operand, number] : llvm::zip(operands, panels))
+    if (Value from = arguments.lookup(number))
+      rewriteOperand(map, operand, from);
+  return variant;
+}
+
+void Packer::rewriteOperand(IRMapping &map, Operand &operand, Value from) {
+  auto mma = cast<MmaOp>(map.lookup(operand.mma.getOperation()));
+  auto load = cast<LoadOp>(map.lookup(operand.load.getOperation()));
+  OpBuilder builder(load->getContext());
+  builder.setInsertionPointAfter(load);
+  SmallVector<Value> indices;
+  for (int64_t axis : leading(operand))
+    indices.push_back(load.getIndices()[axis]);
+  indices.push_back(load.getIndices()[operand.axes[0]]);
+  indices.push_back(load.getIndices()[operand.axes[1]]);
+  Value old = operand.isLhs ? mma.getLhs() : mma.getRhs();
+  auto type = cast<RankedTensorType>(old.getType()).clone(operand.element);
+  Value read =
+      LoadOp::create(builder, load.getLoc(), type, from, indices, Value(),
+                     ArrayAttr(), TypedAttr(), DictionaryAttr());
+  builder.setInsertionPoint(mma);
+  MutableOperandRange side =
+      operand.isLhs ? mma.getLhsMutable() : mma.getRhsMutable();
+  side.assign(read);
+  if (!operand.isLhs &&
+      mma.getLhs().getType().getElementType() != operand.element)
+    mma.getLhsMutable().assign(
+        widened(builder, mma.getLoc(), mma.getLhs(), operand.element));
+  if (auto transpose = old.getDefiningOp<TransposeOp>())
+    if (transpose->use_empty())
+      transpose.erase();
+  if (load->use_empty())
+    load.erase();
 }
 
 /// Of a launch, in the plan's words; nothing if the plan cannot know.
@@ -405,83 +433,143 @@ std::string Packer::extent(Value value, const PlanLaunch &launch) {
   return "";
 }
 
-void Packer::rewrite(const PlanLaunch &launch, StringRef line,
-                     SmallVectorImpl<std::string> &lines) {
-  // More than one program reads each piece that is packed.
-  std::string condition;
+/// More than one program reads each piece that is packed; nothing if the plan
+/// cannot know.
+std::string Packer::sharedText(ArrayRef<unsigned> taken,
+                               const PlanLaunch &launch) {
   SmallVector<std::string> texts;
-  for (Operand &operand : made) {
+  for (unsigned number : taken) {
     std::string any;
-    for (unsigned axis : operand.shared) {
+    for (unsigned axis : made[number].shared) {
       std::string size = extent(program.getExtents()[axis], launch);
-      int64_t tile = program.getTiles()[axis];
-      if (size.empty()) {
-        lines.push_back(line.str());
-        return;
-      }
+      if (size.empty())
+        return "";
       any += (any.empty() ? "" : " or ") + size + " > " +
-             std::to_string(std::max<int64_t>(tile, 1));
+             std::to_string(std::max<int64_t>(program.getTiles()[axis], 1));
     }
     if (!llvm::is_contained(texts, any))
       texts.push_back(any);
   }
   if (texts.size() == 1)
-    condition = texts[0];
-  else
-    for (const std::string &text : texts)
-      condition += (condition.empty() ? "(" : " and (") + text + ")";
+    return texts[0];
+  return "(" + llvm::join(texts, ") and (") + ")";
+}
+
+/// Where AMX cannot read rows where they lie: MatrixShortcuts.cpp has the same
+/// conditions. Nothing: it never can.
+std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
+  auto view = cast<MemRefType>(operand.load.getView().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (operand.axes[0] > operand.axes[1] ||
+      failed(view.getStridesAndOffset(strides, offset)) ||
+      strides[operand.axes[1]] != 1)
+    return "";
+  std::string of = ("(" + launch.views[operand.argument()] + ", ").str();
+  std::string row = of + std::to_string(operand.axes[0]) + ")";
+  std::string column = of + std::to_string(operand.axes[1]) + ")";
+  auto mod = [](int64_t number) { return " mod " + std::to_string(number); };
+  return "size" + row + mod(16) + " != 0 or size" + column +
+         mod(operand.packing.step) + " != 0 or stride" + row +
+         mod(4096 / scratchBytesOf(operand.element)) + " == 0";
+}
+
+/// Allocates and fills the panels; their name.
+std::string Packer::packingLines(unsigned number, const PlanLaunch &launch,
+                                 StringRef indent,
+                                 SmallVectorImpl<std::string> &lines) {
+  Operand &operand = made[number];
+  auto emit = [&](const Twine &text) {
+    lines.push_back((launch.indent + indent + text).str());
+  };
+  StringRef source = launch.views[operand.argument()];
+  std::string name =
+      (source + "." + func.getName() + "." + Twine(number)).str();
+  const CpuPacking &packing = operand.packing;
+  auto size = [&](int64_t axis) {
+    return ("size(" + source + ", " + Twine(axis) + ")").str();
+  };
+  auto rounded = [](const std::string &text, int64_t unit) {
+    return unit == 1 ? text
+                     : text + " ceildiv " + std::to_string(unit) + " * " +
+                           std::to_string(unit);
+  };
+  int64_t rows = operand.isLhs ? packing.wideStep : packing.step;
+  int64_t columns = operand.isLhs ? packing.step : packing.wideStep;
+  SmallVector<std::string> sizes, padded, strides;
+  for (int64_t axis : leading(operand)) {
+    sizes.push_back(size(axis));
+    padded.push_back(size(axis));
+  }
+  sizes.append({size(operand.axes[0]), size(operand.axes[1])});
+  padded.append({rounded(size(operand.axes[0]), rows),
+                 rounded(size(operand.axes[1]), columns)});
+  std::string whole = name + ".all";
+  for (size_t axis = 0; axis < sizes.size(); ++axis)
+    strides.push_back("stride(" + whole + ", " + std::to_string(axis) + ")");
+  emit("alloc " + whole + " " + planType(operand.element).str() + " [" +
+       llvm::join(padded, ", ") + "]");
+  emit("view " + name + " = " + whole + " offset 0 sizes [" +
+       llvm::join(sizes, ", ") + "] strides [" + llvm::join(strides, ", ") +
+       "]");
+  std::string grid, elements;
+  FuncOp copy = copies[number];
+  auto place = *copy.getBody().front().getOps<ProgramOp>().begin();
+  for (auto [at, text] : llvm::enumerate(sizes)) {
+    int64_t tile = place.getTiles()[at];
+    grid +=
+        (at ? " * " : "") +
+        (tile ? "(" + text + " ceildiv " + std::to_string(tile) + ")" : text);
+    elements += (at ? " * " : "") + text;
+  }
+  emit("launch @" + copy.getName() + "(" + source + ", " + name + ") grid " +
+       grid + " work " + elements + " floordiv 2");
+  return name;
+}
+
+void Packer::rewrite(const PlanLaunch &launch, StringRef line,
+                     SmallVectorImpl<std::string> &lines) {
+  std::string shared = sharedText(right, launch);
+  std::string sharedLeft = left.empty() ? "" : sharedText(left, launch);
+  if (shared.empty()) {
+    lines.push_back(line.str());
+    return;
+  }
   auto emit = [&](const Twine &text) {
     lines.push_back((launch.indent + text).str());
   };
-  emit("if " + condition);
-  std::string views = llvm::join(launch.views, ", ");
-  for (auto [i, operand] : llvm::enumerate(made)) {
-    StringRef source = launch.views[operand.argument()];
-    std::string name = (source + "." + func.getName() + "." + Twine(i)).str();
-    const CpuPacking &packing = operand.packing;
-    SmallVector<int64_t> from = leading(operand);
-    auto size = [&](int64_t axis) {
-      return ("size(" + source + ", " + Twine(axis) + ")").str();
-    };
-    auto rounded = [](const std::string &text, int64_t unit) {
-      return unit == 1 ? text
-                       : text + " ceildiv " + std::to_string(unit) + " * " +
-                             std::to_string(unit);
-    };
-    int64_t rows = operand.isLhs ? packing.wideStep : packing.step;
-    int64_t columns = operand.isLhs ? packing.step : packing.wideStep;
-    SmallVector<std::string> sizes, padded, strides;
-    for (int64_t axis : from) {
-      sizes.push_back(size(axis));
-      padded.push_back(size(axis));
+  auto run = [&](FuncOp variant, const Twine &indent, StringRef more) {
+    emit(indent + "launch @" + variant.getName() + "(" +
+         llvm::join(launch.views, ", ") + more +
+         (launch.scalars.empty() ? "" : "; ") +
+         llvm::join(launch.scalars, ", ") + ")" + launch.rest);
+  };
+  emit("if " + shared);
+  std::string views;
+  for (unsigned number : right)
+    views += ", " + packingLines(number, launch, "  ", lines);
+  if (sharedLeft.empty()) {
+    run(packed, "  ", views);
+  } else {
+    std::string awkward;
+    for (unsigned number : left) {
+      std::string text = awkwardText(made[number], launch);
+      awkward += text.empty() ? "" : (awkward.empty() ? "" : " or ") + text;
+      if (text.empty()) {
+        awkward = "";
+        break;
+      }
     }
-    sizes.append({size(operand.axes[0]), size(operand.axes[1])});
-    padded.append({rounded(size(operand.axes[0]), rows),
-                   rounded(size(operand.axes[1]), columns)});
-    std::string whole = name + ".all";
-    for (size_t axis = 0; axis < sizes.size(); ++axis)
-      strides.push_back("stride(" + whole + ", " + std::to_string(axis) + ")");
-    emit("  alloc " + whole + " " + planType(operand.element).str() + " [" +
-         llvm::join(padded, ", ") + "]");
-    emit("  view " + name + " = " + whole + " offset 0 sizes [" +
-         llvm::join(sizes, ", ") + "] strides [" + llvm::join(strides, ", ") +
-         "]");
-    std::string grid, elements;
-    for (auto [at, text] : llvm::enumerate(sizes)) {
-      int64_t tile = (*copies[i].getBody().front().getOps<ProgramOp>().begin())
-                         .getTiles()[at];
-      grid +=
-          (at ? " * " : "") +
-          (tile ? "(" + text + " ceildiv " + std::to_string(tile) + ")" : text);
-      elements += (at ? " * " : "") + text;
-    }
-    emit("  launch @" + copies[i].getName() + "(" + source + ", " + name +
-         ") grid " + grid + " work " + elements + " floordiv 2");
-    views += ", " + name;
+    emit("  if (" + sharedLeft + ")" +
+         (awkward.empty() ? "" : " and (" + awkward + ")"));
+    std::string all = views;
+    for (unsigned number : left)
+      all += ", " + packingLines(number, launch, "    ", lines);
+    run(packedBoth, "    ", all);
+    emit("  else");
+    run(packed, "    ", views);
+    emit("  end");
   }
-  emit("  launch @" + packed.getName() + "(" + views +
-       (launch.scalars.empty() ? "" : "; ") + llvm::join(launch.scalars, ", ") +
-       ")" + launch.rest);
   emit("else");
   lines.push_back(("  " + line).str());
   emit("end");
