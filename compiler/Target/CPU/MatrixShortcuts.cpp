@@ -186,10 +186,9 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
   Value bytes = mul(line, constant(layout.elementBytes));
   Value usable;
   if (amx && isLhs) {
-    // Whole tiles, whose 16 rows do not meet in one set of the first cache.
-    usable = both(both(multiple(rows, 16),
-                       multiple(columns, tile::amxStep(view.element))),
-                  multiple(bytes, 4096, false));
+    usable =
+        both(multiple(rows, 16),
+             multiple(columns, tile::amxStep(view.element))); // whole tiles
   } else if (!amx && !isLhs) {
     auto m = ranges.find(step.getAxes()[0]);
     int64_t width = layout.run(1);

@@ -470,8 +470,7 @@ std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
   std::string column = of + std::to_string(operand.axes[1]) + ")";
   auto mod = [](int64_t number) { return " mod " + std::to_string(number); };
   return "size" + row + mod(16) + " != 0 or size" + column +
-         mod(operand.packing.step) + " != 0 or stride" + row +
-         mod(4096 / scratchBytesOf(operand.element)) + " == 0";
+         mod(operand.packing.step) + " != 0";
 }
 
 /// Allocates and fills the panels; their name.
