@@ -83,7 +83,7 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   auto rows = scf::ForOp::create(builder, loc, constant(0), m, constant(32));
   builder.setInsertionPoint(rows.getBody()->getTerminator());
   Value i = rows.getInductionVar(), j = columns.getInductionVar();
-  SmallVector<Value> places, sums, a, b;
+  SmallVector<Value> places, sums, a, b, rest;
   for (int64_t row : {0, 16}) {
     auto panel = [&](const CpuPanels &panels, Value at) {
       Value number = arith::DivUIOp::create(builder, loc, addConstant(at, row),
@@ -91,6 +91,8 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
       return pointerTo(panels.base, mul(number, panels.stride), element);
     };
     a.push_back(panel(lhs, i));
+    if (lhs.rest)
+      rest.push_back(panel({lhs.restBase, lhs.restStride}, i));
     b.push_back(panel(rhs, j));
     for (int64_t column : {0, 16})
       places.push_back(pointerTo(buffers[out],
@@ -138,12 +140,22 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
                            addConstant(mul(at, constant(ahead.lines * bytes)),
                                        line * 64)));
     Value b0 = amx.load(pointerTo(b[0], down, element), rhs.row);
-    Value a0 = amx.load(pointerTo(a[0], across, element), lhs.row);
+    Value whole = lhs.rest ? less(at, lhs.rest) : Value();
+    auto left = [&](int64_t row) {
+      Value place = pointerTo(a[row], across, element), bytes = lhs.row;
+      if (whole) {
+        place = arith::SelectOp::create(builder, loc, whole, place, rest[row]);
+        bytes =
+            arith::SelectOp::create(builder, loc, whole, bytes, constant(64));
+      }
+      return amx.load(place, bytes);
+    };
+    Value a0 = left(0);
     ValueRange before = steps.getRegionIterArgs();
     Value y00 = amx.multiply(before[0], a0, b0);
     Value b1 = amx.load(pointerTo(b[1], down, element), rhs.row);
     Value y01 = amx.multiply(before[1], a0, b1);
-    Value a1 = amx.load(pointerTo(a[1], across, element), lhs.row);
+    Value a1 = left(1);
     Value y10 = amx.multiply(before[2], a1, b0);
     Value y11 = amx.multiply(before[3], a1, b1);
     scf::YieldOp::create(builder, loc, ValueRange{y00, y01, y10, y11});

@@ -43,15 +43,17 @@ struct CpuView {
 
 /// An operand of a matrix step, in panels of some width: position k of panel j
 /// at base + j * stride + k * along elements; in AMX tiles, rows are `row`
-/// bytes apart.
+/// bytes apart. Positions from `rest` on, if that is not null, are in tiles of
+/// their own: those of panel j at restBase + j * restStride.
 struct CpuPanels {
-  mlir::Value base, stride, along, row;
+  mlir::Value base, stride, along, row, rest, restBase, restStride;
 };
 
 /// Where the operand lies that a buffer would hold in panels, and whether this
-/// program reads it there. Its lines are `line` elements apart.
+/// program reads it there. Its lines are `line` elements apart. Positions from
+/// `rest` on are in the buffer all the same.
 struct CpuInPlace {
-  mlir::Value usable, base, line;
+  mlir::Value usable, base, line, rest;
 };
 
 struct CpuRange {
@@ -168,7 +170,8 @@ public:
 
   // What a matrix step can do without (MatrixShortcuts.cpp).
   /// Whether (i1) this program needs not run the nest, which packs an operand
-  /// or clears a sum; null: it always runs.
+  /// or clears a sum; null: it always runs. A range that need not be walked
+  /// whole is made shorter.
   mlir::Value isSuperfluous(tile::NestOp nest);
   /// Whether (i1) the step is the first one of its sum; null: it adds always.
   mlir::Value isFirst(tile::NestOp step);

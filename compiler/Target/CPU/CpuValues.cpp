@@ -183,7 +183,10 @@ CpuPanels CpuLowering::panelsOf(Value operand, int64_t wideAxis, int64_t width,
           choose(rows ? mul(source.line, panels.along) : panels.along,
                  panels.stride),
           choose(rows ? constant(1) : source.line, panels.along),
-          choose(mul(source.line, constant(layout.elementBytes)), panels.row)};
+          choose(mul(source.line, constant(layout.elementBytes)), panels.row),
+          source.rest,
+          panels.base,
+          panels.stride};
 }
 
 CpuLowering::Ahead CpuLowering::fetchAhead(tile::NestOp nest, int64_t rows,

@@ -186,9 +186,21 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
   Value bytes = mul(line, constant(layout.elementBytes));
   Value usable;
   if (amx && isLhs) {
-    usable =
-        both(multiple(rows, 16),
-             multiple(columns, tile::amxStep(view.element))); // whole tiles
+    // Whole tiles of rows; what is left of k is packed, with zeros behind it.
+    usable = multiple(rows, 16);
+    Value rest = arith::AndIOp::create(
+        builder, loc, columns, constant(tile::amxStep(view.element) - 1));
+    Value whole = sub(columns, rest);
+    Value all = arith::SelectOp::create(builder, loc, usable, whole, columns);
+    inPlace[buffer] = {usable, base, line, all};
+    CpuRange &range = ranges[nest.getAxes()[1]];
+    range.start = arith::SelectOp::create(builder, loc, usable,
+                                          add(range.start, whole), range.start);
+    range.length =
+        arith::SelectOp::create(builder, loc, usable, rest, range.length);
+    return both(usable,
+                arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      rest, constant(0)));
   } else if (!amx && !isLhs) {
     auto m = ranges.find(step.getAxes()[0]);
     int64_t width = layout.run(1);
@@ -201,6 +213,6 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
   } else {
     return {};
   }
-  inPlace[buffer] = {usable, base, line};
+  inPlace[buffer] = {usable, base, line, {}};
   return usable;
 }

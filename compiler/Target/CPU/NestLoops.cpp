@@ -3,6 +3,8 @@
 
 #include "compiler/Target/CPU/NestEmitter.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -584,10 +586,10 @@ void CpuLowering::emitNest(tile::NestOp nest) {
   bool matrix = llvm::any_of(nest.getBody().front(), [](Operation &op) {
     return isa<tile::MmaOp>(op);
   });
-  scf::IfOp unless;
   OpBuilder::InsertionGuard guard(builder);
+  llvm::SaveAndRestore whole(ranges);
   if (Value superfluous = matrix ? Value() : isSuperfluous(nest)) {
-    unless = scf::IfOp::create(builder, loc, superfluous, true);
+    auto unless = scf::IfOp::create(builder, loc, superfluous, true);
     builder.setInsertionPointToStart(unless.elseBlock());
   }
   if (matrix)

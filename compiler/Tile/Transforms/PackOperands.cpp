@@ -7,9 +7,9 @@
 //   @f_packed(..., %packed)    @f, reading the panels
 //
 // and a branch in the plan: where several programs would pack the same piece,
-// it is packed once before; else @f runs as it is. A left operand of AMX that
-// can be read where it lies is not packed (Target/CPU/MatrixShortcuts.cpp):
-// @f_packed takes the right ones only, @f_packed_both all.
+// it is packed once before; else @f runs as it is. Left operands are read where
+// they lie (Target/CPU/MatrixShortcuts.cpp); AMX has @f_packed_both for those
+// whose rows are not contiguous or not whole lines of the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -455,8 +455,8 @@ std::string Packer::sharedText(ArrayRef<unsigned> taken,
   return "(" + llvm::join(texts, ") and (") + ")";
 }
 
-/// Where AMX cannot read rows where they lie: MatrixShortcuts.cpp has the same
-/// conditions. Nothing: it never can.
+/// " and" that rows of a left operand are not whole lines of the cache, each of
+/// which AMX would read twice; nothing if they are not contiguous at all.
 std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
   auto view = cast<MemRefType>(operand.load.getView().getType());
   SmallVector<int64_t> strides;
@@ -465,12 +465,11 @@ std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
       failed(view.getStridesAndOffset(strides, offset)) ||
       strides[operand.axes[1]] != 1)
     return "";
-  std::string of = ("(" + launch.views[operand.argument()] + ", ").str();
-  std::string row = of + std::to_string(operand.axes[0]) + ")";
-  std::string column = of + std::to_string(operand.axes[1]) + ")";
-  auto mod = [](int64_t number) { return " mod " + std::to_string(number); };
-  return "size" + row + mod(16) + " != 0 or size" + column +
-         mod(operand.packing.step) + " != 0";
+  StringRef name = launch.views[operand.argument()];
+  return (" and (address(" + name + ") mod 64 != 0 or stride(" + name + ", " +
+          Twine(operand.axes[0]) + ") mod " + Twine(operand.packing.step) +
+          " != 0)")
+      .str();
 }
 
 /// Allocates and fills the panels; their name.
@@ -551,16 +550,9 @@ void Packer::rewrite(const PlanLaunch &launch, StringRef line,
     run(packed, "  ", views);
   } else {
     std::string awkward;
-    for (unsigned number : left) {
-      std::string text = awkwardText(made[number], launch);
-      awkward += text.empty() ? "" : (awkward.empty() ? "" : " or ") + text;
-      if (text.empty()) {
-        awkward = "";
-        break;
-      }
-    }
-    emit("  if (" + sharedLeft + ")" +
-         (awkward.empty() ? "" : " and (" + awkward + ")"));
+    if (left.size() == 1)
+      awkward = awkwardText(made[left[0]], launch);
+    emit("  if (" + sharedLeft + ")" + awkward);
     std::string all = views;
     for (unsigned number : left)
       all += ", " + packingLines(number, launch, "    ", lines);
