@@ -60,6 +60,13 @@ struct CpuRange {
   mlir::Value start, stop, length;
 };
 
+/// Where a step writes its result at once, if this is the `last` step of its
+/// sum: rows are `row` elements apart.
+struct CpuDirect {
+  mlir::Value base, row, last;
+  bool streams = false;
+};
+
 class CpuLowering {
 public:
   CpuLowering(mlir::OpBuilder &builder, mlir::Location loc, int64_t vectorBytes)
@@ -173,6 +180,8 @@ public:
   /// or clears a sum; null: it always runs. A range that need not be walked
   /// whole is made shorter.
   mlir::Value isSuperfluous(tile::NestOp nest);
+  /// Where the nest after the loop would copy the sum to, if it is one.
+  std::optional<CpuDirect> resultOf(tile::NestOp step);
   /// Whether (i1) the step is the first one of its sum; null: it adds always.
   mlir::Value isFirst(tile::NestOp step);
 

@@ -35,6 +35,7 @@ private:
   Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
   void panelLoop(Value j, int64_t used);
+  void storeDirectly(ArrayRef<Value> sums, Value i, Value j);
   void steps(SmallVectorImpl<Value> &sums, ArrayRef<Value> rowPointers,
              Value panel, Value k, int64_t count);
   Value multiplyAdd(Value a, Value b, Value c);
@@ -47,6 +48,7 @@ private:
   CpuPanels panels;
   Value result; // pointer
   Value first;  // starts the sum; null: adds always
+  std::optional<CpuDirect> direct;
   Type element;
   int64_t rows, columns, lanes, vectors, resultStride;
   bool fromZero, packed;
@@ -81,6 +83,7 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
   fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
   first = lower.isFirst(nest);
+  direct = lower.resultOf(nest);
 }
 
 Matrix MatrixStep::readLhs(Value tile, Value &inside) {
@@ -212,9 +215,55 @@ void MatrixStep::tileLoop(Value i, Value j) {
   };
   loop(lower.constant(0), whole, unroll);
   loop(whole, k, 1);
+  scf::IfOp where;
+  OpBuilder::InsertionGuard guard(builder);
+  if (direct) {
+    where = scf::IfOp::create(builder, lower.loc, direct->last, true);
+    builder.setInsertionPointToStart(where.thenBlock());
+    storeDirectly(sums, i, j);
+    builder.setInsertionPointToStart(where.elseBlock());
+  }
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t v = 0; v < vectors; ++v)
       lower.store(sums[r * vectors + v], target(r, v));
+}
+
+/// The finished sums to the result, as far as it goes.
+void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
+  SmallVector<Value> lines;
+  for (int64_t r = 0; r < rows; ++r)
+    lines.push_back(lower.pointerTo(
+        direct->base,
+        lower.add(lower.mul(lower.addConstant(i, r), direct->row), j),
+        element));
+  auto place = [&](int64_t r, int64_t v) {
+    return lower.pointerTo(lines[r], lower.constant(v * lanes), element);
+  };
+  Value whole = arith::AndIOp::create(
+      builder, lower.loc, lower.less(lower.addConstant(i, rows - 1), m),
+      lower.less(lower.addConstant(j, vectors * lanes - 1), n));
+  auto choice = scf::IfOp::create(builder, lower.loc, whole, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      if (direct->streams)
+        lower.streamingStore(sums[r * vectors + v], place(r, v));
+      else
+        lower.store(sums[r * vectors + v], place(r, v));
+  builder.setInsertionPointToStart(choice.elseBlock());
+  SmallVector<Value> masks;
+  for (int64_t v = 0; v < vectors; ++v)
+    masks.push_back(
+        lower.firstLanes(lower.sub(n, lower.addConstant(j, v * lanes)), lanes));
+  for (int64_t r = 0; r < rows; ++r) {
+    auto exists = scf::IfOp::create(
+        builder, lower.loc, lower.less(lower.addConstant(i, r), m), false);
+    OpBuilder::InsertionGuard inside(builder);
+    builder.setInsertionPointToStart(exists.thenBlock());
+    for (int64_t v = 0; v < vectors; ++v)
+      lower.maskedStore(sums[r * vectors + v], place(r, v), masks[v]);
+  }
 }
 
 /// All rows of one panel, with the vectors that `used` columns of it need.

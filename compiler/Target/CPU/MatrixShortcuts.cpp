@@ -1,10 +1,11 @@
 //===- MatrixShortcuts.cpp - What a matrix step can do without ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two nests around a matrix step need not run where the step can do without:
+// Three nests around a matrix step need not run where the step can do without:
 //
 //   clearing the sum before a loop over k: the first step starts from zero
 //   packing an operand that is read well where it lies
+//   copying the sum to the result: the last step stores it there
 //
 // Which it is depends on sizes and strides, so the program asks when it runs.
 //
@@ -142,7 +143,90 @@ static tile::NestOp readerOf(Value buffer, bool &isLhs) {
   return step;
 }
 
+/// The matrix step of the loop before `nest` whose sum the nest copies to a
+/// result, and does nothing else. Nobody reads the sum or the result but they.
+static tile::NestOp copiedStep(tile::NestOp nest) {
+  auto ops = nest.getBody().front().without_terminator();
+  if (std::distance(ops.begin(), ops.end()) != 2 || nest.getAxes().size() != 2)
+    return {};
+  auto load = dyn_cast<tile::LocalLoadOp>(*ops.begin());
+  auto store = dyn_cast<tile::StoreOp>(*std::next(ops.begin()));
+  if (!load || !store || load.getSlot() || store.getMask() ||
+      store.getIndexAxes() || store.getValue() != load.getResult())
+    return {};
+  SmallVector<Value> ranges;
+  for (Value index : store.getIndices()) {
+    if (isa<tile::RangeType>(index.getType()))
+      ranges.push_back(index);
+    else if (!index.getDefiningOp<tile::ProgramOp>())
+      return {};
+  }
+  if (ranges != llvm::to_vector(nest.getAxes()))
+    return {};
+  for (Operation *user : store.getView().getUsers())
+    if (user != store && !isa<tile::DimOp>(user))
+      return {};
+  tile::NestOp step;
+  for (Operation *user : load.getBuffer().getUsers()) {
+    auto owner = user->getParentOfType<tile::NestOp>();
+    if (owner == nest || (owner && clearedBy(owner)))
+      continue;
+    if (!owner || (step && owner != step) || !stepIn(owner))
+      return {};
+    step = owner;
+  }
+  auto loop = step ? dyn_cast<tile::ForOp>(step->getParentOp()) : tile::ForOp();
+  if (!loop || loop->getBlock() != nest->getBlock() ||
+      !loop->isBeforeInBlock(nest) || !step->hasAttr("register_tile") ||
+      step.getAxes()[0] != nest.getAxes()[0] ||
+      step.getAxes()[1] != nest.getAxes()[1])
+    return {};
+  return step;
+}
+
+std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
+  auto sum = cast<tile::LocalStoreOp>(*stepIn(step).getResult().user_begin())
+                 .getBuffer();
+  for (Operation *user : sum.getUsers()) {
+    auto nest = user->getParentOfType<tile::NestOp>();
+    if (!nest || nest == step || copiedStep(nest) != step)
+      continue;
+    auto store = *nest.getBody().front().getOps<tile::StoreOp>().begin();
+    const CpuView &view = views[store.getView()];
+    Value offset = constant(0);
+    SmallVector<int64_t> axes;
+    for (auto [axis, index] : llvm::enumerate(store.getIndices())) {
+      bool range = isa<tile::RangeType>(index.getType());
+      if (range)
+        axes.push_back(axis);
+      offset = add(offset, offsetAlong(view, axis,
+                                       range ? ranges[index].start
+                                             : values.lookup(index)));
+    }
+    if (view.packing || view.staticStrides.back() != 1 ||
+        axes[1] + 1 != int64_t(view.sizes.size()))
+      return std::nullopt;
+    auto loop = cast<tile::ForOp>(step->getParentOp());
+    Value last = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::sge,
+        addConstant(ranges[loop.getRange()].start, loop.getSize()),
+        values.lookup(loop.getStop()));
+    return CpuDirect{pointerTo(view.base, offset, view.element),
+                     view.strides[axes[0]], last, isStreaming(store)};
+  }
+  return std::nullopt;
+}
+
 Value CpuLowering::isSuperfluous(tile::NestOp nest) {
+  if (tile::NestOp step = copiedStep(nest)) {
+    auto store = *nest.getBody().front().getOps<tile::StoreOp>().begin();
+    auto loop = cast<tile::ForOp>(step->getParentOp());
+    if (views[store.getView()].staticStrides.back() == 1 &&
+        isa<tile::RangeType>(store.getIndices().back().getType()))
+      return less(values.lookup(loop.getStart()),
+                  values.lookup(loop.getStop()));
+    return {};
+  }
   if (Value buffer = clearedBy(nest))
     if (auto [loop, step] = summedAfter(nest, buffer); loop)
       return less(values.lookup(loop.getStart()),
