@@ -185,6 +185,31 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   return "gemm:sequential-" + std::to_string(depth);
 }
 
+} // namespace
+
+DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
+                                      DictionaryAttr schedule, bool gpu) {
+  if (gpu || group.kind != Group::Kind::Gemm || group.rank != 2)
+    return {};
+  if (schedule)
+    for (NamedAttribute named : schedule)
+      if (named.getName().getValue().starts_with("tile."))
+        return {};
+  GemmOp gemm;
+  for (auto &[op, maps] : group.members)
+    if (auto found = dyn_cast<GemmOp>(op))
+      gemm = found;
+  Type element = tensorType(gemm.getLhs()).getElementType();
+  Extent rows = getExtent(group.root->getResult(0), 0);
+  int64_t few = element.isBF16() ? 32 : element.isF32() ? 4 : 0;
+  if (!few || (rows.isConstant() && rows.constant > few))
+    return {};
+  return builder.getDenseI64ArrayAttr(
+      {few, 512, element.isBF16() ? int64_t(256) : int64_t(1024)});
+}
+
+namespace {
+
 /// The head size stays whole in a tile: the smallest of these that holds it.
 constexpr int64_t headSizes[] = {16, 32, 64, 80, 96, 128, 256, 384, 512};
 

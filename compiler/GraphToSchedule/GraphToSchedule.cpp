@@ -133,6 +133,8 @@ private:
     auto [fuse, body] = makeFuse(group.root, result);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
     fuse.setNumerics(writeDecisions(builder, group, schedule, gpu));
+    if (auto thin = thinTiles(builder, group, schedule, gpu))
+      fuse->setAttr("thin", thin);
     SmallVector<Operation *> members;
     for (auto &[op, maps] : group.members)
       members.push_back(op);

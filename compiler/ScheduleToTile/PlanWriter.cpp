@@ -406,6 +406,17 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   Decisions decisions(fuse.getBody().front());
   auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
   bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
+  if (auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin")) {
+    body.push_back("if " + sizeOf(result, 0) +
+                   " <= " + std::to_string(thin[0]));
+    if (failed(launchThin(fuse, thin, interface)))
+      return failure();
+    body.push_back("else");
+    if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
+      return failure();
+    body.push_back("end");
+    return success();
+  }
   if (!open)
     return launch(fuse, fuse.getSymName(), interface, decisions, 0);
 
@@ -430,6 +441,29 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   return success();
 }
 
+/// The product with tiles for few rows. No other variants are made of it.
+LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse,
+                                     ArrayRef<int64_t> tiles,
+                                     const Interface &interface) {
+  StringAttr numerics = fuse.getNumericsAttr();
+  SmallVector<std::pair<schedule::TileOp, schedule::ParamAttr>> before;
+  for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
+    schedule::ParamAttr size = tile.getSize();
+    before.push_back({tile, size});
+    tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(),
+                                              tiles[tile.getLoop()],
+                                              size.getRange(), size.getBy()));
+  }
+  fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
+  std::string symbol = (fuse.getSymName() + "_thin").str();
+  Decisions decisions(fuse.getBody().front());
+  LogicalResult done = launch(fuse, symbol, interface, decisions, 0);
+  for (auto [tile, size] : before)
+    tile.setSizeAttr(size);
+  fuse.setNumericsAttr(numerics);
+  return done;
+}
+
 LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
                                  const Interface &interface,
                                  const Decisions &decisions, int64_t width) {
@@ -437,6 +471,8 @@ LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
       buildKernel(builder, fuse, symbol, interface, width);
   if (failed(kernel))
     return failure();
+  if (symbol != fuse.getSymName() && !width)
+    kernel->function->setAttr("tile.as_is", builder.getUnitAttr());
   std::string name = shared(kernel->function);
   SmallVector<std::string> views, scalars;
   for (unsigned i : kernel->views)

@@ -84,6 +84,9 @@ private:
   mlir::LogicalResult writeBlock(mlir::Block &block);
   mlir::LogicalResult write(schedule::FuseOp fuse);
 
+  mlir::LogicalResult launchThin(schedule::FuseOp fuse,
+                                 llvm::ArrayRef<int64_t> tiles,
+                                 const Interface &interface);
   mlir::LogicalResult launch(schedule::FuseOp fuse, llvm::StringRef symbol,
                              const Interface &interface,
                              const Decisions &decisions, int64_t width);

@@ -180,6 +180,8 @@ public:
   /// or clears a sum; null: it always runs. A range that need not be walked
   /// whole is made shorter.
   mlir::Value isSuperfluous(tile::NestOp nest);
+  /// Does the step have so few rows that B is read along its lines, and once?
+  static bool isThin(tile::NestOp step);
   /// Where the nest after the loop would copy the sum to, if it is one.
   std::optional<CpuDirect> resultOf(tile::NestOp step);
   /// Whether (i1) the step is the first one of its sum; null: it adds always.

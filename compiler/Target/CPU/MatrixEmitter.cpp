@@ -9,6 +9,9 @@
 //       for k: load a row of the panel; for each of the rows: broadcast
 //              A[i + r, k], multiply, add
 //
+// With rows for one register tile only, k is cut into short pieces and the loop
+// over j is inside: B is then read along its rows, as memory likes it.
+//
 // Nothing is masked: C is padded to whole register tiles, rows past M read the
 // last row of A, and what they compute does not exist.
 //
@@ -35,6 +38,8 @@ private:
   Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
   void panelLoop(Value j, int64_t used);
+  void runThin();
+  void thinTile(Value j, Value from, Value start);
   void storeDirectly(ArrayRef<Value> sums, Value i, Value j);
   void steps(SmallVectorImpl<Value> &sums, ArrayRef<Value> rowPointers,
              Value panel, Value k, int64_t count);
@@ -278,7 +283,86 @@ void MatrixStep::panelLoop(Value j, int64_t used) {
   vectors = all;
 }
 
+/// Steps `from` to `from` + 8, or to the end, of the panel at column `j`;
+/// `start`: nothing was summed before.
+void MatrixStep::thinTile(Value j, Value from, Value start) {
+  constexpr int64_t piece = 8;
+  Value number =
+      arith::DivUIOp::create(builder, lower.loc, j, lower.constant(columns));
+  Value panel =
+      lower.pointerTo(panels.base, lower.mul(number, panels.stride), element);
+  Value last = lower.sub(m, lower.constant(1));
+  SmallVector<Value> rowPointers, targets;
+  for (int64_t r = 0; r < rows; ++r) {
+    Value row = lower.constant(r);
+    rowPointers.push_back(lower.pointerTo(
+        lhs.base, lower.mul(lower.minimum(row, last), lhs.row), element));
+    for (int64_t v = 0; v < vectors; ++v)
+      targets.push_back(lower.pointerTo(
+          result, lower.addConstant(j, r * resultStride + v * lanes), element));
+  }
+  Value zero = lower.splatConstant(builder.getZeroAttr(element), lanes);
+  auto begin = scf::IfOp::create(
+      builder, lower.loc, start,
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, lower.loc,
+                             SmallVector<Value>(targets.size(), zero));
+      },
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> values;
+        for (Value target : targets)
+          values.push_back(lower.load(target, element, lanes));
+        scf::YieldOp::create(builder, lower.loc, values);
+      });
+  auto sum = [&](Value at, int64_t count, ValueRange before) {
+    SmallVector<Value> sums(before);
+    steps(sums, rowPointers, panel, at, count);
+    scf::YieldOp::create(builder, lower.loc, sums);
+  };
+  Value whole = lower.less(lower.addConstant(from, piece - 1), k);
+  auto made = scf::IfOp::create(
+      builder, lower.loc, whole,
+      [&](OpBuilder &, Location) { sum(from, piece, begin.getResults()); },
+      [&](OpBuilder &, Location) {
+        auto rest = scf::ForOp::create(
+            builder, lower.loc, from, k, lower.constant(1), begin.getResults(),
+            [](OpBuilder &, Location, Value, ValueRange) {});
+        {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToEnd(rest.getBody());
+          sum(rest.getInductionVar(), 1, rest.getRegionIterArgs());
+        }
+        scf::YieldOp::create(builder, lower.loc, rest.getResults());
+      });
+  for (auto [value, target] : llvm::zip(made.getResults(), targets))
+    lower.store(value, target);
+}
+
+void MatrixStep::runThin() {
+  // At least one turn, in which the sum starts.
+  Value turns =
+      arith::MaxSIOp::create(builder, lower.loc, k, lower.constant(1));
+  auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), turns,
+                                  lower.constant(8));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(outer.getBody()->getTerminator());
+  Value from = outer.getInductionVar();
+  Value start = arith::CmpIOp::create(
+      builder, lower.loc, arith::CmpIPredicate::eq, from, lower.constant(0));
+  Value fresh = first;
+  if (!fresh)
+    fresh = arith::ConstantOp::create(builder, lower.loc,
+                                      builder.getBoolAttr(fromZero));
+  start = arith::AndIOp::create(builder, lower.loc, start, fresh);
+  auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
+                                  lower.constant(columns));
+  builder.setInsertionPoint(inner.getBody()->getTerminator());
+  thinTile(inner.getInductionVar(), from, start);
+}
+
 void MatrixStep::run() {
+  if (CpuLowering::isThin(nest))
+    return runThin();
   auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
                                   lower.constant(columns));
   OpBuilder::InsertionGuard guard(builder);

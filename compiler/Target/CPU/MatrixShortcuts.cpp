@@ -24,6 +24,14 @@ static tile::MmaOp stepIn(tile::NestOp nest) {
   return steps.empty() ? tile::MmaOp() : *steps.begin();
 }
 
+bool CpuLowering::isThin(tile::NestOp step) {
+  auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  auto rows = cast<tile::RangeType>(step.getAxes()[0].getType());
+  auto columns = cast<tile::RangeType>(step.getAxes()[1].getType());
+  return registers && rows.getSize() <= registers[0] &&
+         columns.getSize() > registers[1] * registers[2];
+}
+
 /// The buffer of a nest that does nothing but clear it.
 static Value clearedBy(tile::NestOp nest) {
   Value buffer;
@@ -178,7 +186,7 @@ static tile::NestOp copiedStep(tile::NestOp nest) {
   auto loop = step ? dyn_cast<tile::ForOp>(step->getParentOp()) : tile::ForOp();
   if (!loop || loop->getBlock() != nest->getBlock() ||
       !loop->isBeforeInBlock(nest) || !step->hasAttr("register_tile") ||
-      step.getAxes()[0] != nest.getAxes()[0] ||
+      CpuLowering::isThin(step) || step.getAxes()[0] != nest.getAxes()[0] ||
       step.getAxes()[1] != nest.getAxes()[1])
     return {};
   return step;

@@ -574,8 +574,9 @@ struct PackOperandsPass
     ModuleOp module = getOperation();
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
       auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
-      if (config && config.contains("pack"))
-        continue; // the schedule says never
+      if (func->hasAttr("tile.as_is") ||
+          (config && config.contains("pack"))) // the schedule says never
+        continue;
       Packer packer(func, amx, vectorBytes);
       if (!packer.find())
         continue;

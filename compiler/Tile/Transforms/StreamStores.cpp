@@ -85,7 +85,7 @@ struct StreamStoresPass
       // The schedule may say never (0) or always (2).
       auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
       auto said = config ? config.getAs<IntegerAttr>("stream") : IntegerAttr();
-      if (said && said.getInt() == 0)
+      if (func->hasAttr("tile.as_is") || (said && said.getInt() == 0))
         continue;
       SmallVector<BlockArgument> views;
       for (BlockArgument argument : func.getArguments())
