@@ -54,6 +54,7 @@ private:
   Value result; // pointer
   Value first;  // starts the sum; null: adds always
   std::optional<CpuDirect> direct;
+  SmallVector<Value> masks; // columns of B that exist; empty: all
   Type element;
   int64_t rows, columns, lanes, vectors, resultStride;
   bool fromZero, packed;
@@ -127,9 +128,9 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
   for (int64_t step = 0; step < count; ++step) {
     SmallVector<Value> b;
     for (int64_t v = 0; v < vectors; ++v)
-      b.push_back(
-          lower.load(lower.pointerTo(line, lower.constant(v * lanes), element),
-                     element, lanes));
+      b.push_back(lower.maskedLoad(
+          lower.pointerTo(line, lower.constant(v * lanes), element), element,
+          lanes, masks.empty() ? Value() : masks[v]));
     line = lower.pointerTo(line, panels.along, element);
     Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
     for (int64_t r = 0; r < rows; ++r) {
@@ -277,10 +278,9 @@ void MatrixStep::panelLoop(Value j, int64_t used) {
                                   lower.constant(rows));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(inner.getBody()->getTerminator());
-  int64_t all = vectors;
-  vectors = used;
-  tileLoop(inner.getInductionVar(), j);
-  vectors = all;
+  MatrixStep narrow = *this;
+  narrow.vectors = used;
+  narrow.tileLoop(inner.getInductionVar(), j);
 }
 
 /// Steps `from` to `from` + 8, or to the end, of the panel at column `j`;
@@ -319,20 +319,28 @@ void MatrixStep::thinTile(Value j, Value from, Value start) {
     steps(sums, rowPointers, panel, at, count);
     scf::YieldOp::create(builder, lower.loc, sums);
   };
-  Value whole = lower.less(lower.addConstant(from, piece - 1), k);
+  Value whole = arith::AndIOp::create(
+      builder, lower.loc, lower.less(lower.addConstant(from, piece - 1), k),
+      lower.less(lower.addConstant(j, columns - 1), n));
   auto made = scf::IfOp::create(
       builder, lower.loc, whole,
       [&](OpBuilder &, Location) { sum(from, piece, begin.getResults()); },
       [&](OpBuilder &, Location) {
-        auto rest = scf::ForOp::create(
-            builder, lower.loc, from, k, lower.constant(1), begin.getResults(),
-            [](OpBuilder &, Location, Value, ValueRange) {});
+        Value end = lower.minimum(k, lower.addConstant(from, piece));
+        for (int64_t v = 0; v < vectors; ++v)
+          masks.push_back(lower.firstLanes(
+              lower.sub(n, lower.addConstant(j, v * lanes)), lanes));
+        auto rest =
+            scf::ForOp::create(builder, lower.loc, from, end, lower.constant(1),
+                               begin.getResults(),
+                               [](OpBuilder &, Location, Value, ValueRange) {});
         {
           OpBuilder::InsertionGuard guard(builder);
           builder.setInsertionPointToEnd(rest.getBody());
           sum(rest.getInductionVar(), 1, rest.getRegionIterArgs());
         }
         scf::YieldOp::create(builder, lower.loc, rest.getResults());
+        masks.clear();
       });
   for (auto [value, target] : llvm::zip(made.getResults(), targets))
     lower.store(value, target);
@@ -361,8 +369,23 @@ void MatrixStep::runThin() {
 }
 
 void MatrixStep::run() {
-  if (CpuLowering::isThin(nest))
-    return runThin();
+  if (CpuLowering::isThin(nest)) {
+    MatrixStep one = *this;
+    one.rows = 1;
+    Value single = arith::CmpIOp::create(
+        builder, lower.loc, arith::CmpIPredicate::eq, m, lower.constant(1));
+    scf::IfOp::create(
+        builder, lower.loc, single,
+        [&](OpBuilder &, Location) {
+          one.runThin();
+          scf::YieldOp::create(builder, lower.loc);
+        },
+        [&](OpBuilder &, Location) {
+          runThin();
+          scf::YieldOp::create(builder, lower.loc);
+        });
+    return;
+  }
   auto outer = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
                                   lower.constant(columns));
   OpBuilder::InsertionGuard guard(builder);

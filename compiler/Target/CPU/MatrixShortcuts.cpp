@@ -254,9 +254,6 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
   auto both = [&](Value a, Value b) -> Value {
     return arith::AndIOp::create(builder, loc, a, b);
   };
-  auto either = [&](Value a, Value b) -> Value {
-    return arith::OrIOp::create(builder, loc, a, b);
-  };
   auto multiple = [&](Value value, int64_t unit, bool is = true) -> Value {
     Value rest = arith::AndIOp::create(builder, loc, value, constant(unit - 1));
     return arith::CmpIOp::create(
@@ -294,14 +291,15 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
                 arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                       rest, constant(0)));
   } else if (!amx && !isLhs) {
-    auto m = ranges.find(step.getAxes()[0]);
     int64_t width = layout.run(1);
-    if (m == ranges.end() || !llvm::isPowerOf2_64(width))
+    if (!llvm::isPowerOf2_64(width))
       return {};
-    // Whole panels, read few times or near enough.
-    Value few = less(m->second.length, constant(9));
+    // Whole panels, near enough; few rows need neither.
     Value near = less(mul(rows, bytes), constant(65537));
-    usable = both(multiple(columns, width), either(few, near));
+    usable = CpuLowering::isThin(step)
+                 ? Value(arith::ConstantOp::create(builder, loc,
+                                                   builder.getBoolAttr(true)))
+                 : both(multiple(columns, width), near);
   } else {
     return {};
   }
