@@ -242,6 +242,9 @@ private:
   mlir::LogicalResult askForWhole(const CapturedFunction &callee,
                                   const Signature &signature,
                                   const BoundArguments &bound);
+  /// Notes that the version needs this size as a constant; false if it is one,
+  /// or no parameter gives it.
+  bool askForSize(const SemaValue &tensor, int64_t axis);
 
   // TensorOpsElementwise.cpp
   struct Prepared {

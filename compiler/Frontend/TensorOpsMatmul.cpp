@@ -316,6 +316,13 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                                     " are no multiple of those of " + names[1]);
   }
 
+  // A head stays whole in a tile: its size belongs to the version.
+  bool asked = askForSize(tensors[0], rank - 1);
+  asked |= askForSize(tensors[1], rank - 1);
+  asked |= askForSize(tensors[2], rank - 1);
+  if (asked)
+    return failure();
+
   TensorShape result = shapes[0];
   result.extents[rank - 1] = shapes[2].extents[rank - 1];
   result.dims[rank - 1] = shapes[2].dims[rank - 1];

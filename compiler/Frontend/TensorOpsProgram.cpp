@@ -46,30 +46,34 @@ static int getUnitAxis(mlir::Value value, const SemaRequest &request) {
 LogicalResult TensorOps::askForWhole(const CapturedFunction &callee,
                                      const Signature &signature,
                                      const BoundArguments &bound) {
-  std::vector<WholeDim> *wanted = context.request.wanted;
-  if (!wanted)
-    return success();
-  size_t before = wanted->size();
+  bool asked = false;
   for (const WholeDim &whole : wholeDims(*callee.definition, signature)) {
     const CallArgument *argument = bound[whole.parameter];
-    if (!argument || !argument->value.isTensor() ||
-        whole.axis >= rankOf(argument->value))
+    if (argument && argument->value.isTensor() &&
+        whole.axis < rankOf(argument->value))
+      asked |= askForSize(argument->value, whole.axis);
+  }
+  return failure(asked);
+}
+
+bool TensorOps::askForSize(const SemaValue &tensor, int64_t axis) {
+  std::vector<WholeDim> *wanted = context.request.wanted;
+  Extent extent = graph::getExtent(tensor.ssa, axis);
+  auto giver = dyn_cast_if_present<BlockArgument>(extent.value);
+  if (!wanted || extent.kind != Extent::Kind::Axis || !giver ||
+      giver.getOwner() != context.entryBlock)
+    return false;
+  unsigned number = 0;
+  for (auto [parameter, spec] : llvm::enumerate(context.request.arguments)) {
+    if (spec.kind != ArgumentSpec::Kind::Tensor &&
+        spec.kind != ArgumentSpec::Kind::Scalar)
       continue;
-    Extent extent = graph::getExtent(argument->value.ssa, whole.axis);
-    auto giver = dyn_cast_if_present<BlockArgument>(extent.value);
-    if (extent.kind != Extent::Kind::Axis || !giver ||
-        giver.getOwner() != context.entryBlock)
-      continue;
-    unsigned number = 0;
-    for (auto [parameter, spec] : llvm::enumerate(context.request.arguments)) {
-      if (spec.kind != ArgumentSpec::Kind::Tensor &&
-          spec.kind != ArgumentSpec::Kind::Scalar)
-        continue;
-      if (number++ == giver.getArgNumber())
-        wanted->push_back({int(parameter), int(extent.axis)});
+    if (number++ == giver.getArgNumber()) {
+      wanted->push_back({int(parameter), int(extent.axis)});
+      return true;
     }
   }
-  return failure(wanted->size() > before);
+  return false;
 }
 
 ValueResult TensorOps::callProgram(const CapturedFunction &callee,
