@@ -22,7 +22,7 @@ import dataclasses
 import heapq
 
 from . import _runtime, nests, roofline
-from .arguments import Spec
+from .arguments import NewKey, Spec
 from .nests import Loop, Unknown, Work
 
 LEVELS = ("L1", "L2", "L3", "memory")
@@ -285,7 +285,10 @@ def predict(fn, spec, shapes: dict, machine: Machine, dims: dict | None = None, 
     """The cost of a call of `fn` as `spec` says, with these shapes of its arguments."""
     if not spec.target.startswith("cpu"):
         raise Unknown(f"what {spec.target} costs")
-    compilation = fn._with_key(lambda: fn._start(spec))
+    try:
+        compilation = fn._start(spec)
+    except NewKey as error:
+        raise Unknown("a version of which more sizes must be known") from error
     compilation.lower("tile")
     return of_text(compilation.print(), shapes, machine, dims, assumed)
 

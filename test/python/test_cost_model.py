@@ -145,14 +145,42 @@ def test_large_results_go_past_the_caches():
 
 def test_threads_help_what_is_large():
     assert predicted(product, squares(1024), forced=dict(threads=1), x=fp32, w=fp32).seconds > 1.8 * predicted(product, squares(1024), x=fp32, w=fp32).seconds
-    tiny = predicted(product, squares(16), x=fp32, w=fp32)
-    assert tiny.kernels[0].threads == 1
+    [tiny] = launches(chain, {"x": (8, 64), "y": (8, 64)}, x=fp32, y=fp32)
+    assert tiny.programs == 8 and cost.of_launches([tiny], MACHINE).kernels[0].threads == 1
 
 
 def test_uneven_programs_leave_threads_idle():
     assert cost._spread(3, 2) == 4 / 3 and cost._spread(1, 2) == 2 and cost._spread(64, 2) == 1
     uneven = predicted(gemm, {"A": (96, 512), "B": (512, 64 * 3)}, A=fp32, B=fp32).kernels[-1]
     assert uneven.terms["idle"] > 0.2 * uneven.seconds
+
+
+def made(*body, arrays=None):
+    """The cost of a launch of one program."""
+    return cost.of_launches([nests.Launch("made", 1, None, None, list(body), arrays or {})], ALONE).kernels[0]
+
+
+def test_bytes_are_found_where_they_still_are():
+    """Ten turns over the same bytes; then over others each."""
+    for size, level in ((16 << 10, "L1"), (512 << 10, "L2"), (8 << 20, "L3"), (512 << 20, "memory")):
+        same = made(nests.Loop(10, "i", [nests.Work(touches=[nests.Touch("a", size, frozenset())])]), arrays={"a": size})
+        assert same.bytes[level] == 10 * size, (level, same.bytes)
+        others = made(nests.Loop(10, "i", [nests.Work(touches=[nests.Touch("a", size, frozenset("i"))])]), arrays={"a": 10 * size})
+        assert sum(others.bytes.values()) == 10 * size and others.bytes["L1"] == 0, (level, others.bytes)
+    # What lies between two looks at the same counts as well.
+    def looks(between):
+        return made(nests.Loop(10, "i", [nests.Work(touches=[nests.Touch("a", 1 << 10, frozenset()), nests.Touch("b", between, frozenset("i"))])]),
+                    arrays={"a": 1 << 10, "b": 10 * between})
+
+    assert looks(8 << 10).bytes["L1"] == 9 << 10
+    assert looks(1 << 20).bytes["L1"] == 0
+
+
+def test_small_register_tiles_wait_for_their_latency():
+    def seconds(rows, vectors):
+        return made(nests.Work(matrix=nests.Matrix("fma", rows, 16 * vectors, 10000, vectors, 16, False))).terms["compute"] / (rows * vectors)
+
+    assert seconds(1, 1) > 7 * seconds(6, 4) and seconds(8, 1) > 1.05 * seconds(6, 4)
 
 
 def test_terms_add_up_and_slower_machines_take_longer():
