@@ -111,6 +111,14 @@ for dtype in (np.float32, ml_dtypes.bfloat16, np.float16):
             array[...] = q
         function("tsr.attention(q, k, v, causal=True)", "q k v")(*arrays[:3], out=arrays[3])
         np.testing.assert_array_equal(arrays[3], plain)
+for n in (7, 16, 37, 64):
+    z = (r.standard_normal((n, n)) + 1j * r.standard_normal((n, n))).astype(np.complex64)
+    for at_end in (True, False):
+        given, got = guarded(z.shape, np.complex64, at_end), guarded(z.shape, np.float32, at_end)
+        given[...] = z
+        function("a + b", "a b")(given.real, given.imag, out=got)
+        np.testing.assert_array_equal(got, z.real + z.imag)
+        assert np.abs(kernels.fft2(given) - np.fft.fft2(z)).max() < 1e-4 * n
 print("inside")
 if "outside" in sys.argv:
     ctypes.c_float.from_address(guarded((4,), np.float32, True).ctypes.data + 16).value

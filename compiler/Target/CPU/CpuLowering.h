@@ -66,6 +66,7 @@ struct CpuDirect {
   mlir::Value base, row, last;
   bool streams = false;
 };
+class NestEmitter;
 
 class CpuLowering {
 public:
@@ -189,6 +190,7 @@ public:
 
   // Emitters.
   void emitNest(tile::NestOp nest);
+  void emitVersions(tile::NestOp nest, NestEmitter &emitter);
   void emitMatrixStep(tile::NestOp nest);
   void emitAmxStep(tile::NestOp nest);
   void atomic(tile::ReduceKind kind, mlir::Value value, mlir::Value pointer);

@@ -33,6 +33,9 @@ public:
   /// The same for a nest that stores a transposed tile.
   bool runAsTransposing();
 
+  llvm::SmallVector<mlir::Value> stridesOfLanes();
+  bool twoApart = false; ///< all of those are 2
+
 private:
   /// Where along one axis of a tile: at the nest's axis, or anywhere.
   struct Position {

@@ -580,6 +580,27 @@ void CpuLowering::atomic(ReduceKind how, Value value, Value pointer) {
                             LLVM::AtomicOrdering::monotonic);
 }
 
+/// A nest that would gather is there a second time for lanes two apart.
+void CpuLowering::emitVersions(tile::NestOp nest, NestEmitter &emitter) {
+  SmallVector<Value> strides = emitter.stridesOfLanes();
+  if (strides.empty() || nest.getNumResults() != 0)
+    return emitter.run();
+  Value all;
+  for (Value stride : strides) {
+    Value two = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      stride, constant(2));
+    all = all ? Value(arith::AndIOp::create(builder, loc, all, two)) : two;
+  }
+  auto choice = scf::IfOp::create(builder, loc, all, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  NestEmitter fast(*this, nest);
+  fast.twoApart = true;
+  fast.run();
+  builder.setInsertionPointToStart(choice.elseBlock());
+  emitter.run();
+}
+
 void CpuLowering::emitNest(tile::NestOp nest) {
   Location outer = loc;
   loc = nest.getLoc();
@@ -596,6 +617,6 @@ void CpuLowering::emitNest(tile::NestOp nest) {
     emitMatrixStep(nest);
   else if (NestEmitter emitter(*this, nest);
            !emitter.runAsPacking() && !emitter.runAsTransposing())
-    emitter.run();
+    emitVersions(nest, emitter);
   loc = outer;
 }

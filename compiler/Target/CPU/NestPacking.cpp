@@ -306,20 +306,33 @@ void NestEmitter::emitPackedBlock(const Packed &to, int64_t rows,
   }
   transpose(lower, values);
   Value extent = lower.ranges[nest.getAxes()[vectorAxis]].length;
-  Value inside;
-  if (to.isView)
-    inside = lower.firstLanes(lower.sub(length, block), lanes);
-  for (auto [row, value] : llvm::enumerate(values)) {
-    Value k = lower.addConstant(along, int64_t(row) * step);
-    if (!mask || zeroPadding) {
+  auto storeRows = [&](Value inside) {
+    for (auto [row, value] : llvm::enumerate(values)) {
+      Value k = lower.addConstant(along, int64_t(row) * step);
+      if (!mask || zeroPadding) {
+        lower.maskedStore(value, target(k, block), inside);
+        continue;
+      }
+      // Rows past the end would lie in the next panel.
+      auto guard =
+          scf::IfOp::create(builder, lower.loc, lower.less(k, extent), false);
+      OpBuilder::InsertionGuard insert(builder);
+      builder.setInsertionPointToStart(guard.thenBlock());
       lower.maskedStore(value, target(k, block), inside);
-      continue;
     }
-    // Rows past the end would lie in the next panel.
-    auto guard =
-        scf::IfOp::create(builder, lower.loc, lower.less(k, extent), false);
-    OpBuilder::InsertionGuard insert(builder);
-    builder.setInsertionPointToStart(guard.thenBlock());
-    lower.maskedStore(value, target(k, block), inside);
-  }
+  };
+  if (!to.isView)
+    return storeRows({});
+  // Whole lines past the caches, if they are wanted there.
+  Value left = lower.sub(length, block);
+  if (mask || !isStreaming(cast<tile::StoreOp>(to.store)))
+    return storeRows(lower.firstLanes(left, lanes));
+  Value whole = lower.less(lower.constant(lanes - 1), left);
+  auto choice = scf::IfOp::create(builder, lower.loc, whole, /*withElse=*/true);
+  OpBuilder::InsertionGuard insert(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  for (auto [row, value] : llvm::enumerate(values))
+    lower.streamingStore(value, target(lower.addConstant(along, row), block));
+  builder.setInsertionPointToStart(choice.elseBlock());
+  storeRows(lower.firstLanes(left, lanes));
 }

@@ -289,25 +289,39 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
   lower.prefetch(view.base, lower.mul(lower.add(offset, stride), bytes));
 }
 
-/// Lanes that are no neighbours are gathered, but for those two apart, as the
-/// parts of complex numbers are: two loads and a shuffle are faster.
+/// The strides along the vector of loads that would be gathered.
+SmallVector<Value> NestEmitter::stridesOfLanes() {
+  SmallVector<Value> strides;
+  if (vectorAxis < 0 || lanes * 4 != lower.vectorBytes)
+    return strides;
+  int64_t rank = nest.getAxes().size();
+  for (auto load : nest.getBody().getOps<tile::LoadOp>()) {
+    const CpuView &view = lower.views[load.getView()];
+    auto type = dyn_cast<RankedTensorType>(load.getResult().getType());
+    if (!type || type.getRank() != rank || load.getIndexAxes() ||
+        view.packing || !view.element.isF32())
+      continue;
+    int64_t next = 0;
+    for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+      if (isa<RankedTensorType>(index.getType()))
+        break;
+      if (isa<tile::RangeType>(index.getType()) && next++ == vectorAxis &&
+          view.staticStrides[axis] != 1)
+        strides.push_back(view.strides[axis]);
+    }
+  }
+  return strides;
+}
+
+/// Lanes that are no neighbours are gathered. Two apart, as the parts of
+/// complex numbers are, they take two loads and a shuffle; what lies between
+/// may be no memory of ours at the very end.
 Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
                              Value keep) {
   OpBuilder &builder = lower.builder;
   Type element = view.element;
-  bool fits = !keep && address.stride &&
-              tile::scratchBytesOf(element) * lanes == lower.vectorBytes &&
-              element.isF32();
-  if (!fits)
+  if (!twoApart || keep || !address.stride || !element.isF32())
     return lower.gather(view.base, address.offsets, element, keep);
-  Value two =
-      arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::eq,
-                            address.stride, lower.constant(2));
-  auto choice = scf::IfOp::create(
-      builder, lower.loc, TypeRange(lower.typeOf(element, lanes)), two, true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(choice.thenBlock());
-  // What lies between may be no memory of ours at the very end.
   SmallVector<bool> even(lanes);
   SmallVector<int64_t> chosen(lanes);
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -325,14 +339,8 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
                         lower.addConstant(address.offset, half * lanes),
                         element),
         element, lanes, wanted));
-  scf::YieldOp::create(builder, lower.loc,
-                       ValueRange{vector::ShuffleOp::create(
-                           builder, lower.loc, halves[0], halves[1], chosen)});
-  builder.setInsertionPointToStart(choice.elseBlock());
-  scf::YieldOp::create(
-      builder, lower.loc,
-      ValueRange{lower.gather(view.base, address.offsets, element, keep)});
-  return choice.getResult(0);
+  return vector::ShuffleOp::create(builder, lower.loc, halves[0], halves[1],
+                                   chosen);
 }
 
 Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
@@ -360,7 +368,7 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
           lower.maskedLoad(lower.pointerTo(view.base, address.offset, element),
                            element, lanes, keep);
       int64_t bytes = copy * lanes * tile::scratchBytesOf(element);
-      if (!keep && bytes % 64 == 0 && isLastRead(load))
+      if (!keep && bytes % 64 == 0 && blockAxis < 0 && isLastRead(load))
         fetchNextProgram(load, view, address.offset);
     }
   } else if (address.inBounds) {

@@ -4,7 +4,7 @@ Of one axis, as matrix products: a transform of N = P * Q points is P-point tran
 element, and Q-point transforms of P rows: products, which matrix units do, and any N is welcome. The factors of N decide the
 work: 2 * N * (P + Q) complex multiply-adds; a prime N is one N-point product.
 
-Of two axes on the CPU, where both sizes are products of 2, 3 and 5: in stages of 2 to 16 points (`fourier_stages`), each
+Of two axes on the CPU, where both sizes are products of 2, 3 and 5: in stages of 2 to 8 points (`fourier_stages`), each
 element-wise along the rows, and once more after a transpose. The last transpose puts real and imaginary parts beside each other.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,46 +64,62 @@ def fft(x: np.ndarray, axis: int = -1, inverse: bool = False, target=None) -> np
     return np.moveaxis(result.reshape(x.shape), -1, axis)
 
 
+COSTS = {8: 21, 5: 18, 4: 17, 3: 15, 2: 14}  # of a stage, measured: memory counts for more than arithmetic
+
+
 @functools.lru_cache(maxsize=None)
 def _radices(n: int) -> tuple | None:
-    """n as a product of as few stages as there can be, and of those the smallest; None if a stage of 2 to 16 points can't."""
+    """n as the product that costs the least; None if stages of 2 to 8 points can't."""
     if n == 1:
         return ()
-    found = None
-    for r in (16, 8, 5, 4, 3, 2):
-        rest = _radices(n // r) if n % r == 0 else None
-        if rest is not None and (found is None or (len(rest) + 1, sum(rest) + r) < (len(found), sum(found))):
-            found = (r, *rest)
-    return found
+    ways = [(r, *rest) for r in COSTS if n % r == 0 and (rest := _radices(n // r)) is not None]
+    return min(ways, key=lambda way: sum(COSTS[r] for r in way), default=None)
 
 
 @functools.lru_cache(maxsize=64)
 def _stages(n: int, dtype: str) -> tuple:
-    """Of n points: R, M, S and T of every stage; T is computed in float64."""
+    """Of n points: per stage R, M, S, T (computed in float64), the kernel, and that for parts of complex numbers."""
     stages, left, done = [], n, 1
     for r in _radices(n):
         angle = -2 * np.pi * (np.arange(left // r)[:, None] * np.arange(r)) / left
         left //= r
-        stages.append((r, left, done, np.stack([np.cos(angle), np.sin(angle)], -1).astype(dtype)))
+        roots = np.stack([np.cos(angle), np.sin(angle)], -1).astype(dtype)
+        stages.append((r, left, done, roots, getattr(fourier_stages, f"next{r}"), getattr(fourier_first, f"first{r}")))
         done *= r
     return tuple(stages)
 
 
+POINTS = 1 << 16  # as many as fit a core's cache twice, before and after a stage
+
+
+def _down(x: np.ndarray, dtype: str, width: int, turned: np.ndarray) -> None:
+    """Transforms the columns, a block of them at a time, and transposes. `x`: complex [B, height, width], or numbers [B, 2 * height, width]."""
+    batch, parts = len(x), x.dtype != dtype
+    height = x.shape[1] if parts else x.shape[1] // 2
+    first, *later = _stages(height, dtype)
+    r, m, _, roots, kernel, of_parts = first
+    block = max(64, POINTS * tsr.num_threads() // (batch * height) // 32 * 32)
+    source = (x.real.reshape(batch, r, m, width), x.imag.reshape(batch, r, m, width)) if parts else (x.reshape(batch, r, m, 1, 2, width),)
+    for begin in range(0, width, block):
+        columns = slice(begin, min(begin + block, width))
+        size = columns.stop - begin
+        y = (of_parts if parts else kernel)(*(source if size == width else (part[..., columns] for part in source)), roots)
+        for r, m, s, t, stage, _ in later:
+            y = stage(y.reshape(batch, r, m, s, 2, size), t)
+        y = y.reshape((batch, height, 2, size) if parts else (batch, 2 * height, 1, size))
+        fourier_stages.transpose(y, turned if size == width else turned[:, columns])
+
+
 def _in_stages(x: np.ndarray) -> np.ndarray:
-    """Of [B, height, width], complex. Between the stages it is [B, rows, 2, columns] of numbers."""
+    """Of [B, height, width], complex. The last transpose puts the parts of a number beside each other."""
     batch, height, width = x.shape
     dtype = "float64" if x.dtype == np.complex128 else "float32"
-    y = None
-    for r, m, s, roots in _stages(height, dtype):
-        if y is None:
-            shape = (batch, r, m, width)
-            y = getattr(fourier_first, f"first{r}")(x.real.reshape(shape), x.imag.reshape(shape), roots)
-        else:
-            y = getattr(fourier_stages, f"next{r}")(y.reshape(batch, r, m, s, 2, width), roots)
-    y = fourier_stages.transpose(y.reshape(batch, height, 2, width))
-    for r, m, s, roots in _stages(width, dtype):
-        y = getattr(fourier_stages, f"next{r}")(y.reshape(batch, r, m, s, 2, height), roots)
-    return fourier_stages.transpose(y.reshape(batch, 2 * width, 1, height)).view(x.dtype)
+    turned = fourier_stages.room(x.view(dtype).reshape(batch, height, width, 2).transpose(0, 1, 3, 2))
+    _down(x, dtype, width, turned)
+    turned = turned.reshape(batch, 2 * width, height)
+    result = fourier_stages.room(turned.reshape(batch, 2 * width, 1, height))
+    _down(turned, dtype, height, result)
+    return result.view(x.dtype)
 
 
 def fft2(x: np.ndarray, inverse: bool = False, target=None) -> np.ndarray:
@@ -113,7 +129,7 @@ def fft2(x: np.ndarray, inverse: bool = False, target=None) -> np.ndarray:
     if not radices or not all(radices):
         return fft(fft(x, -1, inverse, target), -2, inverse, target)
     x = x.astype(np.complex128 if x.dtype in (np.float64, np.complex128) else np.complex64, copy=False)
-    shape, x = x.shape, x.reshape(-1, *x.shape[-2:])
+    shape, x = x.shape, np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
     if not inverse:
         return _in_stages(x).reshape(shape)
     y = _in_stages(x.conj())

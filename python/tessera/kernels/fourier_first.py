@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import tessera as tsr
 from tessera import Out, Tensor, const
 
-from .fourier_points import eight, five, four, sixteen, three, times, two
+from .fourier_points import eight, five, four, three, times, two
 
 
 @tsr.kernel
@@ -66,32 +66,3 @@ def first8(XR: Tensor["B", 8, "M", "L"], XI: Tensor["B", 8, "M", "L"], T: Tensor
         Y[b, p, 5, 0, l], Y[b, p, 5, 1, l] = times(fr, fi, T[p, 5, 0], T[p, 5, 1])
         Y[b, p, 6, 0, l], Y[b, p, 6, 1, l] = times(gr, gi, T[p, 6, 0], T[p, 6, 1])
         Y[b, p, 7, 0, l], Y[b, p, 7, 1, l] = times(hr, hi, T[p, 7, 0], T[p, 7, 1])
-
-
-@tsr.kernel
-def first16(XR: Tensor["B", 16, "M", "L"], XI: Tensor["B", 16, "M", "L"], T: Tensor["M", 16, 2], Y: Out["B", "M", 16, 2, "L"], BLOCK: const = 1024):
-    for b, p, l in tsr.grid(B, M, tsr.tile(L, BLOCK)):
-        ar, ai, br, bi, cr, ci, dr, di = XR[b, 0, p, l], XI[b, 0, p, l], XR[b, 1, p, l], XI[b, 1, p, l], XR[b, 2, p, l], XI[b, 2, p, l], XR[b, 3, p, l], XI[b, 3, p, l]
-        er, ei, fr, fi, gr, gi, hr, hi = XR[b, 4, p, l], XI[b, 4, p, l], XR[b, 5, p, l], XI[b, 5, p, l], XR[b, 6, p, l], XI[b, 6, p, l], XR[b, 7, p, l], XI[b, 7, p, l]
-        ir, ii, jr, ji, kr, ki, lr, li = XR[b, 8, p, l], XI[b, 8, p, l], XR[b, 9, p, l], XI[b, 9, p, l], XR[b, 10, p, l], XI[b, 10, p, l], XR[b, 11, p, l], XI[b, 11, p, l]
-        mr, mi, nr, ni, ur, ui, vr, vi = XR[b, 12, p, l], XI[b, 12, p, l], XR[b, 13, p, l], XI[b, 13, p, l], XR[b, 14, p, l], XI[b, 14, p, l], XR[b, 15, p, l], XI[b, 15, p, l]
-        (ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi,
-         ir, ii, jr, ji, kr, ki, lr, li, mr, mi, nr, ni, ur, ui, vr, vi) = sixteen(
-            ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi,
-            ir, ii, jr, ji, kr, ki, lr, li, mr, mi, nr, ni, ur, ui, vr, vi)
-        Y[b, p, 0, 0, l], Y[b, p, 0, 1, l] = ar, ai
-        Y[b, p, 1, 0, l], Y[b, p, 1, 1, l] = times(br, bi, T[p, 1, 0], T[p, 1, 1])
-        Y[b, p, 2, 0, l], Y[b, p, 2, 1, l] = times(cr, ci, T[p, 2, 0], T[p, 2, 1])
-        Y[b, p, 3, 0, l], Y[b, p, 3, 1, l] = times(dr, di, T[p, 3, 0], T[p, 3, 1])
-        Y[b, p, 4, 0, l], Y[b, p, 4, 1, l] = times(er, ei, T[p, 4, 0], T[p, 4, 1])
-        Y[b, p, 5, 0, l], Y[b, p, 5, 1, l] = times(fr, fi, T[p, 5, 0], T[p, 5, 1])
-        Y[b, p, 6, 0, l], Y[b, p, 6, 1, l] = times(gr, gi, T[p, 6, 0], T[p, 6, 1])
-        Y[b, p, 7, 0, l], Y[b, p, 7, 1, l] = times(hr, hi, T[p, 7, 0], T[p, 7, 1])
-        Y[b, p, 8, 0, l], Y[b, p, 8, 1, l] = times(ir, ii, T[p, 8, 0], T[p, 8, 1])
-        Y[b, p, 9, 0, l], Y[b, p, 9, 1, l] = times(jr, ji, T[p, 9, 0], T[p, 9, 1])
-        Y[b, p, 10, 0, l], Y[b, p, 10, 1, l] = times(kr, ki, T[p, 10, 0], T[p, 10, 1])
-        Y[b, p, 11, 0, l], Y[b, p, 11, 1, l] = times(lr, li, T[p, 11, 0], T[p, 11, 1])
-        Y[b, p, 12, 0, l], Y[b, p, 12, 1, l] = times(mr, mi, T[p, 12, 0], T[p, 12, 1])
-        Y[b, p, 13, 0, l], Y[b, p, 13, 1, l] = times(nr, ni, T[p, 13, 0], T[p, 13, 1])
-        Y[b, p, 14, 0, l], Y[b, p, 14, 1, l] = times(ur, ui, T[p, 14, 0], T[p, 14, 1])
-        Y[b, p, 15, 0, l], Y[b, p, 15, 1, l] = times(vr, vi, T[p, 15, 0], T[p, 15, 1])

@@ -1,4 +1,4 @@
-"""Transforms of 2 to 16 points, each a real and an imaginary part; they are inlined into kernels.
+"""Transforms of 2 to 8 points, each a real and an imaginary part; they are inlined into kernels.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -48,12 +48,6 @@ def eighth(r, i):
 
 
 @tsr.function
-def sixteenth(r, i):
-    """Times e^(-2 pi i / 16)."""
-    return 0.9238795325112867 * r + 0.3826834323650898 * i, 0.9238795325112867 * i - 0.3826834323650898 * r
-
-
-@tsr.function
 def eight(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi):
     ar, ai, cr, ci, er, ei, gr, gi = four(ar, ai, cr, ci, er, ei, gr, gi)
     br, bi, dr, di, fr, fi, hr, hi = four(br, bi, dr, di, fr, fi, hr, hi)
@@ -61,27 +55,3 @@ def eight(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi):
     hr, hi = eighth(hi, -hr)
     return (ar + br, ai + bi, cr + dr, ci + di, er + fi, ei - fr, gr + hr, gi + hi,
             ar - br, ai - bi, cr - dr, ci - di, er - fi, ei + fr, gr - hr, gi - hi)
-
-
-@tsr.function
-def sixteen(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi,
-            ir, ii, jr, ji, kr, ki, lr, li, mr, mi, nr, ni, ur, ui, vr, vi):
-    ar, ai, er, ei, ir, ii, mr, mi = four(ar, ai, er, ei, ir, ii, mr, mi)
-    br, bi, fr, fi, jr, ji, nr, ni = four(br, bi, fr, fi, jr, ji, nr, ni)
-    cr, ci, gr, gi, kr, ki, ur, ui = four(cr, ci, gr, gi, kr, ki, ur, ui)
-    dr, di, hr, hi, lr, li, vr, vi = four(dr, di, hr, hi, lr, li, vr, vi)
-    fr, fi = sixteenth(fr, fi)
-    jr, ji = eighth(jr, ji)
-    nr, ni = times(nr, ni, 0.3826834323650898, -0.9238795325112867)
-    gr, gi = eighth(gr, gi)
-    kr, ki = ki, -kr
-    ur, ui = eighth(ui, -ur)
-    hr, hi = times(hr, hi, 0.3826834323650898, -0.9238795325112867)
-    lr, li = eighth(li, -lr)
-    vr, vi = sixteenth(-vr, -vi)
-    ar, ai, br, bi, cr, ci, dr, di = four(ar, ai, br, bi, cr, ci, dr, di)
-    er, ei, fr, fi, gr, gi, hr, hi = four(er, ei, fr, fi, gr, gi, hr, hi)
-    ir, ii, jr, ji, kr, ki, lr, li = four(ir, ii, jr, ji, kr, ki, lr, li)
-    mr, mi, nr, ni, ur, ui, vr, vi = four(mr, mi, nr, ni, ur, ui, vr, vi)
-    return (ar, ai, er, ei, ir, ii, mr, mi, br, bi, fr, fi, jr, ji, nr, ni,
-            cr, ci, gr, gi, kr, ki, ur, ui, dr, di, hr, hi, lr, li, vr, vi)
