@@ -84,6 +84,7 @@ for n in (128, 512, 1024):
     case(f"gemm {n} fp32", tsr.function, matmul, torch.float32, *product_shapes(n, n, n), check=n == 512, two=n == 512)
     case(f"gemm {n} bf16", tsr.function, matmul, torch.bfloat16, *product_shapes(n, n, n), check=n == 512, two=n == 1024)
 case("gemm 1000 fp32", tsr.function, matmul, torch.float32, *product_shapes(1000, 1000, 1000))
+case("gemm 4x1024x1024 fp32", tsr.function, matmul, torch.float32, *product_shapes(4, 1024, 1024))
 case("gemm 32x1024x1024 fp32", tsr.function, matmul, torch.float32, *product_shapes(32, 1024, 1024))
 case("gemm 1024x48x1024 bf16", tsr.function, matmul, torch.bfloat16, *product_shapes(1024, 48, 1024))
 case("relu(a @ b + c) 768 fp32", tsr.function, relu_matmul, torch.float32, *product_shapes(768, 768, 768), (768,))

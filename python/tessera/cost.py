@@ -247,7 +247,8 @@ class _Launch:
             return steps * 2 * 32 ** 3 / rate * self.machine.clock + _AMX_BLOCK + (32.0 if block.reloads else 0.0)
         accumulators = block.rows * block.vectors
         step = max(accumulators / 2, (block.rows + block.vectors) / 2, _LATENCY)
-        return block.depth * step + _BLOCK + accumulators * (1.5 if block.reloads else 1.0)
+        starts = block.depth / 8 if block.thin else 1.0  # all columns have their turn after eight steps
+        return block.depth * step + starts * ((4.0 if block.thin else _BLOCK) + accumulators * (1.5 if block.reloads else 1.0))
 
 
 def _spread(programs: int, threads: int) -> float:

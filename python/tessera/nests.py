@@ -47,6 +47,9 @@ class Matrix:
     vectors: int
     lanes: int
     reloads: bool  # the accumulators come from memory
+    buffers: tuple = ("", "", "")  # of the left and the right operand and the sum, if they are in scratch memory
+    thin: bool = False  # few rows and many columns: eight steps of k for all columns at a time
+    whole: bool = False  # all rows in tiles of 16
 
 
 @dataclasses.dataclass
@@ -61,6 +64,8 @@ class Work:
     sums: float = 0.0  # vectors that are summed up at the end of a row
     wide: float = 1.0  # registers of a vector
     matrix: Matrix | None = None
+    role: tuple = ()  # what a nest does if it does nothing else: ("clear" | "copy" | "pack", buffer)
+    direct: bool = False  # a packed operand that a matrix step could as well read where it lies
     touches: list = dataclasses.field(default_factory=list)
 
 
@@ -85,7 +90,7 @@ class _Int(int):
     """An integer of a plan; `@` is ceildiv."""
 
 
-for _name in ("add", "sub", "mul", "floordiv", "mod", "radd", "rsub", "rmul"):
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
     setattr(_Int, f"__{_name}__", lambda self, other, do=getattr(int, f"__{_name}__"): _Int(do(self, other)))
 _Int.__matmul__ = lambda self, other: _Int(-(-int(self) // int(other)))
 
@@ -154,10 +159,11 @@ class _Plan:
                     if re.fullmatch(r"\$[\w.]+", axis) and axis[1:] not in self.dims:
                         self.assumed[axis[1:]] = self.dims[axis[1:]] = _Int(ASSUMED if axis in axes[-2:] else ASSUMED_BATCH)
             self.shapes[name] = tuple(self.given[name]) if name in self.given else tuple(self.number(axis) for axis in axes)
+            self.shapes[name] = tuple(int(size) for size in self.shapes[name])
             self.bytes[name] = math.prod(self.shapes[name]) * ELEMENT.get(declared[2], 4)
         elif word == "view":
             name, source, sizes = re.match(r"view %([\w.]+) = %([\w.]+) .*?sizes \[([^\]]*)\]", line).groups()
-            self.shapes[name] = tuple(self.number(size) for size in split(sizes))
+            self.shapes[name] = tuple(int(self.number(size)) for size in split(sizes))
             self.bytes[name] = self.bytes.get(source, 0)
         elif word == "launch":
             found = re.match(r"launch @(\w+)\(([^;]*?)(?:;(.*))?\) grid (.*?)(?: scratch (.*?))?(?: threads (.*?))?(?: work (.*?))?$", line)
@@ -204,6 +210,7 @@ class _Kernel:
         self.tree: list = []
         self.open: list = [self.tree]
         self._block(body, 0, len(body))
+        _Shortcuts(self.tree)
 
     def _name(self, name: str) -> str:
         """A new one for a loop: names are used again in other regions."""
@@ -422,7 +429,20 @@ class _Kernel:
                     work.chained = max(work.chained, work.vectors / unroll)
                     work.sums += work.rows * unroll
             work.ops[op] = work.ops.get(op, 0) + 1
+        self._role(work, axes, [op for op in ops if op[1] not in ("tile.nest_yield", "arith.constant")])
         self.open[-1].append(work)
+
+    def _role(self, work: Work, axes: list[str], ops: list) -> None:
+        kind = {("tile.fill", "tile.local_store"): "clear", ("tile.local_load", "tile.store"): "copy", ("tile.load", "tile.local_store"): "pack"}.get(
+            tuple(op for _, op, _ in ops))
+        if kind is None or not all(touch for touch in work.touches):
+            return
+        work.role = (kind, next(touch.array for touch in work.touches if touch.scratch))
+        if kind == "pack" and len(axes) == 2:
+            view = re.search(r"%([\w.]+)\[", ops[0][2])[1]
+            element = ELEMENT.get(re.findall(r"tensor<(?:\d+x)*([a-z]\w*)>", ops[0][2])[-1], 4)
+            near = self._length(axes[0]) * self.shapes[view][-1] * element <= 65536
+            work.direct = near and all(length % 64 == 0 for length, _ in self.ranges[axes[1]])
 
     def _matrix(self, axes: list[str], tiles: dict, attributes: str, ops: list) -> None:
         registers = re.search(r"register_tile = array<i64: (\d+), (\d+), (\d+)>", attributes)
@@ -440,7 +460,16 @@ class _Kernel:
         mma = next(rest for _, op, rest in ops if op == "tile.mma")
         left, right, acc = re.findall(r"%([\w.#]+)", mma)[:3]
         turned = {result: re.findall(r"%([\w.#]+)", rest)[0] for result, op, rest in ops if result and op in ("tile.transpose", "arith.extf", "arith.extsi")}
-        work = Work(matrix=Matrix(unit[1] if unit else "fma", rows, used if lanes else columns, depth, max(round(used / lanes), 1) if lanes else 0, lanes, acc in loaded))
+        named = []
+        for side in (left, right):
+            while side in turned:
+                side = turned[side]
+            named.append(re.findall(r"%([\w.#]+)", loaded[side][1])[0] if side in loaded and loaded[side][0] == "tile.local_load" else "")
+        named.append(next(re.findall(r"%([\w.#]+)", rest)[1] for _, op, rest in ops if op == "tile.local_store"))
+        thin = bool(lanes) and tiles[m] <= rows and tiles[n] > columns
+        whole = all(length % 16 == 0 for length, _ in self.ranges[m])
+        work = Work(matrix=Matrix(unit[1] if unit else "fma", rows, used if lanes else columns, depth, max(round(used / lanes), 1) if lanes else 0, lanes, acc in loaded,
+                                  tuple(named), thin, whole))
         padded = math.ceil(depth / 32) * 32 if not lanes else depth
         for side, width, loop in ((left, rows, inner), (right, columns, outer)):
             while side in turned:
@@ -456,6 +485,50 @@ class _Kernel:
         inner.body.append(work)
         outer.body.append(inner)
         self.open[-1].append(outer)
+
+
+class _Shortcuts:
+    """What a matrix step does without when it runs (compiler/Target/CPU/MatrixShortcuts.cpp): the nest that clears its sum before a loop,
+    the one that copies it to the result after, and the packing of an operand that is read as well where it lies."""
+
+    def __init__(self, tree: list):
+        self.leaves: list = []  # (body, loops around it, work)
+        self._collect(tree, ())
+        for _, loops, step in [leaf for leaf in self.leaves if leaf[2].matrix]:
+            left, right, total = step.matrix.buffers
+            self._sum(step, loops, total)
+            amx = not step.matrix.lanes
+            for buffer in (left if amx and step.matrix.whole else "", right if not amx else ""):
+                for body, _, work in self.leaves:
+                    if buffer and work.role == ("pack", buffer) and (amx or work.direct or step.matrix.thin):
+                        source = next(touch for touch in work.touches if not touch.scratch)
+                        step.touches = [dataclasses.replace(touch, array=source.array, along=touch.along | source.along, scratch=False)
+                                        if touch.array == buffer else touch for touch in step.touches]
+                        self._drop(body, work)
+
+    def _collect(self, body: list, loops: tuple) -> None:
+        for item in body:
+            if isinstance(item, Loop):
+                self._collect(item.body, (*loops, item))
+            else:
+                self.leaves.append((body, loops, item))
+
+    @staticmethod
+    def _drop(body: list, work: Work) -> None:
+        body[:] = [item for item in body if item is not work]
+
+    def _sum(self, step: Work, around: tuple, buffer: str) -> None:
+        users = [(loops, work) for _, loops, work in self.leaves if work is not step and any(touch.array == buffer for touch in work.touches)]
+        alone = all(work.role[:1] in (("clear",), ("copy",)) for _, work in users)
+        for body, loops, work in self.leaves:
+            if work.role == ("clear", buffer) and len(around) > len(loops):
+                loop = around[len(loops)]  # of k
+                if not any(loop in others for others, _ in users):
+                    self._drop(body, work)
+            elif work.role == ("copy", buffer) and alone and step.matrix.lanes and not step.matrix.thin:
+                # The last step stores where the copy would have.
+                work.rows = work.turns = work.vectors = 0.0
+                work.touches = [touch for touch in work.touches if not touch.scratch]
 
 
 def kernels_of(text: str) -> tuple[dict, list[str]]:

@@ -91,6 +91,25 @@ def test_elements_are_counted_once():
     assert sum(times * work.vectors for times, work in leaves(launch.tree)) == 5 * (1024 * 2 / 16 + 60)  # 952 are 59.5 vectors
 
 
+def test_what_a_matrix_step_does_without_is_not_counted():
+    """The sum is neither cleared nor copied; four rows read B where it lies; an epilogue has its nest."""
+    *_, plain = launches(product, squares(512), x=fp32, w=fp32)
+    works = [work for _, work in leaves(plain.tree)]
+    assert [bool(work.matrix) for work in works] == [True, False]
+    assert works[1].vectors == 0 and [touch.array for touch in works[1].touches] == ["result"]
+    *_, thin = launches(product, {"x": (4, 512), "w": (512, 1024)}, x=fp32, w=fp32)
+    [step] = [work for _, work in leaves(thin.tree) if work.matrix]
+    assert step.matrix.thin and {touch.array for touch in step.touches} >= {"x", "w"}
+    assert not [work for _, work in leaves(thin.tree) if work.role[:1] == ("pack",)]
+
+    @tsr.function
+    def shifted(x: Tensor["M", "K"], w: Tensor["K", "N"]):
+        return x @ w + 1.0
+
+    *_, last = launches(shifted, squares(512), x=fp32, w=fp32)
+    assert [work.vectors > 0 for _, work in leaves(last.tree)] == [False, True]
+
+
 def test_branches_of_the_plan_are_taken_by_size():
     small, large = (launches(product, squares(n), x=fp32, w=fp32) for n in (64, 512))
     assert [launch.kernel for launch in small] == ["product_0"]
@@ -242,6 +261,17 @@ def test_every_alternative_has_its_cost():
     assert all(0.3 < ratio < 10 for _, others in found.values() for ratio in others.values())
     chained = rows(chain.explain(M=4096, N=4096))
     assert chained["fuse"][1]["0"] > 2 and chained["stream"][1]["0"] > 1
+
+
+@pytest.mark.parametrize("m", [1, 3, 17])
+@pytest.mark.parametrize("dtype", [fp32, bf16])
+def test_few_rows_are_predicted_too(m, dtype):
+    text = product.explain(x=dtype, w=dtype, M=m, K=1000, N=130)
+    assert re.search(r"predicted [\d.]+ us a call for M=\d+, K=1000, N=130", text) and len(rows(text)) >= 8
+
+
+def test_no_rows_cost_a_launch():
+    assert predicted(product, {"x": (0, 64), "w": (64, 64)}, x=fp32, w=fp32).seconds < 5e-6
 
 
 def test_without_costs_nothing_is_predicted():
