@@ -97,8 +97,13 @@ for m, n in ((1, 1), (7, 63), (65, 7), (3, 127), (2, 1000)):
         got = guarded((m, n), np.float32, True)
         soft(given, out=got)
         bounds.check(got, bounds.softmax(bounds.exact(x, "fp32")), f"softmax {m} {n}")
+for m, n, k in ((1, 1, 1), (7, 63, 65), (16, 64, 70), (48, 7, 127), (130, 70, 64)):
+    a, b = r.integers(-128, 128, (m, k)).astype(np.int8), r.integers(-128, 128, (k, n)).astype(np.int8)
+    into = lambda a, b, out: kernels.gemm(a, b, out, ACC=tsr.i32)
+    run(f"gemm i8 {m} {n} {k}", into, a.astype(np.int32) @ b.astype(np.int32), a, b, out=np.int32)
 for dtype in (np.float32, ml_dtypes.bfloat16, np.float16):
-    for m, n, k in ((1, 1, 1), (7, 63, 65), (65, 7, 127), (33, 130, 1)):
+    # Rows in place, what is left of k, few rows, columns that are no whole panel: docs/decisions/2026-11-15-matrix-shortcuts.md.
+    for m, n, k in ((1, 1, 1), (7, 63, 65), (65, 7, 127), (33, 130, 1), (1, 600, 40), (4, 513, 9), (16, 64, 70), (48, 65, 33), (112, 96, 64), (200, 100, 40)):
         a, b = r.integers(-1, 2, (m, k)).astype(dtype), r.integers(-1, 2, (k, n)).astype(dtype)
         want = (a.astype(np.float64) @ b.astype(np.float64)).astype(dtype)
         run(f"matmul {m} {n} {k}", function("a @ b", "a b"), want, a, b, out=dtype)

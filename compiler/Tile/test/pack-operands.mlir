@@ -49,14 +49,19 @@ tile.func @never(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
   tile.return
 }
 
-// Stored as linear layers store their weights: turned while it is packed. Both
-// operands of AMX are packed.
+// Stored as linear layers store their weights: turned while it is packed. AMX
+// reads A where it lies, or from panels.
 // CHECK-LABEL: tile.func @turned_pack_b(
 // CHECK:         tile.transpose
 // CHECK:         tile.store {{.*}}zero_padding = 0
 // CHECK-LABEL: tile.func @turned_pack_a(
 // CHECK-SAME:    tile.packed = {deep_last = 1 : i64, group = 32 : i64, step = 32 : i64, wide_step = 32 : i64, width = 16 : i64}
 // CHECK-LABEL: tile.func @turned_packed(
+// CHECK:           tile.load %arg0
+// CHECK:           tile.load %arg3
+// CHECK-NOT:       tile.transpose
+// CHECK:           tile.mma
+// CHECK-LABEL: tile.func @turned_packed_both(
 // CHECK:           tile.load %arg4
 // CHECK:           tile.load %arg3
 // CHECK-NOT:       tile.transpose
@@ -111,6 +116,10 @@ tile.func @inplace(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.na
 // CHECK-NEXT:    "  else"
 // CHECK-NEXT:    "    launch @plain(%A, %B, %C) grid $t work 5"
 // CHECK-NEXT:    "  end"
+// CHECK:         "    if (size(%C, 1) > 64) and (address(%A) mod 64 != 0 or stride(%A, 0) mod 32 != 0)"
+// CHECK:         "      launch @turned_packed_both(%A, %W, %C, %W.turned.0, %A.turned.1) grid $t"
+// CHECK-NEXT:    "    else"
+// CHECK-NEXT:    "      launch @turned_packed(%A, %W, %C, %W.turned.0) grid $t"
 // CHECK:         "  launch @inplace(%A, %B, %C) grid $t"
 tile.plan @f {
   "body"

@@ -30,14 +30,14 @@ def linear_gelu(X: Tensor["M", "K"], W: Tensor["N", "K"], bias: Tensor["N"], Y: 
         Y[m, n] = tsr.gelu(acc + bias[n].to(tsr.fp32))
 
 
-@tsr.kernel
+@tsr.kernel.schedule(target="cpu", BLOCK_M=96, BLOCK_N=64, BLOCK_K=1024)
 def batched_gemm(A: Tensor["B", "M", "K"], W: Tensor["B", "K", "N"], C: Out["B", "M", "N"],
-                 BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64):
-    """C[b] = A[b] @ W[b]."""
+                 BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64, ACC: const = fp32):
+    """C[b] = A[b] @ W[b]; ACC as for gemm."""
     for b, m, n in tsr.grid(B, tsr.tile(M, BLOCK_M), tsr.tile(N, BLOCK_N)):
-        acc = tsr.zeros(m, n)
+        acc = tsr.zeros(m, n, dtype=ACC)
         for k in tsr.tile(K, BLOCK_K):
-            acc += A[b, m, k] @ W[b, k, n]
+            acc = tsr.mma(A[b, m, k], W[b, k, n], acc)
         C[b, m, n] = acc
 
 

@@ -1,0 +1,88 @@
+"""Every way a matrix product takes on the CPU gives the same sums: exact on small integers, whatever the shape and the strides.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tessera as tsr
+from programs import function
+from tessera import kernels
+
+# few rows; rows that are whole tiles of AMX or not; what is left of k; whole and broken panels; more than one block of k and of rows
+SHAPES = ((1, 64, 64), (1, 1000, 33), (3, 70, 1030), (4, 512, 8), (5, 512, 8), (16, 32, 32), (16, 130, 45), (32, 600, 300), (33, 64, 31), (96, 64, 2048),
+          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025))
+TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
+
+
+def small(rng, shape, dtype):
+    return rng.integers(-2, 3, shape).astype(dtype)
+
+
+def layouts(array):
+    """The same matrix: plain, turned, as a piece of wider rows, backwards."""
+    yield "plain", array
+    yield "turned", np.ascontiguousarray(array.T).T
+    wide = np.zeros((array.shape[0], array.shape[1] + 13), array.dtype)
+    wide[:, 5:5 + array.shape[1]] = array
+    yield "piece", wide[:, 5:5 + array.shape[1]]
+    yield "backwards", np.ascontiguousarray(array[::-1, ::-1])[::-1, ::-1]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+def test_function(shape, dtype):
+    m, n, k = shape
+    rng = np.random.default_rng(m * 7 + n * 3 + k)
+    a, b = small(rng, (m, k), TYPES[dtype]), small(rng, (k, n), TYPES[dtype])
+    want = (a.astype(np.float64) @ b.astype(np.float64)).astype(TYPES[dtype])
+    product = function("a @ b", "a b")
+    for left, x in layouts(a):
+        for right, y in layouts(b):
+            np.testing.assert_array_equal(product(x, y), want, err_msg=f"{left} @ {right}")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("target", ("cpu", "cpu:avx2"))
+def test_i8_is_exact_at_its_ends(shape, target):
+    m, n, k = shape
+    rng = np.random.default_rng(k)
+    a, b = rng.integers(-128, 128, (m, k)).astype(np.int8), rng.integers(-128, 128, (k, n)).astype(np.int8)
+    a[0], b[:, 0] = -128, -128  # the largest sum there is
+    want = a.astype(np.int32) @ b.astype(np.int32)
+    for left, x in layouts(a):
+        for right, y in layouts(b):
+            got = np.full((m, n), 7, np.int32)
+            kernels.gemm(x, y, got, ACC=tsr.i32, target=target)
+            np.testing.assert_array_equal(got, want, err_msg=f"{left} @ {right}")
+
+
+def test_batches_of_i8():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-128, 128, (3, 40, 70)).astype(np.int8), rng.integers(-128, 128, (3, 70, 33)).astype(np.int8)
+    got = np.full((3, 40, 33), 7, np.int32)
+    kernels.batched_gemm(a, b, got, ACC=tsr.i32)
+    np.testing.assert_array_equal(got, a.astype(np.int32) @ b.astype(np.int32))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("m", (1, 4, 40, 200))
+def test_sums_of_nothing_are_zero(m, dtype):
+    """The first step of a sum starts it: without one, something else must."""
+    a, b = np.zeros((m, 0), TYPES[dtype]), np.zeros((0, 70), TYPES[dtype])
+    out = np.full((m, 70), 7, TYPES[dtype])
+    function("a @ b", "a b")(a, b, out=out)
+    np.testing.assert_array_equal(out, np.zeros_like(out))
+
+
+@pytest.mark.parametrize("dtype", ("f32", "bf16"))
+def test_what_lies_beside_a_row_does_not_matter(dtype):
+    """Rows of A are read where they lie, k is not a whole step: what follows is NaN, and must not be multiplied by the zeros of B."""
+    for m, n, k in ((16, 64, 40), (128, 70, 33), (4, 600, 40)):
+        wide = np.full((m, k + 31), np.nan, TYPES[dtype])
+        rng = np.random.default_rng(k)
+        wide[:, :k] = small(rng, (m, k), np.float32)
+        b = small(rng, (k, n), TYPES[dtype])
+        want = (wide[:, :k].astype(np.float64) @ b.astype(np.float64)).astype(TYPES[dtype])
+        np.testing.assert_array_equal(function("a @ b", "a b")(wide[:, :k], b), want)
