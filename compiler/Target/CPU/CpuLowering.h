@@ -183,6 +183,8 @@ public:
   mlir::Value isSuperfluous(tile::NestOp nest);
   /// Does the step have so few rows that B is read along its lines, and once?
   static bool isThin(tile::NestOp step);
+  /// Does it read one or two vectors of a panel where no more exist?
+  static bool readsFewVectors(tile::NestOp step);
   /// Where the nest after the loop would copy the sum to, if it is one.
   std::optional<CpuDirect> resultOf(tile::NestOp step);
   /// Whether (i1) the step is the first one of its sum; null: it adds always.

@@ -393,7 +393,7 @@ void MatrixStep::run() {
   Value j = outer.getInductionVar();
   // A result of few columns, or the last ones of many, is not worth a whole
   // panel of multiplications.
-  if (vectors < 3 || !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>())
+  if (!CpuLowering::readsFewVectors(nest))
     return panelLoop(j, vectors);
   Value left = lower.sub(n, j);
   for (int64_t few : {1, 2}) {

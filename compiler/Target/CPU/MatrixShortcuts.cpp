@@ -32,6 +32,11 @@ bool CpuLowering::isThin(tile::NestOp step) {
          columns.getSize() > registers[1] * registers[2];
 }
 
+bool CpuLowering::readsFewVectors(tile::NestOp step) {
+  auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  return registers[1] > 2 && step.getAxes()[1].getDefiningOp<tile::ProgramOp>();
+}
+
 /// The buffer of a nest that does nothing but clear it.
 static Value clearedBy(tile::NestOp nest) {
   Value buffer;
@@ -294,12 +299,22 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
     int64_t width = layout.run(1);
     if (!llvm::isPowerOf2_64(width))
       return {};
-    // Whole panels, near enough; few rows need neither.
-    Value near = less(mul(rows, bytes), constant(65537));
-    usable = CpuLowering::isThin(step)
-                 ? Value(arith::ConstantOp::create(builder, loc,
-                                                   builder.getBoolAttr(true)))
-                 : both(multiple(columns, width), near);
+    // Whole panels, or one of as few vectors as MatrixEmitter reads then, and
+    // near enough; few rows need neither.
+    if (CpuLowering::isThin(step)) {
+      usable =
+          arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+    } else {
+      auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+      Value whole = multiple(columns, width);
+      if (readsFewVectors(step))
+        for (int64_t few : {1, 2})
+          whole = arith::OrIOp::create(
+              builder, loc, whole,
+              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                    columns, constant(few * registers[2])));
+      usable = both(whole, less(mul(rows, bytes), constant((256 << 10) + 1)));
+    }
   } else {
     return {};
   }
