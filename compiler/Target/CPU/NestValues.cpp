@@ -251,15 +251,21 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   return address;
 }
 
-/// Of a kernel with large results: does no later nest read the view? Turns
-/// past what is kept of a row are rare.
+/// Of a kernel with large results, or one program per row: does no later nest
+/// read the view? Turns past what is kept of a row are rare.
 bool NestEmitter::isLastRead(tile::LoadOp load) const {
   auto func = nest->getParentOfType<tile::FuncOp>();
   auto isRest = [](tile::NestOp nest) {
     auto loop = nest->getParentOfType<tile::ForOp>();
     return loop && loop->hasAttr("tile.rest");
   };
-  bool streams = false, passed = false, last = true;
+  // The next program has the next row.
+  bool streams = llvm::any_of(load.getIndices(), [](Value index) {
+    auto program = index.getDefiningOp<tile::ProgramOp>();
+    return program && index == program->getResults().back() &&
+           !isa<tile::RangeType>(index.getType());
+  });
+  bool passed = false, last = true;
   func.walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
       streams |= isStreaming(store);

@@ -74,9 +74,11 @@ tile.func @transposed(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, 
   tile.return
 }
 
-// What is contiguous along both axes alike is not.
+// What is contiguous along both axes alike is not; the next program has other
+// columns, not the next row.
 // CHECK-LABEL: tessera_target.kernel @not_transposed
 // CHECK-NOT:     vector.shuffle
+// CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         tessera_target.return
 tile.func @not_transposed(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
   %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
@@ -87,8 +89,10 @@ tile.func @not_transposed(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf
   tile.return
 }
 
-// A maximum takes one instruction, unless an element is NaN.
+// A maximum takes one instruction, unless an element is NaN. A program per row
+// brings the next row nearer.
 // CHECK-LABEL: tessera_target.kernel @maximum
+// CHECK-COUNT-4: llvm.intr.prefetch
 // CHECK:         arith.cmpf uno
 // CHECK:         scf.if
 // CHECK-COUNT-4:   arith.maximumf {{.*}} : vector<16xf32>
