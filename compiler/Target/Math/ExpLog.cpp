@@ -42,12 +42,16 @@ static F exp2Bounded(FloatEmitter &e, F x) {
 }
 
 F expandExp(FloatEmitter &e, F x) {
-  // Outside, the result is 0 or infinity; inside, |k| <= 151.
-  x = clamp(e, x, -104.0f, 89.0f);
+  // Outside, the result is 0 or infinity; inside, |k| <= 151. Scaling by any k
+  // does that by itself, if only the power stays positive and finite.
+  if (!e.avx512)
+    x = clamp(e, x, -104.0f, 89.0f);
   F sum = e.fma(x, e.f(log2e[0]), e.f(magicBiasedTwice));
   F k = sum - e.f(magicBiasedTwice);
   F r = e.fma(k, e.f(-ln2Fma[0]), x);
   r = e.fma(k, e.f(-ln2Fma[1]), r);
+  if (e.avx512)
+    r = e.withinOne(r);
   F tail = e.fma(e.poly(expTail, r), r, e.f(1.0f));
   F power = e.fma(tail, r, e.f(1.0f));
   return e.avx512 ? e.scaled(power, k) : scaleByPowerOfTwo(e, power, sum);

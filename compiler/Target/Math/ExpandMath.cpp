@@ -197,6 +197,20 @@ F FloatEmitter::distanceToInteger(F x) {
           this};
 }
 
+F FloatEmitter::withinOne(F x) {
+  // The smaller one in absolute value, with the sign of the first; a number
+  // before NaN.
+  Value smaller =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(2));
+  Value one = f(1.0f).value;
+  return {onRegisters("llvm.x86.avx512.mask.range.ps.512",
+                      [&](int64_t lane) -> SmallVector<Value> {
+                        return {register16(builder, loc, x.value, lane),
+                                register16(builder, loc, one, lane), smaller};
+                      }),
+          this};
+}
+
 F FloatEmitter::scaled(F value, F k) {
   return {onRegisters("llvm.x86.avx512.mask.scalef.ps.512",
                       [&](int64_t lane) -> SmallVector<Value> {

@@ -77,6 +77,8 @@ public:
   bool avx512 = false;
   /// x less the nearest integer, exactly; 0 for infinities. AVX-512 only.
   F distanceToInteger(F x);
+  /// x limited to [-1, 1]; some number in there if x is NaN. AVX-512 only.
+  F withinOne(F x);
   /// value * 2^k for integers k, infinities included. AVX-512 only.
   F scaled(F value, F k);
 
