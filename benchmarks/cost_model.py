@@ -225,7 +225,8 @@ def report(rows: list, machine, verbose: bool) -> tuple[float, float]:
         print(f"  {key:12} decided {share([p for p in mine if p['decided']]):5.0%} of {sum(p['decided'] for p in mine):4}, all {share(mine):5.0%} of {len(mine):4}")
     decided = [p for p in every if p["decided"]]
     print(f"\nagreement: {share(decided):.1%} of {len(decided)} decided pairs, {share(every):.1%} of all {len(every)} pairs "
-          f"({len(every) - len(decided)} are noise); floor {FLOOR:.0%} ({machine.source})")
+          f"({len(every) - len(decided)} are noise), "
+          f"{share([p for p in every if p['predicted'] != 1]):.1%} of those whose predictions differ; floor {FLOOR:.0%} ({machine.source})")
     return share(decided), share(every)
 
 

@@ -59,7 +59,7 @@ class Machine:
     source: str
 
     def at(self, table: dict, threads: int):
-        return table[max((n for n in table if n <= threads), default=min(table))]
+        return table[max(n for n in table if n <= threads)]
 
 
 def of_roofline(roof: roofline.Roofline, source: str) -> Machine:
@@ -67,8 +67,7 @@ def of_roofline(roof: roofline.Roofline, source: str) -> Machine:
     clock = wide / 64 if wide else narrow / 32  # two multiply-adds of 16 or 8 per cycle
     reads, writes, streams, amx = {}, {}, {}, {}
     for n in roof.threads:
-        found = [roof.rate(f"read_{level}", n) for level in ("l1", "l2", "l3", "dram")]
-        reads[n] = found
+        found = reads[n] = [roof.rate(f"read_{level}", n) or 1e9 * n for level in ("l1", "l2", "l3", "dram")]
         # A copy reads and writes: what it takes longer than reading is the writing.
         plain, stream = (max(2 / roof.rate(name, n) - 1 / found[2], 0.3 / found[2]) for name in ("copy", "copy_stream"))
         writes[n] = [found[0] / 2, found[1] / 2, 1 / plain, 1 / plain]
@@ -189,8 +188,7 @@ class _Launch:
         machine, threads = self.machine, self.threads
         reads, writes = machine.at(machine.reads, threads), machine.at(machine.writes, threads)
         streams = machine.at(machine.streams, threads)
-        scale = {n: threads / n for n in (max((n for n in machine.reads if n <= threads), default=1),)}
-        more = max(scale.values())  # threads beyond what was measured: as many times the cores' own
+        more = threads / max(n for n in machine.reads if n <= threads)  # cores that were not measured have their own caches, too
         terms = {"compute": 0.0, "L2": 0.0, "L3": 0.0, "memory": 0.0, "hidden": 0.0}
         found = dict.fromkeys(LEVELS, 0.0)
         seen: dict = {}
@@ -243,7 +241,7 @@ class _Launch:
         """Of one register tile."""
         if block.unit == "amx" or not block.lanes:
             rate = self.machine.at(self.machine.amx, 1) or 64 * self.machine.clock
-            steps = -(-block.depth // 32)
+            steps = -(-block.depth // block.step)
             return steps * 2 * 32 ** 3 / rate * self.machine.clock + _AMX_BLOCK + (32.0 if block.reloads else 0.0)
         accumulators = block.rows * block.vectors
         step = max(accumulators / 2, (block.rows + block.vectors) / 2, _LATENCY)

@@ -50,9 +50,10 @@ class Matrix:
     buffers: tuple = ("", "", "")  # of the left and the right operand and the sum, if they are in scratch memory
     thin: bool = False  # few rows and many columns: eight steps of k for all columns at a time
     whole: bool = False  # all rows in tiles of 16
+    step: int = 32  # positions of k that one AMX instruction takes
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Work:
     """One run of a nest."""
 
@@ -69,7 +70,7 @@ class Work:
     touches: list = dataclasses.field(default_factory=list)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Loop:
     trips: float
     name: str
@@ -466,11 +467,12 @@ class _Kernel:
                 side = turned[side]
             named.append(re.findall(r"%([\w.#]+)", loaded[side][1])[0] if side in loaded and loaded[side][0] == "tile.local_load" else "")
         named.append(next(re.findall(r"%([\w.#]+)", rest)[1] for _, op, rest in ops if op == "tile.local_store"))
+        step = 64 // ELEMENT.get(re.findall(r"tensor<(?:\d+x)*([a-z]\w*)>", mma)[0], 2)
         thin = bool(lanes) and tiles[m] <= rows and tiles[n] > columns
         whole = all(length % 16 == 0 for length, _ in self.ranges[m])
         work = Work(matrix=Matrix(unit[1] if unit else "fma", rows, used if lanes else columns, depth, max(round(used / lanes), 1) if lanes else 0, lanes, acc in loaded,
-                                  tuple(named), thin, whole))
-        padded = math.ceil(depth / 32) * 32 if not lanes else depth
+                                  tuple(named), thin, whole, step))
+        padded = math.ceil(depth / step) * step if not lanes else depth
         for side, width, loop in ((left, rows, inner), (right, columns, outer)):
             while side in turned:
                 side = turned[side]
