@@ -41,8 +41,15 @@ private:
   void runThin();
   void thinTile(Value j, Value from, Value start);
   void storeDirectly(ArrayRef<Value> sums, Value i, Value j);
-  void steps(SmallVectorImpl<Value> &sums, ArrayRef<Value> rowPointers,
-             Value panel, Value k, int64_t count);
+  /// Of a register tile: the panel of B, its rows of A, its vectors of C.
+  struct Block {
+    Value panel;
+    SmallVector<Value> rows, sums;
+  };
+  Block blockAt(Value i, Value j);
+  SmallVector<Value> startSums(const Block &block, Value none);
+  void steps(SmallVectorImpl<Value> &sums, const Block &block, Value k,
+             int64_t count);
   Value multiplyAdd(Value a, Value b, Value c);
 
   CpuLowering &lower;
@@ -52,12 +59,12 @@ private:
   Matrix lhs;
   CpuPanels panels;
   Value result; // pointer
-  Value first;  // starts the sum; null: adds always
+  Value first;  // i1: nothing was summed before
   std::optional<CpuDirect> direct;
   SmallVector<Value> masks; // columns of B that exist; empty: all
   Type element;
   int64_t rows, columns, lanes, vectors, resultStride;
-  bool fromZero, packed;
+  bool packed;
   tile::NestOp nest;
 };
 } // namespace
@@ -87,8 +94,11 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   result = lower.buffers[store.getBuffer()];
   resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
   packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
-  fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
   first = lower.isFirst(nest);
+  if (!first)
+    first = arith::ConstantOp::create(
+        builder, lower.loc,
+        builder.getBoolAttr(!mma.getAcc().getDefiningOp<tile::LocalLoadOp>()));
   direct = lower.resultOf(nest);
 }
 
@@ -121,10 +131,10 @@ Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
                                arith::MulIOp::create(builder, lower.loc, a, b));
 }
 
-void MatrixStep::steps(SmallVectorImpl<Value> &sums,
-                       ArrayRef<Value> rowPointers, Value panel, Value at,
-                       int64_t count) {
-  Value line = lower.pointerTo(panel, lower.mul(at, panels.along), element);
+void MatrixStep::steps(SmallVectorImpl<Value> &sums, const Block &block,
+                       Value at, int64_t count) {
+  Value line =
+      lower.pointerTo(block.panel, lower.mul(at, panels.along), element);
   for (int64_t step = 0; step < count; ++step) {
     SmallVector<Value> b;
     for (int64_t v = 0; v < vectors; ++v)
@@ -135,7 +145,7 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
     Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
     for (int64_t r = 0; r < rows; ++r) {
       Value a = lower.splat(
-          lower.load(lower.pointerTo(rowPointers[r], offset, element), element,
+          lower.load(lower.pointerTo(block.rows[r], offset, element), element,
                      0),
           lanes);
       for (int64_t v = 0; v < vectors; ++v) {
@@ -146,50 +156,55 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums,
   }
 }
 
-void MatrixStep::tileLoop(Value i, Value j) {
+/// Where the rows x columns of C from row `i` and column `j` on come from and
+/// go to.
+MatrixStep::Block MatrixStep::blockAt(Value i, Value j) {
+  Block block;
   Value number =
       arith::DivUIOp::create(builder, lower.loc, j, lower.constant(columns));
-  Value panel =
+  block.panel =
       lower.pointerTo(panels.base, lower.mul(number, panels.stride), element);
   Value last = lower.sub(m, lower.constant(1));
-  SmallVector<Value> rowPointers, targets, sums;
   for (int64_t r = 0; r < rows; ++r) {
     Value row = lower.addConstant(i, r);
-    rowPointers.push_back(lower.pointerTo(
+    block.rows.push_back(lower.pointerTo(
         lhs.base, lower.mul(lower.minimum(row, last), lhs.row), element));
-    targets.push_back(lower.pointerTo(
+    Value line = lower.pointerTo(
         result, lower.add(lower.mul(row, lower.constant(resultStride)), j),
-        element));
+        element);
+    for (int64_t v = 0; v < vectors; ++v)
+      block.sums.push_back(
+          lower.pointerTo(line, lower.constant(v * lanes), element));
   }
-  auto target = [&](int64_t r, int64_t v) {
-    return lower.pointerTo(targets[r], lower.constant(v * lanes), element);
-  };
-  Value zero = lower.splatConstant(builder.getZeroAttr(element), lanes);
-  auto start = [&](bool fromZero) {
-    SmallVector<Value> values;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t v = 0; v < vectors; ++v)
-        values.push_back(fromZero ? zero
-                                  : lower.load(target(r, v), element, lanes));
-    return values;
-  };
-  if (first) {
-    auto begin = scf::IfOp::create(
-        builder, lower.loc, first,
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, lower.loc, start(true));
-        },
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, lower.loc, start(false));
-        });
-    sums.assign(begin.result_begin(), begin.result_end());
-  } else {
-    sums = start(fromZero);
-  }
+  return block;
+}
+
+/// The sums so far: zero if there are none.
+SmallVector<Value> MatrixStep::startSums(const Block &block, Value none) {
+  auto begin = scf::IfOp::create(
+      builder, lower.loc, none,
+      [&](OpBuilder &, Location) {
+        Value zero = lower.splatConstant(builder.getZeroAttr(element), lanes);
+        scf::YieldOp::create(builder, lower.loc,
+                             SmallVector<Value>(block.sums.size(), zero));
+      },
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> values;
+        for (Value place : block.sums)
+          values.push_back(lower.load(place, element, lanes));
+        scf::YieldOp::create(builder, lower.loc, values);
+      });
+  return llvm::to_vector_of<Value>(begin.getResults());
+}
+
+void MatrixStep::tileLoop(Value i, Value j) {
+  Block block = blockAt(i, j);
+  SmallVector<Value> sums = startSums(block, first);
   int64_t unroll = columns == vectors * lanes ? 8 : 4;
   Value more = lower.less(lower.addConstant(j, columns), n);
   Value next = arith::SelectOp::create(
-      builder, lower.loc, more, lower.pointerTo(panel, panels.stride, element),
+      builder, lower.loc, more,
+      lower.pointerTo(block.panel, panels.stride, element),
       lower.pointerTo(panels.base, lower.mul(k, lower.constant(columns)),
                       element));
   int64_t bytes = columns * tile::scratchBytesOf(element);
@@ -215,7 +230,7 @@ void MatrixStep::tileLoop(Value i, Value j) {
                           lower.mul(made.getInductionVar(),
                                     lower.constant(ahead.lines * 64 / unroll)),
                           line * 64)));
-    steps(inner, rowPointers, panel, made.getInductionVar(), count);
+    steps(inner, block, made.getInductionVar(), count);
     scf::YieldOp::create(builder, lower.loc, inner);
     sums.assign(made.getResults().begin(), made.getResults().end());
   };
@@ -229,9 +244,8 @@ void MatrixStep::tileLoop(Value i, Value j) {
     storeDirectly(sums, i, j);
     builder.setInsertionPointToStart(where.elseBlock());
   }
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t v = 0; v < vectors; ++v)
-      lower.store(sums[r * vectors + v], target(r, v));
+  for (auto [sum, place] : llvm::zip(sums, block.sums))
+    lower.store(sum, place);
 }
 
 /// The finished sums to the result, as far as it goes.
@@ -287,36 +301,11 @@ void MatrixStep::panelLoop(Value j, int64_t used) {
 /// `start`: nothing was summed before.
 void MatrixStep::thinTile(Value j, Value from, Value start) {
   constexpr int64_t piece = 8;
-  Value number =
-      arith::DivUIOp::create(builder, lower.loc, j, lower.constant(columns));
-  Value panel =
-      lower.pointerTo(panels.base, lower.mul(number, panels.stride), element);
-  Value last = lower.sub(m, lower.constant(1));
-  SmallVector<Value> rowPointers, targets;
-  for (int64_t r = 0; r < rows; ++r) {
-    Value row = lower.constant(r);
-    rowPointers.push_back(lower.pointerTo(
-        lhs.base, lower.mul(lower.minimum(row, last), lhs.row), element));
-    for (int64_t v = 0; v < vectors; ++v)
-      targets.push_back(lower.pointerTo(
-          result, lower.addConstant(j, r * resultStride + v * lanes), element));
-  }
-  Value zero = lower.splatConstant(builder.getZeroAttr(element), lanes);
-  auto begin = scf::IfOp::create(
-      builder, lower.loc, start,
-      [&](OpBuilder &, Location) {
-        scf::YieldOp::create(builder, lower.loc,
-                             SmallVector<Value>(targets.size(), zero));
-      },
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> values;
-        for (Value target : targets)
-          values.push_back(lower.load(target, element, lanes));
-        scf::YieldOp::create(builder, lower.loc, values);
-      });
+  Block block = blockAt(lower.constant(0), j);
+  SmallVector<Value> begin = startSums(block, start);
   auto sum = [&](Value at, int64_t count, ValueRange before) {
     SmallVector<Value> sums(before);
-    steps(sums, rowPointers, panel, at, count);
+    steps(sums, block, at, count);
     scf::YieldOp::create(builder, lower.loc, sums);
   };
   Value whole = arith::AndIOp::create(
@@ -324,16 +313,15 @@ void MatrixStep::thinTile(Value j, Value from, Value start) {
       lower.less(lower.addConstant(j, columns - 1), n));
   auto made = scf::IfOp::create(
       builder, lower.loc, whole,
-      [&](OpBuilder &, Location) { sum(from, piece, begin.getResults()); },
+      [&](OpBuilder &, Location) { sum(from, piece, begin); },
       [&](OpBuilder &, Location) {
         Value end = lower.minimum(k, lower.addConstant(from, piece));
         for (int64_t v = 0; v < vectors; ++v)
           masks.push_back(lower.firstLanes(
               lower.sub(n, lower.addConstant(j, v * lanes)), lanes));
-        auto rest =
-            scf::ForOp::create(builder, lower.loc, from, end, lower.constant(1),
-                               begin.getResults(),
-                               [](OpBuilder &, Location, Value, ValueRange) {});
+        auto rest = scf::ForOp::create(
+            builder, lower.loc, from, end, lower.constant(1), begin,
+            [](OpBuilder &, Location, Value, ValueRange) {});
         {
           OpBuilder::InsertionGuard guard(builder);
           builder.setInsertionPointToEnd(rest.getBody());
@@ -342,8 +330,8 @@ void MatrixStep::thinTile(Value j, Value from, Value start) {
         scf::YieldOp::create(builder, lower.loc, rest.getResults());
         masks.clear();
       });
-  for (auto [value, target] : llvm::zip(made.getResults(), targets))
-    lower.store(value, target);
+  for (auto [value, place] : llvm::zip(made.getResults(), block.sums))
+    lower.store(value, place);
 }
 
 void MatrixStep::runThin() {
@@ -357,11 +345,7 @@ void MatrixStep::runThin() {
   Value from = outer.getInductionVar();
   Value start = arith::CmpIOp::create(
       builder, lower.loc, arith::CmpIPredicate::eq, from, lower.constant(0));
-  Value fresh = first;
-  if (!fresh)
-    fresh = arith::ConstantOp::create(builder, lower.loc,
-                                      builder.getBoolAttr(fromZero));
-  start = arith::AndIOp::create(builder, lower.loc, start, fresh);
+  start = arith::AndIOp::create(builder, lower.loc, start, first);
   auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
                                   lower.constant(columns));
   builder.setInsertionPoint(inner.getBody()->getTerminator());
