@@ -98,7 +98,10 @@ def _down(x: np.ndarray, dtype: str, width: int, turned: np.ndarray) -> None:
     height = x.shape[1] if parts else x.shape[1] // 2
     first, *later = _stages(height, dtype)
     r, m, _, roots, kernel, of_parts = first
-    block = max(64, POINTS * tsr.num_threads() // (batch * height) // 32 * 32)
+    threads = tsr.num_threads()
+    # Threads meet after every stage of a block: with several, larger ones.
+    points = POINTS if threads == 1 else 8 * POINTS * threads
+    block = max(64, points // (batch * height) // 32 * 32)
     source = (x.real.reshape(batch, r, m, width), x.imag.reshape(batch, r, m, width)) if parts else (x.reshape(batch, r, m, 1, 2, width),)
     for begin in range(0, width, block):
         columns = slice(begin, min(begin + block, width))
