@@ -68,9 +68,10 @@ def online_softmax(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 4, BN: con
 
 
 def inputs(kind: str) -> dict:
-    """small; large: beyond every tile and vector, several programs per call of a kernel; special: rows of minus infinity, of one value, far from 0."""
+    """small; large: beyond every tile and vector, several programs per call of a kernel; thin: products of few rows, which have a kernel of their own;
+    special: rows of minus infinity, of one value, far from 0."""
     r = np.random.default_rng(7)
-    large = kind == "large"
+    large, rows = kind == "large", 3 if kind == "thin" else 7
 
     def normal(*shape):
         x = r.standard_normal(shape).astype(np.float32)
@@ -92,7 +93,7 @@ def inputs(kind: str) -> dict:
                 attention: (tame(2, 9, 16) * 20, tame(2, 11, 16), tame(2, 11, 16)), gemm: (tame(21, 19) * 1e20, tame(19, 35)),
                 online_softmax: (normal(7, 37),)}
     return {
-        softmax_of_product: (tame(131, 70), tame(70, 300), tame(131, 300)) if large else (tame(7, 33), tame(33, 19), tame(7, 19)),
+        softmax_of_product: (tame(131, 70), tame(70, 300), tame(131, 300)) if large else (tame(rows, 33), tame(33, 19), tame(rows, 19)),
         normed: (normal(5, 1100), flat(1100), flat(1100)) if large else (normal(9, 40), flat(40), flat(40)),
         choices: (tame(9, 1025), tame(9, 1025)) if large else (tame(6, 21), tame(6, 21)),
         attention: (tame(1, 70, 16), tame(1, 150, 16), tame(1, 150, 16)) if large else (tame(2, 9, 16), tame(2, 11, 16), tame(2, 11, 16)),
@@ -137,7 +138,7 @@ def campaign(seeds: int, limit: float | None = None, out=sys.stdout) -> dict:
 
     begin, count, survivors, elsewhere = time.monotonic(), collections.Counter(), [], []
     by_pass = collections.defaultdict(collections.Counter)
-    small, others = inputs("small"), [inputs("special"), inputs("large")]
+    small, others = inputs("small"), [inputs("special"), inputs("large"), inputs("thin")]
     for seed in range(seeds):
         for fn, args in small.items():
             for number, name, stage in passes_of(fn, args):

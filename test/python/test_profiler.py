@@ -78,8 +78,9 @@ def counted(fn, *args, **kwargs) -> dict:
 @pytest.mark.parametrize("m, k, n", [(64, 128, 96), (1, 7, 3), (100, 33, 65), (300, 513, 257)])
 def test_operations_of_products(m, k, n):
     for fn in (product, kernels.gemm):
-        [[found]] = counted(fn, ones(m, k), ones(k, n)).values()
-        assert sum(found.products.values()) == About(2 * m * k * n) and found.dtype == "f32"
+        # Few rows have a kernel of their own, which counts as the other one does.
+        for [found] in counted(fn, ones(m, k), ones(k, n)).values():
+            assert sum(found.products.values()) == About(2 * m * k * n) and found.dtype == "f32"
 
 
 def test_operations_of_attention():
@@ -104,7 +105,7 @@ def test_operations_of_elements():
 
 def test_operations_of_several_kernels():
     found = counted(steps, ones(64, 128), ones(128, 96), ones(96, 128))
-    totals = [sum(works[0].products.values()) for works in found.values()]
+    totals = [sum(works[0].products.values()) for kernel, works in found.items() if not kernel.endswith("_thin")]
     assert sorted(totals) == About([0.0, 2.0 * 64 * 96 * 128, 2.0 * 64 * 96 * 128])
 
 

@@ -40,6 +40,7 @@ private:
   void panelLoop(Value j, int64_t used);
   void runThin();
   void thinTile(Value j, Value from, Value start);
+  SmallVector<Value> columnMasks(Value j);
   void storeDirectly(ArrayRef<Value> sums, Value i, Value j);
   /// Of a register tile: the panel of B, its rows of A, its vectors of C.
   struct Block {
@@ -248,6 +249,17 @@ void MatrixStep::tileLoop(Value i, Value j) {
     lower.store(sum, place);
 }
 
+/// Which columns from `j` on exist, by vectors.
+SmallVector<Value> MatrixStep::columnMasks(Value j) {
+  SmallVector<Value> masks;
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value left = lower.sub(n, lower.addConstant(j, v * lanes));
+    left = arith::MaxSIOp::create(builder, lower.loc, left, lower.constant(0));
+    masks.push_back(lower.firstLanes(left, lanes));
+  }
+  return masks;
+}
+
 /// The finished sums to the result, as far as it goes.
 void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
   SmallVector<Value> lines;
@@ -272,10 +284,7 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
       else
         lower.store(sums[r * vectors + v], place(r, v));
   builder.setInsertionPointToStart(choice.elseBlock());
-  SmallVector<Value> masks;
-  for (int64_t v = 0; v < vectors; ++v)
-    masks.push_back(
-        lower.firstLanes(lower.sub(n, lower.addConstant(j, v * lanes)), lanes));
+  SmallVector<Value> masks = columnMasks(j);
   for (int64_t r = 0; r < rows; ++r) {
     auto exists = scf::IfOp::create(
         builder, lower.loc, lower.less(lower.addConstant(i, r), m), false);
@@ -316,9 +325,7 @@ void MatrixStep::thinTile(Value j, Value from, Value start) {
       [&](OpBuilder &, Location) { sum(from, piece, begin); },
       [&](OpBuilder &, Location) {
         Value end = lower.minimum(k, lower.addConstant(from, piece));
-        for (int64_t v = 0; v < vectors; ++v)
-          masks.push_back(lower.firstLanes(
-              lower.sub(n, lower.addConstant(j, v * lanes)), lanes));
+        masks = columnMasks(j);
         auto rest = scf::ForOp::create(
             builder, lower.loc, from, end, lower.constant(1), begin,
             [](OpBuilder &, Location, Value, ValueRange) {});
