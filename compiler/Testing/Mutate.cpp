@@ -276,6 +276,11 @@ std::string testing::mutate(ModuleOp module, uint64_t seed) {
   Mutation &chosen = collector.found[random() % collector.found.size()];
   std::string text;
   llvm::raw_string_ostream(text) << chosen.what << ": " << *chosen.op;
+  for (Operation *parent = chosen.op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (auto name =
+            parent->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()))
+      text += " (in @" + name.str() + ")";
   chosen.apply();
   ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) {});
   if (succeeded(verify(module)))

@@ -71,7 +71,7 @@ def inputs(kind: str) -> dict:
     """small; large: beyond every tile and vector, several programs per call of a kernel; thin: products of few rows, which have a kernel of their own;
     special: rows of minus infinity, of one value, far from 0."""
     r = np.random.default_rng(7)
-    large, rows = kind == "large", 3 if kind == "thin" else 7
+    large, (rows, columns) = kind == "large", (3, 600) if kind == "thin" else (7, 19)
 
     def normal(*shape):
         x = r.standard_normal(shape).astype(np.float32)
@@ -93,11 +93,11 @@ def inputs(kind: str) -> dict:
                 attention: (tame(2, 9, 16) * 20, tame(2, 11, 16), tame(2, 11, 16)), gemm: (tame(21, 19) * 1e20, tame(19, 35)),
                 online_softmax: (normal(7, 37),)}
     return {
-        softmax_of_product: (tame(131, 70), tame(70, 300), tame(131, 300)) if large else (tame(rows, 33), tame(33, 19), tame(rows, 19)),
+        softmax_of_product: (tame(131, 70), tame(70, 300), tame(131, 300)) if large else (tame(rows, 33), tame(33, columns), tame(rows, columns)),
         normed: (normal(5, 1100), flat(1100), flat(1100)) if large else (normal(9, 40), flat(40), flat(40)),
         choices: (tame(9, 1025), tame(9, 1025)) if large else (tame(6, 21), tame(6, 21)),
         attention: (tame(1, 70, 16), tame(1, 150, 16), tame(1, 150, 16)) if large else (tame(2, 9, 16), tame(2, 11, 16), tame(2, 11, 16)),
-        gemm: (tame(50, 35), tame(35, 90)) if large else (tame(21, 19), tame(19, 35)),
+        gemm: (tame(50, 35), tame(35, 90)) if large else (tame(3 * rows, 19), tame(19, 35)),
         online_softmax: (tame(150, 37),) if large else (tame(7, 37),),
     }
 
@@ -105,6 +105,7 @@ def inputs(kind: str) -> dict:
 # (function, part of the description) -> why it is no miscompile on these programs, or below what is promised.
 EQUIVALENT = {
     ("softmax_of_product", "gir.constant dense<0.0"): "what is subtracted from a row of minus infinities: exp(-inf - c) is 0 for every finite c",
+    ("softmax_of_product", "%cst = arith.constant 0.0"): "what the sums of a product start from: larger by one number everywhere, softmax gives the same",
     ("normed", "math.fma %19, %cst"): "the correction of x / sqrt 2 in gelu: without it gelu is off by less than the 2^-21 that is promised; test_exhaustive.py sees it",
     ("normed", "arith.mulf %25, %cst_6"): "the same correction, its factor",
     ("normed", "%cst_5 = arith.constant dense<-2.0"): "the same correction, its sign",
@@ -154,6 +155,8 @@ def campaign(seeds: int, limit: float | None = None, out=sys.stdout) -> dict:
                 planted = "" if report is None else next((s.planted for s in report.steps if s.planted), "")
                 if report is not None and not planted:
                     continue  # there was nothing to change, or it would not verify
+                if "_stream)" in planted:
+                    continue  # a kernel for results of 8 MB and more, which the interpreter does not run here
                 count["mutants"] += 1
                 by_pass[name]["mutants"] += 1
                 if report is None:
