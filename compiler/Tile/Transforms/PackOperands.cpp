@@ -112,6 +112,8 @@ private:
   FuncOp buildVariant(StringRef suffix, ArrayRef<unsigned> taken);
   void rewriteOperand(IRMapping &map, Operand &operand, Value from);
   std::string sharedText(ArrayRef<unsigned> taken, const PlanLaunch &launch);
+  static bool hasContiguousRows(Operand &operand);
+  std::string farText(Operand &operand, const PlanLaunch &launch);
   std::string awkwardText(Operand &operand, const PlanLaunch &launch);
   std::string packingLines(unsigned number, const PlanLaunch &launch,
                            StringRef indent,
@@ -455,15 +457,38 @@ std::string Packer::sharedText(ArrayRef<unsigned> taken,
   return "(" + llvm::join(texts, ") and (") + ")";
 }
 
-/// " and" that rows of a left operand are not whole lines of the cache, each of
-/// which AMX would read twice; nothing if they are not contiguous at all.
-std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
+/// Are the rows of the matrix, as the product takes it, contiguous?
+bool Packer::hasContiguousRows(Operand &operand) {
   auto view = cast<MemRefType>(operand.load.getView().getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (operand.axes[0] > operand.axes[1] ||
-      failed(view.getStridesAndOffset(strides, offset)) ||
-      strides[operand.axes[1]] != 1)
+  return operand.axes[0] < operand.axes[1] &&
+         succeeded(view.getStridesAndOffset(strides, offset)) &&
+         strides[operand.axes[1]] == 1;
+}
+
+/// " and" that a right operand is not read well where it lies: it is large, or
+/// no whole panels (MatrixShortcuts.cpp). Nothing if it never is.
+std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
+  auto view = cast<MemRefType>(operand.load.getView().getType());
+  if (!hasContiguousRows(operand) || operand.packing.group > 1 ||
+      view.getElementType() != operand.element)
+    return "";
+  StringRef name = launch.views[operand.argument()];
+  auto of = [&](StringRef what, int64_t axis) {
+    return (what + "(" + name + ", " + Twine(axis) + ")").str();
+  };
+  return " and (" + of("size", operand.axes[0]) + " * " +
+         of("stride", operand.axes[0]) + " > " +
+         std::to_string((256 << 10) / scratchBytesOf(operand.element)) +
+         " or " + of("size", operand.axes[1]) + " mod " +
+         std::to_string(operand.packing.width) + " != 0)";
+}
+
+/// " and" that rows of a left operand are not whole lines of the cache, each of
+/// which AMX would read twice; nothing if they are not contiguous at all.
+std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
+  if (!hasContiguousRows(operand))
     return "";
   StringRef name = launch.views[operand.argument()];
   return (" and (address(" + name + ") mod 64 != 0 or stride(" + name + ", " +
@@ -542,7 +567,8 @@ void Packer::rewrite(const PlanLaunch &launch, StringRef line,
          (launch.scalars.empty() ? "" : "; ") +
          llvm::join(launch.scalars, ", ") + ")" + launch.rest);
   };
-  emit("if " + shared);
+  std::string far = right.size() == 1 ? farText(made[right[0]], launch) : "";
+  emit("if " + (far.empty() ? shared : "(" + shared + ")" + far));
   std::string views;
   for (unsigned number : right)
     views += ", " + packingLines(number, launch, "  ", lines);
