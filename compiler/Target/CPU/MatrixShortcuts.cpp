@@ -313,7 +313,8 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
               builder, loc, whole,
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     columns, constant(few * registers[2])));
-      usable = both(whole, less(mul(rows, bytes), constant((256 << 10) + 1)));
+      usable = both(
+          whole, less(mul(rows, bytes), constant(tile::nearOperandBytes + 1)));
     }
   } else {
     return {};

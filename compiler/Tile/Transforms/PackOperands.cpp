@@ -480,7 +480,7 @@ std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
   };
   return " and (" + of("size", operand.axes[0]) + " * " +
          of("stride", operand.axes[0]) + " > " +
-         std::to_string((256 << 10) / scratchBytesOf(operand.element)) +
+         std::to_string(nearOperandBytes / scratchBytesOf(operand.element)) +
          " or " + of("size", operand.axes[1]) + " mod " +
          std::to_string(operand.packing.width) + " != 0)";
 }
