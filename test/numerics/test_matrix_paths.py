@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tessera as tsr
 from programs import function
-from tessera import kernels
+from tessera import Out, Tensor, const, kernels
 
 # few rows; rows that are whole tiles of AMX or not; what is left of k; whole and broken panels; more than one block of k and of rows
 SHAPES = ((1, 64, 64), (1, 1000, 33), (3, 70, 1030), (4, 512, 8), (5, 512, 8), (16, 32, 32), (16, 130, 45), (32, 600, 300), (33, 64, 31), (96, 64, 2048),
@@ -86,3 +86,21 @@ def test_what_lies_beside_a_row_does_not_matter(dtype):
         b = small(rng, (k, n), TYPES[dtype])
         want = (wide[:, :k].astype(np.float64) @ b.astype(np.float64)).astype(TYPES[dtype])
         np.testing.assert_array_equal(function("a @ b", "a b")(wide[:, :k], b), want)
+
+
+@tsr.kernel
+def turned_pieces(X: Tensor["M", "K"], W: Tensor["N", "K"], Y: Out["M", "N"], BM: const = 8):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        sums = tsr.zeros(m, N)
+        for k in tsr.tile(K, 4):
+            sums += X[m, k] @ W[:, k].T
+        Y[m, :] = sums
+
+
+@pytest.mark.parametrize("steps", ((1, 2), (3, 2), (2, 1), (2, 2), (2, 3)))
+def test_lanes_two_apart_are_those_of_the_vector(steps):
+    """Of a transposed load: one axis is two apart, the lanes run along the other."""
+    rng = np.random.default_rng(1)
+    for n, k in ((64, 1), (64, 9), (70, 5)):
+        x, w = small(rng, (3, k), np.float32), small(rng, (n * steps[0], k * steps[1]), np.float32)[::steps[0], ::steps[1]]
+        np.testing.assert_array_equal(turned_pieces(x, w), x @ w.T)

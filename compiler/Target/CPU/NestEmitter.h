@@ -34,7 +34,7 @@ public:
   bool runAsTransposing();
 
   llvm::SmallVector<mlir::Value> stridesOfLanes();
-  bool twoApart = false; ///< all of those are 2
+  llvm::SmallVector<mlir::Value> twoApart; ///< those that are 2
 
 private:
   /// Where along one axis of a tile: at the nest's axis, or anywhere.

@@ -595,7 +595,7 @@ void CpuLowering::emitVersions(tile::NestOp nest, NestEmitter &emitter) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(choice.thenBlock());
   NestEmitter fast(*this, nest);
-  fast.twoApart = true;
+  fast.twoApart = strides;
   fast.run();
   builder.setInsertionPointToStart(choice.elseBlock());
   emitter.run();

@@ -326,7 +326,7 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
                              Value keep) {
   OpBuilder &builder = lower.builder;
   Type element = view.element;
-  if (!twoApart || keep || !address.stride || !element.isF32())
+  if (keep || !element.isF32() || !llvm::is_contained(twoApart, address.stride))
     return lower.gather(view.base, address.offsets, element, keep);
   SmallVector<bool> even(lanes);
   SmallVector<int64_t> chosen(lanes);
