@@ -275,11 +275,18 @@ protected:
   void scanFloats(Reduction kind, Types types, ArrayRef<Cell> row,
                   llvm::MutableArrayRef<Cell> out) override {
     ring::Ring r(typeOf(types.in));
-    uint64_t total = 0;
+    Cell total;
     for (size_t i = 0; i < row.size(); ++i) {
-      uint64_t next = changed(row[i], types);
-      total = i == 0 ? next : combine(kind, r, total, next);
-      out[i] = change(of(total), types.in, types.to);
+      Cell next = change(row[i], types.from, types.in);
+      if (i == 0)
+        total = next;
+      else if (kind == Reduction::Prod) // of numbers, as a loop multiplies them
+        total = compute(ScalarOp::Mul, {types.in, types.in, types.in},
+                        {total, next});
+      else
+        total = of(
+            combine(kind, r, uint64_t(total.integer), uint64_t(next.integer)));
+      out[i] = change(total, types.in, types.to);
     }
   }
   void multiplyFloats(Types types, size_t m, size_t n, size_t k,
