@@ -121,6 +121,8 @@ protected:
     if (std::optional<long double> folded = foldNumbers(op, cells))
       return change(constant(types.in, roundTo(types.in, *folded)), types.in,
                     types.to);
+    if (op == ScalarOp::Pow && v[1] == 0) // 1 of whatever: a pass may know
+      return change(constant(types.in, 1), types.in, types.to);
     if (op == ScalarOp::Div)
       return change(of(r.mul(v[0], reciprocal(types, r, cells[1]))), types.in,
                     types.to);
