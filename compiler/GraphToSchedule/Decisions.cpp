@@ -155,14 +155,18 @@ std::string writeRows(Writer &writer, const Group &group, Value value) {
   return "rows:sequential-" + std::to_string(size);
 }
 
+GemmOp gemmOf(const Group &group) {
+  for (auto &[op, maps] : group.members)
+    if (auto gemm = dyn_cast<GemmOp>(op))
+      return gemm;
+  return {};
+}
+
 std::string writeGemm(Writer &writer, const Group &group, Value value) {
   int64_t rank = group.rank;
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, value, axis);
-  GemmOp gemm;
-  for (auto &[op, maps] : group.members)
-    if (auto found = dyn_cast<GemmOp>(op))
-      gemm = found;
+  GemmOp gemm = gemmOf(group);
   // A core reads panels of B, as long as its cache holds them, for few rows at
   // a time: many programs, in an order that finds the panel again. A GPU's
   // shared memory holds a small block. AMX multiplies faster than a cache
@@ -195,10 +199,7 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
     for (NamedAttribute named : schedule)
       if (named.getName().getValue().starts_with("tile."))
         return {};
-  GemmOp gemm;
-  for (auto &[op, maps] : group.members)
-    if (auto found = dyn_cast<GemmOp>(op))
-      gemm = found;
+  GemmOp gemm = gemmOf(group);
   Type element = tensorType(gemm.getLhs()).getElementType();
   Extent rows = getExtent(group.root->getResult(0), 0);
   int64_t few = element.isBF16() ? 32 : element.isF32() ? 4 : 0;

@@ -457,7 +457,7 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse,
   fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
   std::string symbol = (fuse.getSymName() + "_thin").str();
   Decisions decisions(fuse.getBody().front());
-  LogicalResult done = launch(fuse, symbol, interface, decisions, 0);
+  LogicalResult done = launch(fuse, symbol, interface, decisions, 0, true);
   for (auto [tile, size] : before)
     tile.setSizeAttr(size);
   fuse.setNumericsAttr(numerics);
@@ -466,12 +466,13 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse,
 
 LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
                                  const Interface &interface,
-                                 const Decisions &decisions, int64_t width) {
+                                 const Decisions &decisions, int64_t width,
+                                 bool asIs) {
   FailureOr<Kernel> kernel =
       buildKernel(builder, fuse, symbol, interface, width);
   if (failed(kernel))
     return failure();
-  if (symbol != fuse.getSymName() && !width)
+  if (asIs)
     kernel->function->setAttr("tile.as_is", builder.getUnitAttr());
   std::string name = shared(kernel->function);
   SmallVector<std::string> views, scalars;

@@ -89,7 +89,8 @@ private:
                                  const Interface &interface);
   mlir::LogicalResult launch(schedule::FuseOp fuse, llvm::StringRef symbol,
                              const Interface &interface,
-                             const Decisions &decisions, int64_t width);
+                             const Decisions &decisions, int64_t width,
+                             bool asIs = false);
 
   /// The symbol of an equal kernel made before (`kernel` is then erased), or
   /// its own.

@@ -13,6 +13,7 @@ import math
 import re
 
 from .arguments import Spec
+from .nests import Unknown, split
 
 _ONE = re.compile(r"(arith\.(addf|subf|mulf|divf|remf|maximumf|minimumf|maxnumf|minnumf|addi|subi|muli)|math\.(?!fma|absf|copysign)\w+)$")
 _SHAPE = re.compile(r"(?:tensor|vector)<((?:\d+x)*)([a-z]\w*)>")
@@ -35,10 +36,6 @@ class KernelWork:
         return max(self.products, key=self.products.get) if sum(self.products.values()) > 0.5 * self.flops else ""
 
 
-class _Unknown(Exception):
-    pass
-
-
 def _index(text: str, names: dict) -> float:
     """An expression of a plan: $M ceildiv 128 and the like."""
     text = re.sub(r"\$([\w.]+)", lambda m: f"__n[{m[1]!r}]", text)
@@ -48,19 +45,8 @@ def _index(text: str, names: dict) -> float:
     text = re.sub(rf"{operand} floordiv {operand}", r"(\1 // \2)", text)
     text = text.replace(" mod ", " % ")
     if not re.fullmatch(r"(__n\['[\w.]+'\]|[\d\s+*/%().,-]|max|min)*", text):
-        raise _Unknown(f"the size {text}")
+        raise Unknown(f"the size {text}")
     return eval(text, {"__builtins__": {}, "max": max, "min": min}, {"__n": names})  # numbers, names and arithmetic only
-
-
-def _split(text: str) -> list[str]:
-    """At commas that are outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        depth += (char in "([<") - (char in ")]>")
-        if char == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
 
 
 class _Kernel:
@@ -84,15 +70,15 @@ class _Kernel:
             inside = times[-1]
             try:
                 inside = self._line(line, times)
-            except (_Unknown, KeyError, IndexError, ZeroDivisionError, ValueError, TypeError) as error:
-                self.work.unknown = self.work.unknown or (str(error) if isinstance(error, _Unknown) else f"'{line[:60]}'")
+            except (Unknown, KeyError, IndexError, ZeroDivisionError, ValueError, TypeError) as error:
+                self.work.unknown = self.work.unknown or (str(error) if isinstance(error, Unknown) else f"'{line[:60]}'")
             if opens:
                 times.append(inside)
 
     def value(self, name: str) -> float:
         name = name.strip().lstrip("%")
         if name not in self.values:
-            raise _Unknown("a loop whose end is computed from data")
+            raise Unknown("a loop whose end is computed from data")
         return self.values[name]
 
     def _line(self, line: str, times: list) -> float:
@@ -217,17 +203,17 @@ def of_text(text: str, sizes: dict) -> dict[str, list[KernelWork]]:
     launches: dict = {}
     for line in plan:
         if declared := _DECLARED.match(line):
-            name, axes = declared[1], _split(declared[3])
+            name, axes = declared[1], split(declared[3])
             if name in sizes:
                 shapes[name] = list(sizes[name])
                 names.update({axis[1:]: size for axis, size in zip(axes, sizes[name]) if re.fullmatch(r"\$\w+", axis)})
             else:
                 try:
                     shapes[name] = [_index(axis, names) for axis in axes]
-                except (_Unknown, KeyError, SyntaxError, TypeError):
+                except (Unknown, KeyError, SyntaxError, TypeError):
                     shapes[name] = []
         elif launch := _LAUNCH.search(line):
-            operands = [shapes.get(part.strip().lstrip("%"), []) for part in _split(launch[2])]
+            operands = [shapes.get(part.strip().lstrip("%"), []) for part in split(launch[2])]
             if launch[1] in bodies:
                 launches.setdefault(launch[1], []).append(_Kernel(launch[1], *bodies[launch[1]], operands).work)
     return launches

@@ -69,7 +69,6 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   auto out =
       cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
   int64_t stride = tile::CpuBuffer(out.getType()).stride(0);
-  bool fromZero = !mma.getAcc().getDefiningOp<tile::LocalLoadOp>();
   Value first = isFirst(nest);
   Type element = getElementTypeOrSelf(mma.getLhs().getType());
   Type sum = getElementTypeOrSelf(mma.getAcc().getType());
@@ -109,19 +108,15 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
       tiles.push_back(zero ? amx.zero() : amx.load(place, rowBytes));
     return tiles;
   };
-  if (first) {
-    auto begin = scf::IfOp::create(
-        builder, loc, first,
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, loc, start(true));
-        },
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, loc, start(false));
-        });
-    sums.assign(begin.result_begin(), begin.result_end());
-  } else {
-    sums = start(fromZero);
-  }
+  auto begin = scf::IfOp::create(
+      builder, loc, first,
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, loc, start(true));
+      },
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, loc, start(false));
+      });
+  sums.assign(begin.result_begin(), begin.result_end());
   bool packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
   Value next = pointerTo(b[0], mul(rhs.stride, constant(2)), element);
   Ahead ahead = fetchAhead(nest, 32, i, 32, ceilDiv(k, step));

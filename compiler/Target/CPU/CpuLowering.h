@@ -187,7 +187,7 @@ public:
   static bool readsFewVectors(tile::NestOp step);
   /// Where the nest after the loop would copy the sum to, if it is one.
   std::optional<CpuDirect> resultOf(tile::NestOp step);
-  /// Whether (i1) the step is the first one of its sum; null: it adds always.
+  /// Whether (i1) the step is the first one of its sum.
   mlir::Value isFirst(tile::NestOp step);
 
   // Emitters.

@@ -96,10 +96,6 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
   packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
   first = lower.isFirst(nest);
-  if (!first)
-    first = arith::ConstantOp::create(
-        builder, lower.loc,
-        builder.getBoolAttr(!mma.getAcc().getDefiningOp<tile::LocalLoadOp>()));
   direct = lower.resultOf(nest);
 }
 

@@ -89,8 +89,11 @@ static std::pair<tile::ForOp, tile::NestOp> summedAfter(tile::NestOp nest,
 Value CpuLowering::isFirst(tile::NestOp step) {
   auto loop = dyn_cast<tile::ForOp>(step->getParentOp());
   auto sum = stepIn(step).getAcc().getDefiningOp<tile::LocalLoadOp>();
+  auto known = [&](bool is) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(is));
+  };
   if (!loop || !sum)
-    return {};
+    return known(!sum);
   for (Operation *user : sum.getBuffer().getUsers()) {
     auto nest = user->getParentOfType<tile::NestOp>();
     if (nest && nest != step && clearedBy(nest) == sum.getBuffer() &&
@@ -99,7 +102,7 @@ Value CpuLowering::isFirst(tile::NestOp step) {
                                    ranges[loop.getRange()].start,
                                    values.lookup(loop.getStart()));
   }
-  return {};
+  return known(false);
 }
 
 /// A nest that copies a matrix from an argument that is only read, its rows
