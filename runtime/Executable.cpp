@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/Executable.h"
 
+#include "runtime/Constants.h"
 #include "runtime/Run.h"
 #include "runtime/Status.h"
 
@@ -107,6 +108,7 @@ void Executable::releaseFrame(Frame *frame) const {
 }
 
 Executable::~Executable() {
+  dropKept(this);
   for (std::atomic<Frame *> &place : freeFrames)
     std::free(place.load());
   for (auto &module : modules)

@@ -106,6 +106,9 @@ ExprError evaluateCode(const ExprInstruction *code, int32_t count,
       *++top = static_cast<int64_t>(
           reinterpret_cast<intptr_t>(inputs.pointers[instruction.index]));
       break;
+    case ExprOp::IsConstant:
+      *++top = inputs.isConstant(inputs.pointers[instruction.index]);
+      break;
     case ExprOp::Negate:
       if (__builtin_sub_overflow(int64_t{0}, *top, top))
         return ExprError::Overflow;
@@ -159,6 +162,11 @@ void ExprEmitter::slot(int32_t slot) {
 void ExprEmitter::address(int32_t tensor) {
   push();
   code.push_back({ExprOp::Address, tensor, 0});
+}
+
+void ExprEmitter::isConstant(int32_t tensor) {
+  push();
+  code.push_back({ExprOp::IsConstant, tensor, 0});
 }
 
 void ExprEmitter::binary(ExprOp op) {

@@ -19,6 +19,7 @@ enum class ExprOp : uint8_t {
   Constant,
   Slot,
   Address,
+  IsConstant,
   Add,
   Sub,
   Mul,
@@ -55,6 +56,7 @@ const char *describe(ExprError error);
 struct ExprInputs {
   const int64_t *slots;
   void *const *pointers;
+  bool (*isConstant)(const void *address);
 };
 
 /// The deepest stack any accepted expression needs.
@@ -98,6 +100,7 @@ public:
   void constant(int64_t value);
   void slot(int32_t slot);
   void address(int32_t tensor);
+  void isConstant(int32_t tensor);
   void binary(ExprOp op);
   void unary(ExprOp op);
 

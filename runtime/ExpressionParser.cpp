@@ -230,7 +230,8 @@ bool ExpressionParser::parseSelect(LineLexer &lexer, ExprEmitter &emit) {
 
 bool ExpressionParser::parseTensorField(LineLexer &lexer, ExprEmitter &emit,
                                         std::string_view name) {
-  if (name != "size" && name != "stride" && name != "address")
+  if (name != "size" && name != "stride" && name != "address" &&
+      name != "constant" && name != "fresh")
     return fail("there is no function '" + std::string(name.substr(0, 40)) +
                 "'");
   int32_t index;
@@ -240,7 +241,17 @@ bool ExpressionParser::parseTensorField(LineLexer &lexer, ExprEmitter &emit,
     emit.address(index);
     return true;
   }
+  if (name == "constant") {
+    emit.isConstant(index);
+    return true;
+  }
   const Tensor &tensor = plan.tensors[static_cast<size_t>(index)];
+  if (name == "fresh") {
+    if (tensor.fresh < 0)
+      return fail("'%" + tensor.name + "' was not made by an alloc with 'of'");
+    emit.slot(tensor.fresh);
+    return true;
+  }
   if (!expect(lexer, ","))
     return false;
   Token axis = lexer.take();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/Parallel.h"
 
+#include "runtime/Constants.h"
 #include "runtime/Memory.h"
 #include "runtime/ThreadPool.h"
 
@@ -164,16 +165,19 @@ static void ensureProvider(Provider &p) {
 
 static void beforeFork() {
   provider().mutex.lock();
+  lockConstantsForFork();
   lockPoolForFork();
 }
 
 static void afterForkInParent() {
   unlockPoolAfterFork();
+  unlockConstantsAfterFork();
   provider().mutex.unlock();
 }
 
 static void afterForkInChild() {
   unlockPoolAfterFork();
+  unlockConstantsAfterFork();
   Provider &p = provider();
   // The old pool's threads don't exist here and its locks may be taken: leave
   // it behind. A new one starts its threads when it is first used.

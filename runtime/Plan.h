@@ -57,6 +57,8 @@ struct Tensor {
   int32_t rank = 0;
   int32_t sizes = 0; // slot of size 0; the strides follow the sizes
   int32_t mode = TSR_IN;
+  int32_t fresh = -1;  // of an alloc with `of`: slot, must it be filled
+  int32_t source = -1; // of such an alloc: the tensor it is made of
   bool mayBeAbsent = false;
   bool sizedInBody = false; // a result with a `?`
   int32_t firstAxis = 0;    // in Plan::axes

@@ -187,6 +187,11 @@ bool PlanParser::parseAlloc(LineLexer &lexer) {
   auto result = unsizedResults.find(name.text);
   if (result == unsizedResults.end()) {
     tensor.kind = Tensor::Kind::Temporary;
+    if (lexer.accept("of")) {
+      if (!expressions.findTensor(lexer.take(), tensor.source))
+        return false;
+      tensor.fresh = plan.numSlots++;
+    }
     if (!defineTensor(name.text, std::move(tensor), -1, index))
       return false;
     stateOf(index).place = blocks.back().temporaries.size();
@@ -347,6 +352,8 @@ bool PlanParser::findTemporary(LineLexer &lexer, Token &token,
   token = lexer.take();
   if (!expressions.findTensor(token, tensor))
     return false;
+  if (tensorAt(tensor).source >= 0)
+    return fail(describe(token) + " may be kept: it can't be swapped or freed");
   return tensorAt(tensor).kind == Tensor::Kind::Temporary ||
          fail(describe(token) + " is not a temporary made by alloc");
 }

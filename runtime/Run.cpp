@@ -19,10 +19,28 @@ tsr_status Run::arithmeticError(const Step &step, ExprError error) const {
   return stepError(step, TSR_ARITHMETIC, describe(error));
 }
 
-void Run::free(int32_t tensor) {
-  device.deallocate(frame.owners[tensor], stream);
-  frame.owners[tensor] = nullptr;
-  frame.pointers[tensor] = nullptr;
+/// What a temporary of a constant is kept under.
+KeptKey Run::keptKey(int32_t temporary) const {
+  const Tensor &tensor = tensorAt(temporary), &source = tensorAt(tensor.source);
+  KeptKey key{&executable, temporary, frame.pointers[tensor.source], {}};
+  key.numbers.assign(sizesOf(source), sizesOf(source) + 2 * source.rank);
+  key.numbers.insert(key.numbers.end(), sizesOf(tensor),
+                     sizesOf(tensor) + tensor.rank);
+  return key;
+}
+
+/// `isDone`: the steps of its block have run.
+void Run::free(int32_t index, bool isDone) {
+  const Tensor &tensor = tensorAt(index);
+  bool isPlain = tensor.source < 0 || cuda;
+  if (!isPlain && !frame.slots[tensor.fresh])
+    endUse(static_cast<Kept *>(frame.owners[index]));
+  else if (!isPlain && isDone && isConstant(frame.pointers[tensor.source]))
+    keep(keptKey(index), frame.owners[index]);
+  else
+    device.deallocate(frame.owners[index], stream);
+  frame.owners[index] = nullptr;
+  frame.pointers[index] = nullptr;
   --frame.liveTemporaries;
 }
 
@@ -33,7 +51,7 @@ void Run::cleanUp() {
     return;
   for (int32_t tensor : plan.temporaries)
     if (frame.owners[tensor])
-      free(tensor);
+      free(tensor, false);
   frame.liveTemporaries = 0;
 }
 
@@ -62,6 +80,17 @@ tsr_status Run::allocate(const Step &step) {
   bool fits = makeContiguous(tensor, bytes);
   void *memory = nullptr;
   tsr_status status = nullptr;
+  if (tensor.source >= 0) {
+    frame.slots[tensor.fresh] = 1;
+    if (fits && !cuda && isConstant(frame.pointers[tensor.source]))
+      if (Kept *kept = useKept(keptKey(step.a))) {
+        frame.slots[tensor.fresh] = 0;
+        frame.owners[step.a] = kept;
+        frame.pointers[step.a] = kept->memory;
+        ++frame.liveTemporaries;
+        return nullptr;
+      }
+  }
   if (fits)
     status = device.allocate(static_cast<size_t>(bytes), stream, memory);
   if (!memory) {

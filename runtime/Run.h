@@ -3,6 +3,7 @@
 #ifndef TESSERA_RUNTIME_RUN_H
 #define TESSERA_RUNTIME_RUN_H
 
+#include "runtime/Constants.h"
 #include "runtime/Executable.h"
 
 namespace tessera::runtime {
@@ -39,6 +40,7 @@ private:
   // Steps (Run.cpp).
   tsr_status load(const Step &step);
   tsr_status allocate(const Step &step);
+  KeptKey keptKey(int32_t tensor) const;
   tsr_status allocateResult(const Step &step);
   tsr_status view(const Step &step);
   tsr_status launch(const Step &step);
@@ -48,7 +50,7 @@ private:
   void expose(int32_t tensor);
   tsr_status kernelError(const Step &step, int32_t kernel, int32_t code) const;
   void swap(int32_t a, int32_t b);
-  void free(int32_t tensor);
+  void free(int32_t tensor, bool isDone = true);
   tsr_status stepError(const Step &step, int32_t code,
                        const std::string &what) const;
   tsr_status arithmeticError(const Step &step, ExprError error) const;
@@ -67,7 +69,9 @@ private:
   int64_t *stridesOf(const Tensor &tensor) const {
     return frame.slots + tensor.strides();
   }
-  ExprInputs inputs() const { return {frame.slots, frame.pointers}; }
+  ExprInputs inputs() const {
+    return {frame.slots, frame.pointers, isConstant};
+  }
   ExprError eval(const Expression &expr, int64_t &result) const {
     return evaluate(expr, plan.code.data(), inputs(), result);
   }

@@ -2,7 +2,8 @@
 
     python benchmarks/cpu/chains.py [--quick] [--threads 1,2] [--only mlp] [--json out.json]
 
-All as a user calls them: results are made by the call.
+All as a user calls them: results are made by the call. `constant`: ours with weights from `tsr.constant`; `torch.compile frozen` has them as parameters
+that Inductor may fold and pack (`freezing`), both before anything is timed.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -81,6 +82,18 @@ def torch_layer(x, n1, wq, wk, wv, wo, n2, w1, w2):
     return x + functional.gelu(functional.rms_norm(x, (E,), n2, 1e-6) @ w1) @ w2
 
 
+class Frozen(torch.nn.Module):
+    """A function whose weights are parameters."""
+
+    def __init__(self, function, weights):
+        super().__init__()
+        self.function = function
+        self.weights = torch.nn.ParameterList(torch.nn.Parameter(w, requires_grad=False) for w in weights)
+
+    def forward(self, x):
+        return self.function(x, *self.weights)
+
+
 # name: ours, torch's, letters of the arguments' shapes, passes over [M, N] in bytes, the peer of jax
 CHAINS = {
     "gelu(x*w+b)+r": (gelu_scale_add, lambda x, w, b, r: functional.gelu(x * w + b) + r, ("MN", "N", "N", "MN"), 3, "gelu_scale_add"),
@@ -95,7 +108,9 @@ MLPS = ((128, 1024, 4096), (1024, 1024, 4096), (2048, 512, 2048))
 LAYERS = ((1, 128), (1, 512), (1, 2048), (8, 128), (4, 512), (8, 512))
 
 
-def case(name, text, flops, bytes, ours, peer, arguments, options, jax="", group="", amx=False, shape=None) -> Case:
+def case(name, text, flops, bytes, ours, peer, arguments, options, jax="", group="", amx=False, shape=None, weights=False) -> Case:
+    """`weights`: all arguments but the first are some."""
+
     def compiled():
         if options.quick and "silu" not in name:
             raise Missing("not in --quick")
@@ -108,8 +123,28 @@ def case(name, text, flops, bytes, ours, peer, arguments, options, jax="", group
             raise Missing("not in --quick" if jax else "not written for jax")
         return options.jax.call(jax, arrays=[[list(t.shape), text] for t in arguments])
 
-    return Case(name, text, flops, bytes, {"function": lambda: lambda: ours(*arguments)},
-                {"torch": lambda: lambda: peer(*arguments), "torch.compile": compiled, "jax": by_jax}, shape=shape or {},
+    def kept():
+        given = (arguments[0], *map(tsr.constant, arguments[1:]))
+        return lambda: ours(*given)
+
+    def frozen():
+        if options.quick:
+            raise Missing("not in --quick")
+        module = Frozen(peer, arguments[1:])
+        torch._dynamo.reset()
+        with torch._inductor.config.patch(freezing=True), torch.no_grad():
+            call = torch.compile(module, dynamic=False)
+            call(arguments[0])
+
+        def run():
+            with torch.no_grad():
+                return call(arguments[0])
+
+        return run
+
+    mine = {"function": lambda: lambda: ours(*arguments)} | ({"constant": kept} if weights else {})
+    peers = {"torch": lambda: lambda: peer(*arguments), "torch.compile": compiled} | ({"torch.compile frozen": frozen} if weights else {}) | {"jax": by_jax}
+    return Case(name, text, flops, bytes, mine, peers, shape=shape or {},
                 amx=amx, tolerance=TOLERANCE[text], group=f"{group} {text}")
 
 
@@ -135,7 +170,7 @@ def block(kind, dtype, rows, width, hidden, options) -> Case:
         ours, peer, products = gated_mlp, lambda x, w, u, v: (functional.silu(x @ w) * (x @ u)) @ v, 3
     bytes = sum(t.numel() for t in (*arguments, x)) * x.element_size()
     return case(f"{kind} {rows}x{width}x{hidden}", text, 2.0 * products * rows * width * hidden, bytes, ours, peer, arguments, options,
-                "mlp" if kind == "mlp" else "", "mlp", amx=dtype == torch.bfloat16, shape={"m": rows, "k": width, "h": hidden})
+                "mlp" if kind == "mlp" else "", "mlp", amx=dtype == torch.bfloat16, shape={"m": rows, "k": width, "h": hidden}, weights=True)
 
 
 def transformer(batch, size, dtype, options, width=512) -> Case:
@@ -147,7 +182,7 @@ def transformer(batch, size, dtype, options, width=512) -> Case:
     flops = batch * size * (2.0 * width * 12 * width + 2.0 * size * width)
     bytes = sum(t.numel() for t in (*arguments, x)) * x.element_size()
     return case(f"layer B{batch} S{size} E{width}", text, flops, bytes, layer, torch_layer, arguments, options, "", "layer",
-                amx=dtype == torch.bfloat16, shape={"batch": batch, "s": size, "e": width})
+                amx=dtype == torch.bfloat16, shape={"batch": batch, "s": size, "e": width}, weights=True)
 
 
 def fourier(n: int, options) -> Case:

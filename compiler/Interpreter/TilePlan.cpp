@@ -27,6 +27,13 @@ struct PlanText {
 };
 
 /// One run of a plan.
+/// A bit of the made-up addresses: some arguments are constants, when a seed
+/// chooses what callers may choose.
+constexpr uintptr_t constantAddress = uintptr_t(1) << 39;
+bool isConstant(const void *address) {
+  return reinterpret_cast<uintptr_t>(address) & constantAddress;
+}
+
 class PlanRun {
 public:
   PlanRun(Operation *op, const runtime::Plan &plan, const PlanText &text,
@@ -61,7 +68,9 @@ private:
   std::string say(const runtime::Message &message) const {
     return runtime::renderMessage(plan, message, inputs());
   }
-  runtime::ExprInputs inputs() const { return {slots.data(), pointers.data()}; }
+  runtime::ExprInputs inputs() const {
+    return {slots.data(), pointers.data(), isConstant};
+  }
   Operation *kernelAt(int32_t index) const {
     if (only)
       return only;
@@ -200,9 +209,10 @@ LogicalResult PlanRun::bindTensor(size_t index, const DatumRef &given) {
       View::of(*array, strides,
                in.poison(op, "memory between the rows of " + tensor.name));
   views[index]->name = tensor.name;
-  uintptr_t shift =
-      in.options.seed ? uintptr_t(in.random() % 16 * bitsOf(array->element) / 8)
-                      : 0;
+  uintptr_t shift = 0;
+  if (in.options.seed)
+    shift = uintptr_t(in.random() % 16 * bitsOf(array->element) / 8) +
+            (in.random() % 2 ? constantAddress : 0);
   pointers[index] =
       reinterpret_cast<void *>(((uintptr_t(index) + 1) << 40) + shift);
   publish(index);
@@ -438,9 +448,11 @@ LogicalResult PlanRun::run() {
       if (failed(evaluate(step.b, plan.tensors[a].rank, step.line, sizes)))
         return failure();
       // A result that the caller gave has its sizes already.
-      if (step.kind == Kind::Alloc || !views[a])
+      if (step.kind == Kind::Alloc || !views[a]) {
         result = make(a, sizes, "nobody has written");
-      else if (ArrayRef<int64_t>(views[a]->shape) != ArrayRef<int64_t>(sizes))
+        if (plan.tensors[a].source >= 0) // nothing is kept between runs
+          slots[size_t(plan.tensors[a].fresh)] = 1;
+      } else if (ArrayRef<int64_t>(views[a]->shape) != ArrayRef<int64_t>(sizes))
         result = fail(step.line) << views[a]->name << " has other sizes";
       break;
     }

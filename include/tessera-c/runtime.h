@@ -285,6 +285,14 @@ TSR_API const char *tsr_threading_name(void);
 TSR_API void *tsr_allocate(size_t bytes);
 TSR_API void tsr_deallocate(void *memory);
 
+/* A copy of `data` that never changes, for weights: a run keeps what it has to
+ * prepare of it (a packed operand) for later runs. Its pages are read-only:
+ * writing to them ends the process. */
+TSR_API tsr_status tsr_constant_create(const void *data, size_t bytes,
+                                       void **memory);
+/* No run may be using it. */
+TSR_API void tsr_constant_free(void *memory);
+
 typedef struct tsr_memory_stats {
   size_t struct_size; /* set by the caller */
   uint64_t bytes_in_use;

@@ -12,6 +12,7 @@
 #include "tessera-c/profile.h"
 #include <algorithm>
 #include <mutex>
+#include <nanobind/ndarray.h>
 #include <new>
 
 /// What kernels print goes where Python's print does.
@@ -69,6 +70,17 @@ static nanobind::object makeArray(int32_t dtype, nanobind::tuple shape,
     throw nanobind::python_error();
   return nanobind::make_tuple(nanobind::steal(made),
                               reinterpret_cast<uintptr_t>(data));
+}
+
+/// Read-only bytes that live in the runtime's constants.
+static nanobind::object makeConstant(uintptr_t address, size_t bytes) {
+  void *memory = nullptr;
+  tessera::python::checkStatus(tsr_constant_create(
+      reinterpret_cast<const void *>(address), bytes, &memory));
+  nanobind::capsule owner(memory,
+                          [](void *kept) noexcept { tsr_constant_free(kept); });
+  return nanobind::cast(nanobind::ndarray<nanobind::numpy, const uint8_t>(
+      memory, {bytes}, owner));
 }
 
 static nanobind::dict memoryStats() {
@@ -167,6 +179,9 @@ NB_MODULE(_runtime, module) {
   module.def("traced", &traced);
   module.def("counted", &counted);
   module.def("make_array", &makeArray);
+  module.def("make_constant", &makeConstant,
+             "A copy of the bytes at an address, in pages that nobody can "
+             "write to; calls keep what they prepare of it.");
   module.def("memory_stats", &memoryStats,
              "Bytes in use and cached by the pool of the CPU: temporaries and "
              "large results; how many requests there were, and how many found "

@@ -19,6 +19,7 @@ else:
 
 if _unavailable is None:
     from . import language as _language
+    from .arrays import constant
     from .annotations import InOut, Out, Region, Tensor, const, dims, read, read_write, reduce_max, reduce_min, reduce_sum, write
     from .decorators import accum, function, kernel, policy, precision
     from .dtypes import (
@@ -38,7 +39,7 @@ __all__ = [
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "complex64",
     "compile_source", "load_file", "knobs", "num_threads", "set_num_threads",
-    "memory_stats", "release_cached_memory", "set_memory_cache_limit", "profile",
+    "memory_stats", "release_cached_memory", "set_memory_cache_limit", "profile", "constant",
     "TesseraError", "CompileError", "ArgumentError", "CheckError", "DeviceError", "InternalError", "RunError",
     *(_language.__all__ if _unavailable is None else ()),
 ]

@@ -255,3 +255,28 @@ def copy_into(target, value, name: str) -> None:
         _refuse(f"{name} is {tuple(target.shape)} {target.dtype}, but the result is {tuple(value.shape)} {value.dtype}",
                 f'out=np.empty({tuple(value.shape)}, "{value.dtype}")')
     target[...] = value
+
+
+def constant(x):
+    """A read-only copy of an array, for weights: what calls have to prepare of it, such as a packed operand, is kept as long as it lives.
+
+    A NumPy array gives a read-only NumPy array, a torch tensor a torch tensor; torch does not know
+    read-only memory, and writing to it ends the process. Pass it to a call or capture it like any array.
+    """
+    array = describe(x, gpu=True)
+    if array is None:
+        raise ArgumentError(f"tsr.constant takes an array, not {type(x).__name__}")
+    if array.gpu is not None:
+        raise ArgumentError("tsr.constant takes an array in the host's memory, not on a GPU: kernels there read weights as they are")
+    if array.library != "torch":
+        whole = numpy.ascontiguousarray(numpy.from_dlpack(x) if not isinstance(x, numpy.ndarray) else x)
+        return _runtime.make_constant(whole.__array_interface__["data"][0], whole.nbytes).view(whole.dtype).reshape(array.sizes)
+    import warnings
+
+    import torch
+
+    whole = x.detach().contiguous()
+    kept = _runtime.make_constant(whole.data_ptr(), whole.numel() * whole.element_size())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that it is read-only, which is meant
+        return torch.from_numpy(kept).view(whole.dtype).view(whole.shape)

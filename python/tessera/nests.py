@@ -128,10 +128,10 @@ class _Plan:
         text = re.sub(r"%([\w.]+)", r"'\1'", text)
         text = re.sub(r"\$([\w.]+)", r"dim('\1')", text)
         text = text.replace(" ceildiv ", " @ ").replace(" floordiv ", " // ").replace(" mod ", " % ")
-        if not re.fullmatch(r"(I|dim|size|stride|address|max|min|and|or|not|'[\w.]+'|[\d\s+*/%@().,<>=!-])*", text):
+        if not re.fullmatch(r"(I|dim|size|stride|address|constant|fresh|max|min|and|or|not|'[\w.]+'|[\d\s+*/%@().,<>=!-])*", text):
             raise Unknown(f"the expression {text}")
         names = {"__builtins__": {}, "I": _Int, "dim": self._dim, "size": lambda view, axis: _Int(self.shape(view)[axis]), "stride": self._stride,
-                 "address": lambda view: _Int(0), "max": max, "min": min}
+                 "address": lambda view: _Int(0), "constant": lambda view: _Int(0), "fresh": lambda view: _Int(1), "max": max, "min": min}
         return eval(text, names)  # numbers, names and arithmetic only
 
     def _dim(self, name: str) -> _Int:

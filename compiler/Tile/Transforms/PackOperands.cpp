@@ -7,7 +7,8 @@
 //   @f_packed(..., %packed)    @f, reading the panels
 //
 // and a branch in the plan: where several programs would pack the same piece,
-// it is packed once before; else @f runs as it is. Left operands are read where
+// it is packed once before, and once for all calls if it is a constant; else @f
+// runs as it is. Left operands are read where
 // they lie (Target/CPU/MatrixShortcuts.cpp); AMX has @f_packed_both for those
 // whose rows are not contiguous or not whole lines of the cache.
 //
@@ -97,10 +98,12 @@ bool beginsAtMultiple(Value range, int64_t unit) {
 class Packer {
 public:
   Packer(FuncOp func, bool amx, int64_t vectorBytes)
-      : func(func), amx(amx), vectorBytes(vectorBytes) {}
+      : func(func), amx(amx), vectorBytes(vectorBytes),
+        onlyConstant(func->hasAttr("tile.as_is")) {}
 
   /// Finds what to pack; false if there is nothing.
   bool find();
+  bool collectPanels();
   void build();
   /// The plan's lines instead of a launch of the function.
   void rewrite(const PlanLaunch &launch, StringRef line,
@@ -126,6 +129,7 @@ private:
   FuncOp func, packed, packedBoth;
   bool amx;
   int64_t vectorBytes;
+  bool onlyConstant; // packs nothing but constants
   ProgramOp program;
   SmallVector<Operand> operands;
   SmallVector<unsigned> panels;            // operand -> number of its panels
@@ -221,9 +225,19 @@ bool Packer::find() {
       operands.push_back(*rhs);
   if (operands.empty())
     return false;
+  // Vectors read few rows' operands where they lie as fast.
+  if (onlyConstant)
+    return llvm::all_of(
+               operands,
+               [](Operand &operand) { return operand.packing.group > 1; }) &&
+           collectPanels();
   for (MmaOp mma : products)
     if (std::optional<Operand> lhs = operandOf(mma, true))
       operands.push_back(*lhs);
+  return collectPanels();
+}
+
+bool Packer::collectPanels() {
   for (Operand &operand : operands) {
     auto *known = llvm::find_if(
         made, [&](Operand &other) { return operand.samePanels(other); });
@@ -531,7 +545,8 @@ std::string Packer::packingLines(unsigned number, const PlanLaunch &launch,
   for (size_t axis = 0; axis < sizes.size(); ++axis)
     strides.push_back("stride(" + whole + ", " + std::to_string(axis) + ")");
   emit("alloc " + whole + " " + planType(operand.element).str() + " [" +
-       llvm::join(padded, ", ") + "]");
+       llvm::join(padded, ", ") + "]" +
+       (operand.isLhs ? "" : " of " + source.str()));
   emit("view " + name + " = " + whole + " offset 0 sizes [" +
        llvm::join(sizes, ", ") + "] strides [" + llvm::join(strides, ", ") +
        "]");
@@ -545,8 +560,16 @@ std::string Packer::packingLines(unsigned number, const PlanLaunch &launch,
         (tile ? "(" + text + " ceildiv " + std::to_string(tile) + ")" : text);
     elements += (at ? " * " : "") + text;
   }
-  emit("launch @" + copy.getName() + "(" + source + ", " + name + ") grid " +
-       grid + " work " + elements + " floordiv 2");
+  std::string line = ("launch @" + copy.getName() + "(" + source + ", " + name +
+                      ") grid " + grid + " work " + elements + " floordiv 2")
+                         .str();
+  if (operand.isLhs) {
+    emit(line);
+    return name;
+  }
+  emit("if fresh(" + whole + ")");
+  emit("  " + line);
+  emit("end");
   return name;
 }
 
@@ -568,11 +591,18 @@ void Packer::rewrite(const PlanLaunch &launch, StringRef line,
          llvm::join(launch.scalars, ", ") + ")" + launch.rest);
   };
   std::string far = right.size() == 1 ? farText(made[right[0]], launch) : "";
-  emit("if " + (far.empty() ? shared : "(" + shared + ")" + far));
+  SmallVector<std::string> constants;
+  for (unsigned number : right)
+    constants.push_back(
+        ("constant(" + launch.views[made[number].argument()] + ")").str());
+  std::string constant = llvm::join(constants, " and ");
+  emit("if " + (onlyConstant  ? constant
+                : far.empty() ? constant + " or " + shared
+                              : constant + " or (" + shared + ")" + far));
   std::string views;
   for (unsigned number : right)
     views += ", " + packingLines(number, launch, "  ", lines);
-  if (sharedLeft.empty()) {
+  if (sharedLeft.empty() || onlyConstant) {
     run(packed, "  ", views);
   } else {
     std::string awkward;
@@ -600,8 +630,7 @@ struct PackOperandsPass
     ModuleOp module = getOperation();
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
       auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
-      if (func->hasAttr("tile.as_is") ||
-          (config && config.contains("pack"))) // the schedule says never
+      if (config && config.contains("pack")) // the schedule says never
         continue;
       Packer packer(func, amx, vectorBytes);
       if (!packer.find())

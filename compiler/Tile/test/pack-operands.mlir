@@ -108,10 +108,12 @@ tile.func @inplace(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.na
 }
 
 // CHECK-LABEL: tile.plan @f
-// CHECK:         "  if (size(%A, 0) > 64) and (size(%B, 0) * stride(%B, 0) > 196608 or size(%B, 1) mod 64 != 0)"
-// CHECK-NEXT:    "    alloc %B.plain.0.all f32 [size(%B, 0), size(%B, 1) ceildiv 64 * 64]"
+// CHECK:         "  if constant(%B) or (size(%A, 0) > 64) and (size(%B, 0) * stride(%B, 0) > 196608 or size(%B, 1) mod 64 != 0)"
+// CHECK-NEXT:    "    alloc %B.plain.0.all f32 [size(%B, 0), size(%B, 1) ceildiv 64 * 64] of %B"
 // CHECK-NEXT:    "    view %B.plain.0 = %B.plain.0.all offset 0 sizes [size(%B, 0), size(%B, 1)] strides [stride(%B.plain.0.all, 0), stride(%B.plain.0.all, 1)]"
-// CHECK-NEXT:    "    launch @plain_pack_b(%B, %B.plain.0) grid
+// CHECK-NEXT:    "    if fresh(%B.plain.0.all)"
+// CHECK-NEXT:    "      launch @plain_pack_b(%B, %B.plain.0) grid
+// CHECK-NEXT:    "    end"
 // CHECK-NEXT:    "    launch @plain_packed(%A, %B, %C, %B.plain.0) grid $t work 5"
 // CHECK-NEXT:    "  else"
 // CHECK-NEXT:    "    launch @plain(%A, %B, %C) grid $t work 5"

@@ -142,6 +142,71 @@ TEST(Executable, TemporariesLiveUntilTheirBlockEnds) {
   EXPECT_EQ(before.bytes_in_use, after.bytes_in_use);
 }
 
+TEST(Executable, WhatIsMadeOfAConstantIsKeptAsLongAsItLives) {
+  static int fills;
+  fills = 0;
+  // %t = %X + 1, counted; %Y += %t
+  auto addOne = [](void *const *pointers, const int64_t *integers, int64_t,
+                   int64_t, void *) -> int32_t {
+    ++fills;
+    for (int64_t i = 0; i < integers[0]; ++i)
+      static_cast<int32_t *>(pointers[1])[i] =
+          static_cast<const int32_t *>(pointers[0])[i * integers[1]] + 1;
+    return 0;
+  };
+  const std::string text =
+      head + "arg %X in i32 [$N]\narg %Y inout i32 [$N]\narg $bad i64\nbody\n"
+             "alloc %t i32 [$N] of %X\nif fresh(%t)\n"
+             "launch @add_one(%X, %t) grid 1\nend\n"
+             "check $bad == 0 : \"bad\"\nlaunch @accumulate(%t, %Y) grid 1\n"
+             "check constant(%X) == $N mod 2 : \"constant\"\nend\n";
+  tsr_memory_stats before{}, after{};
+  before.struct_size = after.struct_size = sizeof before;
+  tsr_get_memory_stats(&before);
+  {
+    Executable executable;
+    ASSERT_TRUE(Executable::create(
+        text, {{"add_one", addOne}, {"accumulate", accumulate}}, executable));
+    auto run = [&](const void *x, int64_t n, std::vector<int32_t> &y,
+                   int64_t bad = 0) -> std::string {
+      return executable
+          .run(
+              {view(static_cast<const int32_t *>(x), {n}), view(y.data(), {n})},
+              {bad})
+          .message();
+    };
+    std::vector<int32_t> x{1, 2, 3}, y(3), even(2);
+    void *constant, *other;
+    ASSERT_TRUE(Status(tsr_constant_create(x.data(), 12, &constant)));
+    ASSERT_TRUE(Status(tsr_constant_create(x.data(), 12, &other)));
+    // A run that fails keeps nothing.
+    EXPECT_EQ(run(constant, 3, y, 1), "bad");
+    EXPECT_EQ(fills, 1);
+    EXPECT_EQ(run(constant, 3, y), "");
+    EXPECT_EQ(run(constant, 3, y), "");
+    EXPECT_EQ(fills, 2);
+    EXPECT_EQ(y, (std::vector<int32_t>{4, 6, 8}));
+    // Another constant, and plain memory.
+    EXPECT_EQ(run(other, 3, y), "");
+    EXPECT_EQ(fills, 3);
+    EXPECT_EQ(run(x.data(), 2, even), "");
+    EXPECT_EQ(run(x.data(), 2, even), "");
+    EXPECT_EQ(fills, 5);
+    // New memory at the same place, perhaps, is not the old constant.
+    tsr_constant_free(constant);
+    x = {5, 5, 5};
+    ASSERT_TRUE(Status(tsr_constant_create(x.data(), 12, &constant)));
+    y = {0, 0, 0};
+    EXPECT_EQ(run(constant, 3, y), "");
+    EXPECT_EQ(y, (std::vector<int32_t>{6, 6, 6}));
+    tsr_constant_free(constant);
+    executable = Executable(); // `other` outlives it
+    tsr_constant_free(other);
+  }
+  tsr_get_memory_stats(&after);
+  EXPECT_EQ(before.bytes_in_use, after.bytes_in_use);
+}
+
 TEST(Executable, LoopSwapAndView) {
   // Fibonacci numbers, two at a time, in a temporary viewed backwards.
   std::vector<int32_t> y(1, 0);
