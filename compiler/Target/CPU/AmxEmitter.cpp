@@ -117,7 +117,9 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
         scf::YieldOp::create(builder, loc, start(false));
       });
   sums.assign(begin.result_begin(), begin.result_end());
-  bool packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
+  // The next columns are this program's, too, or in the second-level cache.
+  bool fetches = isa<tile::LoadOp>(mma.getRhs().getDefiningOp()) &&
+                 nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
   Value next = pointerTo(b[0], mul(rhs.stride, constant(2)), element);
   Ahead ahead = fetchAhead(nest, 32, i, 32, ceilDiv(k, step));
   auto steps =
@@ -129,7 +131,7 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
     Value at = steps.getInductionVar();
     Value down = mul(at, rhs.along), across = mul(at, lhs.along);
     int64_t bytes = tile::scratchBytesOf(element);
-    if (packed)
+    if (fetches)
       for (int64_t line = 0; line < ahead.lines; ++line)
         prefetch(next, add(ahead.offset,
                            addConstant(mul(at, constant(ahead.lines * bytes)),

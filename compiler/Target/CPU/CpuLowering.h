@@ -174,6 +174,9 @@ public:
   mlir::Value neutral(tile::ReduceKind kind, mlir::Type element, int64_t lanes);
   /// All lanes combined, halves first: the same order always.
   mlir::Value horizontal(tile::ReduceKind kind, mlir::Value vector);
+  mlir::Value
+  across(mlir::Value vector,
+         llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> both);
   mlir::Value random(mlir::Value seed, mlir::Value index, int64_t lanes);
 
   // What a matrix step can do without (MatrixShortcuts.cpp).

@@ -528,17 +528,25 @@ Value CpuLowering::bf16BitsByMachine(Value value) {
                                       value, value);
   scf::YieldOp::create(builder, loc, bf16BitsByHand(bits, isNan));
   builder.setInsertionPointToStart(choice.elseBlock());
-  for (Value &part : parts) {
+  // Two registers into one cost what one into half a register does.
+  auto round = [&](StringRef name, int64_t count, ValueRange from) -> Value {
     Value rounded =
         LLVM::CallIntrinsicOp::create(
-            builder, loc, VectorType::get({16}, builder.getBF16Type()),
-            builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
-            ValueRange{part})
+            builder, loc, VectorType::get({count}, builder.getBF16Type()),
+            builder.getStringAttr(name), from)
             .getResult(0);
-    part = arith::BitcastOp::create(builder, loc, VectorType::get({16}, i16),
+    return arith::BitcastOp::create(builder, loc, VectorType::get({count}, i16),
                                     rounded);
-  }
-  scf::YieldOp::create(builder, loc, joined(builder, loc, parts));
+  };
+  SmallVector<Value> halves;
+  if (lanes == 16)
+    halves.push_back(
+        round("llvm.x86.avx512bf16.cvtneps2bf16.512", 16, parts[0]));
+  else
+    for (size_t at = 0; at < parts.size(); at += 2)
+      halves.push_back(round("llvm.x86.avx512bf16.cvtne2ps2bf16.512", 32,
+                             ValueRange{parts[at + 1], parts[at]}));
+  scf::YieldOp::create(builder, loc, joined(builder, loc, halves));
   return choice.getResult(0);
 }
 
@@ -675,6 +683,36 @@ Value CpuLowering::neutral(tile::ReduceKind kind, Type element, int64_t lanes) {
 }
 
 Value CpuLowering::horizontal(tile::ReduceKind kind, Value value) {
+  bool greatest = kind == tile::ReduceKind::Max;
+  if (!isa<FloatType>(getElementTypeOrSelf(value)) ||
+      !(greatest || kind == tile::ReduceKind::Min))
+    return across(value, [&](Value a, Value b) { return combine(kind, a, b); });
+  // Without a NaN, one instruction combines.
+  Value nan = anyLane(arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::UNO, value, value));
+  auto choice = scf::IfOp::create(
+      builder, loc, nan,
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(builder, loc, across(value, [&](Value a, Value b) {
+                               return combine(kind, a, b);
+                             }));
+      },
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(
+            builder, loc, across(value, [&](Value a, Value b) -> Value {
+              Value better =
+                  arith::CmpFOp::create(builder, loc,
+                                        greatest ? arith::CmpFPredicate::OGT
+                                                 : arith::CmpFPredicate::OLT,
+                                        a, b);
+              return arith::SelectOp::create(builder, loc, better, a, b);
+            }));
+      });
+  return choice.getResult(0);
+}
+
+Value CpuLowering::across(Value value,
+                          llvm::function_ref<Value(Value, Value)> both) {
   int64_t lanes = cast<VectorType>(value.getType()).getNumElements();
   while (lanes > 1) {
     lanes /= 2;
@@ -683,7 +721,7 @@ Value CpuLowering::horizontal(tile::ReduceKind kind, Value value) {
         llvm::to_vector(llvm::seq<int64_t>(lanes, 2 * lanes));
     Value a = vector::ShuffleOp::create(builder, loc, value, value, low);
     Value b = vector::ShuffleOp::create(builder, loc, value, value, high);
-    value = combine(kind, a, b);
+    value = both(a, b);
   }
   return vector::ExtractOp::create(builder, loc, value, ArrayRef<int64_t>{0});
 }

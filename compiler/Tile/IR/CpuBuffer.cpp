@@ -114,6 +114,10 @@ BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes) {
   for (int64_t dim = sizes.size() - 1; dim >= 0; --dim) {
     layout = *layout.withAxis({sizes[dim], dimName(dim), 1, "offset", stride});
     stride *= sizes[dim];
+    // Rows of a power of two would share a few sets of the cache: a column of
+    // tiles that is stored would evict itself.
+    if (dim == 1 && sizes.size() == 2 && stride * bytes % 1024 == 0)
+      stride += 64 / bytes;
   }
   return make(type, layout);
 }
