@@ -76,12 +76,22 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   Value rowBytes = constant(stride * 4);
   AmxTiles amx{*this, builder, element.isInteger()};
 
-  auto columns = scf::ForOp::create(builder, loc, constant(0), n, constant(32));
+  // What the inner loop reads again and again stays near: a panel of B, or,
+  // where B is narrow and deep, the rows of A.
+  auto size = [&](int64_t axis) {
+    return cast<tile::RangeType>(nest.getAxes()[axis].getType()).getSize();
+  };
+  bool rowsFirst =
+      size(1) < size(2) && !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(columns.getBody()->getTerminator());
-  auto rows = scf::ForOp::create(builder, loc, constant(0), m, constant(32));
-  builder.setInsertionPoint(rows.getBody()->getTerminator());
-  Value i = rows.getInductionVar(), j = columns.getInductionVar();
+  auto open = [&](Value end) -> Value {
+    auto loop =
+        scf::ForOp::create(builder, loc, constant(0), end, constant(32));
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+    return loop.getInductionVar();
+  };
+  Value outer = open(rowsFirst ? m : n), inner = open(rowsFirst ? n : m);
+  Value i = rowsFirst ? outer : inner, j = rowsFirst ? inner : outer;
   SmallVector<Value> places, sums, a, b, rest;
   for (int64_t row : {0, 16}) {
     auto panel = [&](const CpuPanels &panels, Value at) {
