@@ -252,6 +252,16 @@ Value CpuMapper::allocate(BufferType type, Location loc) {
   return AllocOp::create(builder, loc, type);
 }
 
+static bool hasStreamingStores(FuncOp func) {
+  return func
+      .walk([](StoreOp store) {
+        return store.getHints() && store.getHints()->contains("nontemporal")
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// A row has a slot per turn of the loops that write and read it.
 void CpuMapper::emitKept(Value tile) {
   Operation *op = tile.getDefiningOp();
@@ -264,10 +274,14 @@ void CpuMapper::emitKept(Value tile) {
   if (!buffer) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfter(entryPoint);
+    // A row that is kept until the next one is computed has two halves.
+    bool twice = hasStreamingStores(op->getParentOfType<FuncOp>());
+    int64_t slots = (twice ? 2 : 1) * kKeptElements / loop.getSize();
     auto row =
-        RankedTensorType::get({kKeptElements / loop.getSize(), loop.getSize()},
-                              type.getElementType());
+        RankedTensorType::get({slots, loop.getSize()}, type.getElementType());
     buffer = allocate(CpuBuffer::rows(row, options.vectorBytes), loc);
+    if (twice)
+      buffer.getDefiningOp()->setAttr(kTwice, builder.getUnitAttr());
   }
   Value start = RangeStartOp::create(builder, loc, builder.getIndexType(),
                                      scalars.lookup(loop.getRange()));

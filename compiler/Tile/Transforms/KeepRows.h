@@ -27,6 +27,9 @@ inline constexpr int64_t kKeptElements = 32768;
 inline constexpr llvm::StringLiteral kKeep = "tile.keep";
 inline constexpr llvm::StringLiteral kKept = "tile.kept";
 inline constexpr llvm::StringLiteral kRest = "tile.rest";
+/// Of a buffer: its second half is the target's, which may begin a row before
+/// the last one's results are written.
+inline constexpr llvm::StringLiteral kTwice = "tile.twice";
 
 /// Marks what is worth keeping, and cuts the loops.
 void keepRows(FuncOp func);

@@ -1,0 +1,53 @@
+//===- DelayStores.h - Results of a row beside the next row -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A store past the caches waits for memory, an exponential for the arithmetic
+// units. A row kernel does them one after the other:
+//
+//   for row: { top = max(x); for n: keep[n] = exp(x[n] - top), sum += ...
+//              for n: y[n] = keep[n] / sum }
+//
+// Programs do not depend on each other, so a thread that runs several of them
+// may write the results of one while it computes the next:
+//
+//   for row: { top = max(x); for n: keep[n] = exp(x[n] - top), sum += ...
+//                                   y'[n] = keep'[n] / sum'    the row before }
+//   the last row's results
+//
+// What is kept of a row lies in two halves of its buffer in turn
+// (`tile.twice`). The order of each row's sums does not change.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_TARGET_CPU_DELAYSTORES_H
+#define TESSERA_COMPILER_TARGET_CPU_DELAYSTORES_H
+
+#include "compiler/Tile/IR/Tile.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include <optional>
+
+namespace tessera::target {
+
+struct DelayedStores {
+  tile::ForOp keeps;        ///< writes what the results are made of
+  tile::ForOp stores;       ///< the results; nothing but `tile.rest` follows
+  tile::ForOp both;         ///< `keeps`, and `stores` of the program before
+  tile::ForOp before;       ///< `stores` of the program before
+  tile::ForOp restOfBefore; ///< its turns past what is kept, or null
+  /// Computed again for the program before: its number, constants, bounds.
+  llvm::SmallVector<mlir::Operation *> again;
+  /// A scalar of this program, and the one of the program before.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> carried;
+  /// The buffer of this program, and that of the program before.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> rows;
+};
+
+/// If the kernel can be turned so, adds the loops at its end, and arguments
+/// that stand for the scalars of the program before.
+std::optional<DelayedStores> delayStores(tile::FuncOp func);
+
+} // namespace tessera::target
+
+#endif // TESSERA_COMPILER_TARGET_CPU_DELAYSTORES_H
