@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --tile-pack-operands="amx=true" | FileCheck %s
+// RUN: tessera-opt %s --tile-pack-operands="amx=true" --tile-map-to-cpu | FileCheck %s --check-prefix=MAPPED
 
 // B is packed once, before all programs; A is read where it lies.
 // CHECK-LABEL: tile.func @plain_pack_b(%arg0: {{.*}}gir.name = "b"{{.*}}, %arg1: {{.*}}gir.name = "b_packed", tile.packed = {deep_last = 0 : i64, group = 1 : i64, step = 1 : i64, wide_step = 64 : i64, width = 64 : i64}
@@ -54,6 +55,11 @@ tile.func @never(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
 // CHECK-LABEL: tile.func @turned_pack_b(
 // CHECK:         tile.transpose
 // CHECK:         tile.store {{.*}}zero_padding = 0
+// It is read along its rows.
+// MAPPED-LABEL: tile.func @turned_pack_b(
+// MAPPED:         tile.nest{{.*}}vector_axis = 0
+// MAPPED:           tile.transpose
+// MAPPED-LABEL: tile.func @turned_pack_a(
 // CHECK-LABEL: tile.func @turned_pack_a(
 // CHECK-SAME:    tile.packed = {deep_last = 1 : i64, group = 32 : i64, step = 32 : i64, wide_step = 32 : i64, width = 16 : i64}
 // CHECK-LABEL: tile.func @turned_packed(
