@@ -1,5 +1,5 @@
 // RUN: tessera-opt %s --tile-pack-operands="amx=true" | FileCheck %s
-// RUN: tessera-opt %s --tile-pack-operands="amx=true" --tile-map-to-cpu | FileCheck %s --check-prefix=MAPPED
+// RUN: tessera-opt %s --tile-pack-operands="amx=true" --tile-map-to-cpu="amx=true" | FileCheck %s --check-prefix=MAPPED
 
 // B is packed once, before all programs; A is read where it lies.
 // CHECK-LABEL: tile.func @plain_pack_b(%arg0: {{.*}}gir.name = "b"{{.*}}, %arg1: {{.*}}gir.name = "b_packed", tile.packed = {deep_last = 0 : i64, group = 1 : i64, step = 1 : i64, wide_step = 64 : i64, width = 64 : i64}
