@@ -86,7 +86,8 @@ static BufferType make(RankedTensorType type, const Layout &layout) {
                          StringAttr::get(context, "scratch"));
 }
 
-BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes) {
+BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes,
+                           bool apart) {
   SmallVector<int64_t> sizes(type.getShape());
   int64_t bytes = scratchBytesOf(type.getElementType());
   if (sizes.size() == 2 && bytes >= 4) {
@@ -116,7 +117,7 @@ BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes) {
     stride *= sizes[dim];
     // Rows of a power of two would share a few sets of the cache: a column of
     // tiles that is stored would evict itself.
-    if (dim == 1 && sizes.size() == 2 && stride * bytes % 1024 == 0)
+    if (apart && dim == 1 && sizes.size() == 2 && stride * bytes % 1024 == 0)
       stride += 64 / bytes;
   }
   return make(type, layout);

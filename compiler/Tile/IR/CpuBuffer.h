@@ -73,7 +73,9 @@ struct CpuBuffer {
     return sum;
   }
 
-  static BufferType rows(mlir::RankedTensorType type, int64_t vectorBytes);
+  /// `apart`: rows are not a power of two apart.
+  static BufferType rows(mlir::RankedTensorType type, int64_t vectorBytes,
+                         bool apart = true);
   static BufferType panels(mlir::RankedTensorType type, int64_t columns);
   static BufferType amxLhs(mlir::RankedTensorType type);
   static BufferType amxRhs(mlir::RankedTensorType type);

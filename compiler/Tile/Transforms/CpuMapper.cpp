@@ -279,7 +279,7 @@ void CpuMapper::emitKept(Value tile) {
     int64_t slots = (twice ? 2 : 1) * kKeptElements / loop.getSize();
     auto row =
         RankedTensorType::get({slots, loop.getSize()}, type.getElementType());
-    buffer = allocate(CpuBuffer::rows(row, options.vectorBytes), loc);
+    buffer = allocate(CpuBuffer::rows(row, options.vectorBytes, false), loc);
     if (twice)
       buffer.getDefiningOp()->setAttr(kTwice, builder.getUnitAttr());
   }

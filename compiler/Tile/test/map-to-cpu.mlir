@@ -110,7 +110,7 @@ tile.plan @f {
 // as far as the buffer reaches; the rest is computed again. The sum adds as
 // many vectors at a time in both parts.
 // CHECK-LABEL: tile.func @kept_row
-// CHECK-SAME:    tile.scratch = 133056
+// CHECK-SAME:    tile.scratch = 131072
 // CHECK:         %[[ROW:.*]] = tile.alloc {{.*}} <32x1024xf32,
 // CHECK:         %[[N:.*]] = tile.dim %{{[a-z0-9]+}}, 1 :
 // CHECK:         %[[LIMIT:.*]] = arith.minsi %[[N]], %c32768
