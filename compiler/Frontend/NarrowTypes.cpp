@@ -7,6 +7,7 @@
 #include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -68,6 +69,26 @@ LogicalResult checkNarrowTypes(ModuleOp module, const SourceRange &whole,
       .setFix(std::string(".to(") + (isFloat(which) ? "fp32" : "i32") +
               ") first");
   return failure();
+}
+
+void markWeights(ModuleOp module) {
+  module.walk([](math::Exp2Op op) {
+    bool rounds = false;
+    for (Operation *user : op->getUsers()) {
+      if (auto sum = dyn_cast<tile::ReduceOp>(user);
+          sum && sum.getKind() == tile::ReduceKind::Sum)
+        continue;
+      auto narrow = dyn_cast<arith::TruncFOp>(user);
+      if (!narrow ||
+          getElementTypeOrSelf(narrow.getType()).getIntOrFloatBitWidth() !=
+              16 ||
+          !llvm::all_of(narrow->getUsers(), llvm::IsaPred<tile::MmaOp>))
+        return;
+      rounds |= !narrow->use_empty();
+    }
+    if (rounds && getElementTypeOrSelf(op.getType()).isF32())
+      op.setFastmath(arith::FastMathFlags::afn);
+  });
 }
 
 } // namespace tessera::frontend

@@ -20,6 +20,11 @@ mlir::LogicalResult checkNarrowTypes(mlir::ModuleOp module,
                                      const SourceRange &whole,
                                      DiagnosticEngine &diags);
 
+/// Marks the weights of a product of 16-bit floats, which are summed and
+/// rounded and nothing else: their exp2 need not be nearer than 13 bits
+/// (fastmath<afn>; docs/language.md, section 7).
+void markWeights(mlir::ModuleOp module);
+
 } // namespace tessera::frontend
 
 #endif // TESSERA_COMPILER_FRONTEND_NARROWTYPES_H

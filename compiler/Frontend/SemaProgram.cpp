@@ -770,6 +770,7 @@ FailureOr<OwningOpRef<ModuleOp>> analyze(MLIRContext &context,
   }
   if (failed(checkNarrowTypes(*module, where, diags)))
     return failure();
+  markWeights(*module);
   std::string problem;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     if (problem.empty())

@@ -360,10 +360,13 @@ private:
       return give(op, known);
     case S::Exp:
     case S::Exp2:
+    case S::Exp2Near:
       known.size = x[0].negative ? number(1)
                                  : call(scalar == S::Exp ? "exp" : "exp2", {a});
       known.positive = true;
-      known.error = plus({times({known.size, ea}), times({two, known.size})});
+      known.error = plus(
+          {times({known.size, ea}),
+           times({scalar == S::Exp2Near ? number(0x1p-13) : two, known.size})});
       return give(op, known);
     case S::Tanh:
     case S::Erf:
@@ -728,7 +731,9 @@ private:
     known.error = plus(
         {x[2].error,
          times({plus({times({number(2), r}), times({number(2), gamma(in, t)}),
-                      isNarrow(from) ? unit(from) : number(0),
+                      // Weights to 13 bits, and rounded.
+                      isNarrow(from) ? plus({number(0x1p-12), unit(from)})
+                                     : number(0),
                       times({number(4), unit(in)})}),
                 x[2].size})});
     giveRounded(op, known, in, to);

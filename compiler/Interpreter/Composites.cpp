@@ -228,8 +228,10 @@ static LogicalResult runAttention(Operation *op, Interpreter &in) {
             scale));
       Cell top = step.two(S::Maximum, step.number(lowest),
                           step.reduce(Reduction::Max, scores));
+      // What is rounded for the product with v is made to 13 bits.
+      S power = isNarrow(v.element) ? S::Exp2Near : S::Exp2;
       for (const Cell &score : scores)
-        weights.push_back(step.one(S::Exp2, step.two(S::Sub, score, top)));
+        weights.push_back(step.one(power, step.two(S::Sub, score, top)));
       // Schedules go through the keys in blocks of 16 or more; each may rescale
       // what was summed up so far (an exp2 and two products).
       long double u = domain.unitOf(inner);

@@ -175,6 +175,7 @@ protected:
     case ScalarOp::Exp:
       return r.exp2(r.mul(x[0], number(types, std::numbers::log2e)));
     case ScalarOp::Exp2:
+    case ScalarOp::Exp2Near:
       return r.exp2(x[0]);
     case ScalarOp::Log:
       return r.mul(r.opaque(ring::lg2Tag, x[0]),

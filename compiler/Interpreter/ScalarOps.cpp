@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
@@ -81,6 +82,7 @@ Real interpreter::referenceReal(ScalarOp op, const Real *x) {
   case ScalarOp::Exp:
     return std::exp(a);
   case ScalarOp::Exp2:
+  case ScalarOp::Exp2Near:
     return std::exp2(a);
   case ScalarOp::Log:
     return std::log(a);
@@ -486,6 +488,9 @@ std::optional<ScalarOp> interpreter::scalarOpOf(Operation *op) {
   };
   if (auto gelu = dyn_cast<graph::GeluOp>(op))
     return gelu.getTanh() ? S::GeluTanh : S::Gelu;
+  if (auto exp2 = dyn_cast<math::Exp2Op>(op);
+      exp2 && bitEnumContainsAll(exp2.getFastmath(), arith::FastMathFlags::afn))
+    return S::Exp2Near;
   if (std::optional<ScalarOp> compare = ofCompare(op))
     return compare;
   auto found = names.find(op->getName().getStringRef());

@@ -155,12 +155,15 @@ struct AttentionEmitter {
       Value next = make<arith::MaximumFOp>(top, reduce(ReduceKind::Max, s));
       Value fix =
           math::Exp2Op::create(at(), loc(), make<arith::SubFOp>(top, next));
-      Value p = math::Exp2Op::create(at(), loc(),
-                                     make<arith::SubFOp>(s, across(next, n)));
+      // Weights that are rounded for the product need not be nearer.
+      Value v = e.emit(op.getV(), vIndex);
+      bool rounds = getElementTypeOrSelf(v).getIntOrFloatBitWidth() == 16;
+      Value p = math::Exp2Op::create(
+          at(), loc(), make<arith::SubFOp>(s, across(next, n)),
+          rounds ? arith::FastMathFlags::afn : arith::FastMathFlags::none);
       den = make<arith::AddFOp>(make<arith::MulFOp>(den, fix),
                                 reduce(ReduceKind::Sum, p));
       acc = make<arith::MulFOp>(acc, across(fix, dv));
-      Value v = e.emit(op.getV(), vIndex);
       Value weight = e.convert(p, getElementTypeOrSelf(v));
       acc = MmaOp::create(at(), loc(), acc.getType(), weight, v, acc, "ieee");
       return {next, den, acc};

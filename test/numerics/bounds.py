@@ -269,6 +269,8 @@ def attention(q: Approx, k: Approx, v: Approx, causal=False, scale=None, block=1
     with np.errstate(invalid="ignore"):
         argument = np.where(visible, 2 * scores.error + scores.error.max(-1, keepdims=True), 0) + 3 * u * np.where(visible, np.abs(shift), 0)
     relative = np.expm1(argument * np.log(2) + (2 * ULPS + 2) * u + steps * (2 * ULPS + 3) * u + steps * u * np.abs(np.where(visible, scores.value, 0)).max(-1, keepdims=True))
+    if v.dtype != acc:  # made to 13 bits, then rounded (docs/language.md, section 7)
+        relative = relative + 2**-13
     weights = Approx(np.exp2(shift), relative * np.exp2(shift) + TINY[acc], acc)
     total = weights.sum(keepdims=True, terms=t + steps)
     p = weights if v.dtype == acc else Approx(weights.value, weights.error, v.dtype).rounded()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from conftest import EXTENTS, NUMPY, Inputs
 
-from tessera import kernels
+import tessera as tsr
+from tessera import Out, Tensor, const, fp32, kernels
 
 FLOATS = ("fp32", "fp16", "bf16")
 SHAPES = [(1, 1, 1), (7, 63, 65), (127, 65, 7), (1000, 7, 63), (63, 1000, 127), (65, 127, 1000)]
@@ -111,3 +112,33 @@ def test_flash_attention(shape, causal, dtype, inputs):
             e = lambda a: bounds.exact(a, dtype)
             expected = bounds.attention(e(q[batch, head]), e(k[batch, group]), e(v[batch, group]), causal)
             bounds.check(got[batch, head], expected, f"attention {shape} causal={causal} {dtype} head {head}")
+
+
+@tsr.kernel
+def weights(X: Tensor["M", "N"], V: Tensor["N", "D"], O: Out["M", "D", fp32], L: Out["M", fp32], BLOCK: const = 16, POWER: const = 1):
+    for m in tsr.grid(tsr.tile(M, BLOCK)):
+        acc, den = tsr.zeros(m, D), tsr.zeros(m)
+        for n in tsr.tile(N, 64):
+            p = tsr.exp2(X[m, n])
+            den += tsr.sum(p if POWER == 1 else p * p, n)
+            acc += p.to(V.dtype) @ V[n, :]
+        O[m, :], L[m] = acc, den
+
+
+@pytest.mark.parametrize("dtype", ("fp16", "bf16"))
+def test_weights_that_are_rounded(dtype):
+    """exp2 that is only summed and rounded to 16 bits for a product: 13 bits, whole powers exact, 0 for subnormals."""
+    x = np.concatenate([np.linspace(-40, 8, 63 * 37 - 260), -np.arange(0, 127), [-np.inf] * 3, np.linspace(-152, -120, 130)]).astype(np.float32).reshape(37, 63)
+    v = np.eye(63, dtype=NUMPY[dtype])
+    got, sums = (np.asarray(a, np.float64) for a in weights(x, v))
+    value = np.exp2(x.astype(np.float64))
+    # bf16 has f32's exponents: what the instruction makes 0 is below 2^-126.
+    unit, least = (2**-8, 2**-126) if dtype == "bf16" else (2**-11, 2**-25)
+    assert (np.abs(got - value) <= value * (unit + 2**-13) + least).all()
+    whole = (x == np.round(x)) & (value > (2**-14 if dtype == "fp16" else 2**-125))
+    assert whole.any() and (got[whole] == value[whole]).all()
+    assert (np.abs(sums - value.sum(1)) <= value.sum(1) * 2**-12).all()
+    types = {"X": tsr.fp32, "V": getattr(tsr, dtype), "D": 63}
+    assert "fastmath<afn>" in weights.inspect_ir("tile-value", **types)
+    assert "fastmath" not in weights.inspect_ir("tile-value", **types, POWER=2)  # more than summed
+    assert "fastmath" not in weights.inspect_ir("tile-value", **{**types, "V": tsr.fp32})

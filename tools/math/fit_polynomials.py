@@ -136,6 +136,11 @@ def build():
          fit(lambda r: mp.power(2, r), mp.mpf("-0.5005"), mp.mpf("0.5005"), 6,
              lambda r: mp.power(2, -r), fixed=[1]))
 
+    # Weights that are rounded to 16 bits: the fraction counts from below.
+    poly("exp2Weight", "2^r, 0 <= r <= 1, to 13 bits",
+         fit(lambda r: mp.power(2, r), 0, 1, 4, lambda r: mp.power(2, -r),
+             fixed=[1]))
+
     # log: log(1+f) = f + f^2 R(f), f in [-1/3, 1/3].
     third = mp.mpf(1) / 3
     poly("logTail", "log(1+f) = f + f^2 R(f), |f| <= 1/3",

@@ -69,7 +69,8 @@ func.func @columns(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], g
 // CHECK:         %[[END:.*]] = tile.range_stop %[[P]]#1
 // CHECK:         tile.for
 // CHECK:           tile.mma {{.*}} tensor<64x80xf16>, tensor<80x512xf16>, tensor<64x512xf32>
-// CHECK:           math.exp2
+// CHECK:           math.exp2 %{{[^ ]*}} : tensor<64xf32>
+// CHECK:           math.exp2 %{{[^ ]*}} fastmath<afn> : tensor<64x512xf32>
 // CHECK:           %[[W:.*]] = arith.truncf {{.*}} to tensor<64x512xf16>
 // CHECK:           tile.mma %[[W]]
 // CHECK:         tile.store

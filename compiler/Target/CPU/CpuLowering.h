@@ -163,10 +163,12 @@ public:
   /// `op`, an element-wise op of tiles or scalars, on operands of `lanes`.
   mlir::Value elementwise(mlir::Operation *op, mlir::ValueRange operands,
                           int64_t lanes);
-  mlir::Value truncate(mlir::Value value, mlir::Type element);
+  mlir::Value truncate(mlir::Value value, mlir::Type element,
+                       bool near = false);
   /// f32 to the bits of bf16, by integer arithmetic or by the instruction.
   mlir::Value bf16BitsByHand(mlir::Value bits, mlir::Value isNan);
-  mlir::Value bf16BitsByMachine(mlir::Value value);
+  /// `near`: what is subnormal may be 0.
+  mlir::Value bf16BitsByMachine(mlir::Value value, bool near);
   mlir::Value extend(mlir::Value value, mlir::Type element);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Is any lane of this mask set?

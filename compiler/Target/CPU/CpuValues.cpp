@@ -427,7 +427,7 @@ Value CpuLowering::extend(Value value, Type element) {
 
 /// Rounds to nearest even. To bf16 by integer arithmetic: the instruction
 /// for it flushes subnormals.
-Value CpuLowering::truncate(Value value, Type element) {
+Value CpuLowering::truncate(Value value, Type element, bool near) {
   Type from = getElementTypeOrSelf(value);
   if (isFp8(element) && (from.isF32() || isHalf(from)))
     return truncateToFp8(
@@ -468,7 +468,7 @@ Value CpuLowering::truncate(Value value, Type element) {
       bf16 && from.isF32() && lanes >= 16 && llvm::isPowerOf2_64(lanes);
   Value half =
       machine
-          ? bf16BitsByMachine(value)
+          ? bf16BitsByMachine(value, near)
           : bf16BitsByHand(bits, arith::CmpFOp::create(
                                      builder, loc, arith::CmpFPredicate::UNO,
                                      narrow, narrow));
@@ -496,15 +496,38 @@ Value CpuLowering::bf16BitsByHand(Value bits, Value isNan) {
 
 /// The instruction takes subnormals for 0: where there is one, all is done by
 /// hand.
-Value CpuLowering::bf16BitsByMachine(Value value) {
+Value CpuLowering::bf16BitsByMachine(Value value, bool near) {
   auto type = cast<VectorType>(value.getType());
   int64_t lanes = type.getNumElements();
   Type i16 = builder.getI16Type();
   SmallVector<Value> parts;
+  for (int64_t at = 0; at < lanes; at += 16)
+    parts.push_back(register16(builder, loc, value, at));
+  // Two registers into one cost what one into half a register does.
+  auto round = [&](StringRef name, int64_t count, ValueRange from) -> Value {
+    Value rounded =
+        LLVM::CallIntrinsicOp::create(
+            builder, loc, VectorType::get({count}, builder.getBF16Type()),
+            builder.getStringAttr(name), from)
+            .getResult(0);
+    return arith::BitcastOp::create(builder, loc, VectorType::get({count}, i16),
+                                    rounded);
+  };
+  auto byMachine = [&]() -> Value {
+    SmallVector<Value> halves;
+    if (lanes == 16)
+      halves.push_back(
+          round("llvm.x86.avx512bf16.cvtneps2bf16.512", 16, parts[0]));
+    else
+      for (size_t at = 0; at < parts.size(); at += 2)
+        halves.push_back(round("llvm.x86.avx512bf16.cvtne2ps2bf16.512", 32,
+                               ValueRange{parts[at + 1], parts[at]}));
+    return joined(builder, loc, halves);
+  };
+  if (near)
+    return byMachine();
   Value subnormal;
-  for (int64_t at = 0; at < lanes; at += 16) {
-    Value part = register16(builder, loc, value, at);
-    parts.push_back(part);
+  for (Value part : parts) {
     constexpr int32_t isSubnormal = 0x20;
     Value mask =
         LLVM::CallIntrinsicOp::create(
@@ -528,25 +551,7 @@ Value CpuLowering::bf16BitsByMachine(Value value) {
                                       value, value);
   scf::YieldOp::create(builder, loc, bf16BitsByHand(bits, isNan));
   builder.setInsertionPointToStart(choice.elseBlock());
-  // Two registers into one cost what one into half a register does.
-  auto round = [&](StringRef name, int64_t count, ValueRange from) -> Value {
-    Value rounded =
-        LLVM::CallIntrinsicOp::create(
-            builder, loc, VectorType::get({count}, builder.getBF16Type()),
-            builder.getStringAttr(name), from)
-            .getResult(0);
-    return arith::BitcastOp::create(builder, loc, VectorType::get({count}, i16),
-                                    rounded);
-  };
-  SmallVector<Value> halves;
-  if (lanes == 16)
-    halves.push_back(
-        round("llvm.x86.avx512bf16.cvtneps2bf16.512", 16, parts[0]));
-  else
-    for (size_t at = 0; at < parts.size(); at += 2)
-      halves.push_back(round("llvm.x86.avx512bf16.cvtne2ps2bf16.512", 32,
-                             ValueRange{parts[at + 1], parts[at]}));
-  scf::YieldOp::create(builder, loc, joined(builder, loc, halves));
+  scf::YieldOp::create(builder, loc, byMachine());
   return choice.getResult(0);
 }
 
@@ -573,8 +578,12 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
       return arith::ExtUIOp::create(builder, loc, type, operands[0]);
     return arith::ExtSIOp::create(builder, loc, type, operands[0]);
   }
-  if (isa<arith::TruncFOp>(op))
-    return truncate(operands[0], result);
+  if (isa<arith::TruncFOp>(op)) {
+    auto weight = op->getOperand(0).getDefiningOp<math::Exp2Op>();
+    return truncate(operands[0], result,
+                    weight && bitEnumContainsAll(weight.getFastmath(),
+                                                 arith::FastMathFlags::afn));
+  }
   if (isa<arith::ExtFOp>(op))
     return extend(operands[0], result);
   // f16 and bf16 are computed in f32 and rounded to the type after each op.
@@ -591,7 +600,7 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
   state.addOperands(operands);
   state.addTypes(typeOf(wideResult, lanes));
   for (NamedAttribute attribute : op->getAttrs())
-    if (attribute.getName() != "fastmath")
+    if (attribute.getName() != "fastmath" || isa<math::Exp2Op>(op))
       state.addAttribute(attribute.getName(), attribute.getValue());
   Value value = builder.create(state)->getResult(0);
   return wideResult == result ? value : truncate(value, result);

@@ -42,6 +42,14 @@ inline constexpr float exp2Poly[] = {
     0x1.5f0986p-10f,
     0x1.4173b2p-13f};
 
+/// 2^r, 0 <= r <= 1, to 13 bits; error 2^-18.4
+inline constexpr float exp2Weight[] = {
+    0x1p+0f,
+    0x1.62d6c6p-1f,
+    0x1.ee2456p-3f,
+    0x1.abf83cp-5f,
+    0x1.b7f79ep-7f};
+
 /// log(1+f) = f + f^2 R(f), |f| <= 1/3; error 2^-27.57
 inline constexpr float logTail[] = {
     -0x1p-1f,

@@ -69,6 +69,14 @@ F expandExp2(FloatEmitter &e, F x) {
   return scaleByPowerOfTwo(e, power, sum);
 }
 
+/// 2^x = 2^r 2^floor(x): scaling takes the floor by itself.
+F expandExp2Weight(FloatEmitter &e, F x) {
+  if (!e.avx512)
+    return expandExp2(e, x);
+  return e.scaled(e.poly(exp2Weight, e.distanceToInteger(x, /*below=*/true)),
+                  x);
+}
+
 /// e^x - 1 = 2 (s p + (s - 1/2)) with p = e^r - 1 and s = 2^(k-1): s rather
 /// than 2^k, which overflows before the result does.
 F expandExpM1(FloatEmitter &e, F x) {

@@ -35,9 +35,11 @@ bool isExpandable(Type type) {
 /// math.exp %x -> arith ops, and likewise for each function of one argument
 template <typename Op> struct ExpandUnary : OpRewritePattern<Op> {
   using Expansion = std::function<F(FloatEmitter &, F)>;
-  ExpandUnary(MLIRContext *context, Expansion expansion, bool avx512 = false)
+  /// `near`: the expansion of an op that says fastmath<afn>.
+  ExpandUnary(MLIRContext *context, Expansion expansion, bool avx512 = false,
+              Expansion near = nullptr)
       : OpRewritePattern<Op>(context), expansion(std::move(expansion)),
-        avx512(avx512) {}
+        near(std::move(near)), avx512(avx512) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
@@ -48,12 +50,15 @@ template <typename Op> struct ExpandUnary : OpRewritePattern<Op> {
       emitter.avx512 = avx512 && vector.getRank() == 1 &&
                        vector.getNumElements() >= 16 &&
                        llvm::isPowerOf2_64(vector.getNumElements());
-    F result = expansion(emitter, emitter.wrap(op.getOperand()));
+    bool isNear =
+        near && bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+    F result =
+        (isNear ? near : expansion)(emitter, emitter.wrap(op.getOperand()));
     rewriter.replaceOp(op, result.value);
     return success();
   }
 
-  Expansion expansion;
+  Expansion expansion, near;
   bool avx512;
 };
 
@@ -186,13 +191,13 @@ Value joined(OpBuilder &builder, Location loc, SmallVector<Value> parts) {
   return parts[0];
 }
 
-F FloatEmitter::distanceToInteger(F x) {
-  Value nearest =
-      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(8));
+F FloatEmitter::distanceToInteger(F x, bool below) {
+  Value rounding = arith::ConstantOp::create(
+      builder, loc, builder.getI32IntegerAttr(below ? 9 : 8));
   return {onRegisters("llvm.x86.avx512.mask.reduce.ps.512",
                       [&](int64_t lane) -> SmallVector<Value> {
                         return {register16(builder, loc, x.value, lane),
-                                nearest};
+                                rounding};
                       }),
           this};
 }
@@ -226,7 +231,8 @@ void populateExpandMathPatterns(RewritePatternSet &patterns,
   if (options.expandDoubles)
     populateExpandDoublePatterns(patterns);
   patterns.add<ExpandUnary<math::ExpOp>>(context, expandExp, options.avx512);
-  patterns.add<ExpandUnary<math::Exp2Op>>(context, expandExp2, options.avx512);
+  patterns.add<ExpandUnary<math::Exp2Op>>(context, expandExp2, options.avx512,
+                                          expandExp2Weight);
   patterns.add<ExpandUnary<math::ExpM1Op>>(context, expandExpM1);
   patterns.add<ExpandUnary<math::LogOp>>(context, expandLog);
   patterns.add<ExpandUnary<math::Log2Op>>(context, expandLog2);

@@ -25,6 +25,8 @@ F expandLog1p(FloatEmitter &e, F x);
 F expandRsqrt(FloatEmitter &e, F x);
 F expandTanh(FloatEmitter &e, F x);
 F expandErf(FloatEmitter &e, F x);
+/// 13 bits, and 0 for subnormal results: weights that are rounded to 16 bits.
+F expandExp2Weight(FloatEmitter &e, F x);
 /// 4 ULP of relative error where the result is small (not 2).
 F expandErfc(FloatEmitter &e, F x);
 

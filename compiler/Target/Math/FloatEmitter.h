@@ -75,11 +75,12 @@ public:
 
   /// Set where the shape is a vector of 16, 32, ... lanes of AVX-512.
   bool avx512 = false;
-  /// x less the nearest integer, exactly; 0 for infinities. AVX-512 only.
-  F distanceToInteger(F x);
+  /// x less the nearest integer, exactly, or less the greatest one `below`,
+  /// rounded; 0 for infinities. AVX-512 only.
+  F distanceToInteger(F x, bool below = false);
   /// x limited to [-1, 1]; some number in there if x is NaN. AVX-512 only.
   F withinOne(F x);
-  /// value * 2^k for integers k, infinities included. AVX-512 only.
+  /// value * 2^floor(k), infinities included. AVX-512 only.
   F scaled(F value, F k);
 
   // Bits and conversions. No conversion is given a value that is out of range,

@@ -3,6 +3,8 @@
 // RUN: tessera-opt %s --target-expand-math --split-input-file | FileCheck %s
 // RUN: tessera-opt %s --target-expand-math=branch-on-large-arguments=true \
 // RUN:   --split-input-file | FileCheck %s --check-prefix=BRANCH
+// RUN: tessera-opt %s --target-expand-math=avx512=true --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=AVX512
 
 // Round to an integer k, a polynomial, and 2^k in two exact factors, so that
 // subnormal results are rounded once. No conversion: NaN would be poison.
@@ -43,6 +45,26 @@ func.func @scalars(%x: f32, %y: f32) -> f32 {
   %12, %13 = math.sincos %11 : f32
   %14 = arith.addf %12, %13 : f32
   return %14 : f32
+}
+
+// -----
+
+// Weights that are rounded to 16 bits: what x is above an integer, four steps,
+// and x itself as the exponent.
+// CHECK-LABEL: func @weights(
+// CHECK-NOT:     math.exp2
+// CHECK-COUNT-6: math.fma
+// CHECK:         return
+// AVX512-LABEL: func @weights(
+// AVX512-SAME:    %[[X:.*]]: vector<16xf32>)
+// AVX512:         %[[FLOOR:.*]] = arith.constant 9 : i32
+// AVX512:         llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]], %[[FLOOR]],
+// AVX512-COUNT-4: math.fma
+// AVX512-NOT:     arith
+// AVX512:         llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
+func.func @weights(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp2 %x fastmath<afn> : vector<16xf32>
+  return %y : vector<16xf32>
 }
 
 // -----
