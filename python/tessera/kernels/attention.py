@@ -33,7 +33,7 @@ def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"
             den = den * fix + tsr.sum(p, n)
             acc = acc * fix + p.to(V.dtype) @ V[b, hk, n, :]
             top = new
-        O[b, h, m, :] = tsr.where(den > 0, acc / den, 0)      # a row without keys is 0
+        O[b, h, m, :] = acc * tsr.where(den > 0, 1 / den, 0)  # a row without keys is 0
 
 
 @tsr.kernel
@@ -57,4 +57,4 @@ def attention_variable(Q: Tensor["S", "H", "D"], K: Tensor["T", "HK", "D"], V: T
                 den = den * fix + tsr.sum(p, n)
                 acc = acc * fix + p.to(V.dtype) @ V[n, hk, :]
                 top = new
-            O[m, h, :] = tsr.where(den > 0, acc / den, 0)
+            O[m, h, :] = acc * tsr.where(den > 0, 1 / den, 0)

@@ -30,7 +30,7 @@ def attention_with_sums(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T",
             den = den * fix + tsr.sum(p, n)
             acc = acc * fix + p.to(V.dtype) @ V[b, hk, n, :]
             top = new
-        O[b, h, m, :] = tsr.where(den > 0, acc / den, 0)
+        O[b, h, m, :] = acc * tsr.where(den > 0, 1 / den, 0)
         L[b, h, m] = tsr.where(den > 0, top + tsr.log2(den), tsr.inf)
 
 
