@@ -30,13 +30,17 @@ VectorMachine avx2Machine(int64_t elementBytes) {
 }
 
 /// More columns per row than this make panels of B so wide that a tail costs
-/// more than the saved loads bring.
+/// more than the saved loads bring; a few more if they are all there are.
 static constexpr int64_t maxVectorsPerRow = 4;
+static constexpr int64_t maxVectorsInAll = 6;
 
-std::vector<RegisterTile> registerTiles(const VectorMachine &machine) {
+std::vector<RegisterTile> registerTiles(const VectorMachine &machine,
+                                        int64_t n) {
   std::vector<RegisterTile> tiles;
   int64_t forA = machine.broadcastOperand ? 0 : 1;
-  for (int64_t vectors = 1; vectors <= maxVectorsPerRow; ++vectors)
+  bool isAll = n % machine.lanes == 0 && n / machine.lanes <= maxVectorsInAll;
+  int64_t most = std::max(maxVectorsPerRow, isAll ? n / machine.lanes : 0);
+  for (int64_t vectors = 1; vectors <= most; ++vectors)
     for (int64_t mr = 1; mr * vectors + vectors + forA <= machine.registers;
          ++mr)
       tiles.push_back({mr, vectors, machine.lanes});
@@ -68,7 +72,7 @@ RegisterTile chooseRegisterTile(const VectorMachine &machine, int64_t m,
     return std::make_tuple(cyclesPerElement(machine, tile, m, n), area,
                            tile.loadsPerFma(), tile.nr());
   };
-  std::vector<RegisterTile> tiles = registerTiles(machine);
+  std::vector<RegisterTile> tiles = registerTiles(machine, n);
   assert(!tiles.empty() && "no tile fits the registers");
   return *std::min_element(tiles.begin(), tiles.end(),
                            [&](const RegisterTile &a, const RegisterTile &b) {

@@ -56,8 +56,10 @@ struct RegisterTile {
   bool operator==(const RegisterTile &) const = default;
 };
 
-/// All tiles that fit: accumulators, one row of B, and A's broadcast.
-std::vector<RegisterTile> registerTiles(const VectorMachine &machine);
+/// All tiles that fit: accumulators, one row of B, and A's broadcast; for `n`
+/// columns, if they are known.
+std::vector<RegisterTile> registerTiles(const VectorMachine &machine,
+                                        int64_t n = 0);
 
 /// The tile that loses least. In this order: cycles per useful element of an
 /// m x n result (tails and latency counted; 0 means "large"), elements computed

@@ -34,6 +34,10 @@ TEST(CpuTiles, SmallResultsChooseTheTileThatWastesLeast) {
   RegisterTile tile = chooseRegisterTile(avx512Machine(4), 12, 16);
   EXPECT_EQ(tile.vectors, 1);
   EXPECT_EQ(12 % tile.mr, 0);
+  // All 80 columns at once, not 5 times 16.
+  EXPECT_EQ(chooseRegisterTile(avx512Machine(4), 64, 80),
+            (RegisterTile{4, 5, 16}));
+  EXPECT_LE(chooseRegisterTile(avx512Machine(4), 64, 160).vectors, 4);
   // One row: as many columns as the row has.
   EXPECT_EQ(chooseRegisterTile(avx512Machine(4), 1, 64).mr, 1);
 }
