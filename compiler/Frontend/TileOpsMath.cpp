@@ -193,7 +193,7 @@ mlir::Value TileOps::emitActivation(llvm::StringRef name, DType dtype,
   };
   mlir::Value result;
   if (name == "gelu") {
-    result = tile::createGelu(b, at, x);
+    result = tile::createGelu(b, at, x, dtype != wide);
   } else {
     // e = exp(-|x|); x >= 0: 1 / (1 + e), else e / (1 + e). Nothing overflows,
     // and both ends have full relative precision.

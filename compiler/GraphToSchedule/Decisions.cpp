@@ -202,11 +202,19 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
   GemmOp gemm = gemmOf(group);
   Type element = tensorType(gemm.getLhs()).getElementType();
   Extent rows = getExtent(group.root->getResult(0), 0);
-  int64_t few = element.isBF16() ? 32 : element.isF32() ? 4 : 0;
-  if (!few || (rows.isConstant() && rows.constant > few))
-    return {};
-  return builder.getDenseI64ArrayAttr(
-      {few, 512, element.isBF16() ? int64_t(256) : int64_t(1024)});
+  SmallVector<int64_t> tiles;
+  auto offer = [&](int64_t few, int64_t depth) {
+    if (!rows.isConstant() || rows.constant <= few)
+      tiles.append({few, 512, depth});
+  };
+  if (element.isBF16()) {
+    offer(32, 256);
+  } else if (element.isF32()) {
+    offer(4, 1024);
+    offer(16, 1024);
+  }
+  return tiles.empty() ? DenseI64ArrayAttr()
+                       : builder.getDenseI64ArrayAttr(tiles);
 }
 
 namespace {

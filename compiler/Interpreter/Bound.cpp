@@ -317,9 +317,11 @@ protected:
       // |f'| < 1.13. Errors as docs/language.md promises: relative, or, where
       // 1 + tanh cancels, of the operand.
       bool wide = types.in == Element::F64;
-      Real own = !wide || op == S::GeluTanh ? (wide ? 0x1p-50L : 0x1p-21L)
-                 : op == S::Silu            ? 0x1p-50L
-                                            : (4 + 2 * a * a) * 0x1p-52L;
+      bool narrow = bitsOf(types.from) < 32;
+      Real own = narrow && op == S::Gelu      ? 0x1p-13L
+                 : !wide || op == S::GeluTanh ? (wide ? 0x1p-50L : 0x1p-21L)
+                 : op == S::Silu              ? 0x1p-50L
+                                              : (4 + 2 * a * a) * 0x1p-52L;
       Real moved = 1.13L * ea;
       Real size = op == S::GeluTanh ? a + ea : std::fabs(value) + moved;
       Real error = moved + own * size + tiny(types.in);
@@ -332,6 +334,8 @@ protected:
       Cell near = function(types, value, byCorners(op, x, value), 1 << 10);
       return make(near.real, near.error + 0x1p-126L);
     }
+    case S::ErfcNear:
+      return function(types, value, byCorners(op, x, value), 1 << 10);
     default:
       return function(types, value, byCorners(op, x, value));
     }

@@ -425,6 +425,8 @@ private:
                 times({in == Element::F64
                            ? times({number(16),
                                     plus({number(1), times({a, a})}), unit(in)})
+                       : scalar == S::Gelu && to != in
+                           ? number(0x1p-13)
                            : times({number(8), unit(in)}),
                        a}),
                 to == in ? number(0) : times({unit(to), a})});

@@ -121,6 +121,11 @@ Cell Domain::compose(ScalarOp op, Types types, const Cell &input) {
     double rest = wide ? -4.833646656726457e-17
                        : std::numbers::sqrt2 / 2 - double(float(root));
     Cell scale = number(-root), t = two(S::Mul, x, scale);
+    Cell half = two(S::Mul, bounded, number(0.5));
+    if (bitsOf(types.from) < 32) {
+      result = two(S::Mul, half, one(S::ErfcNear, t));
+      break;
+    }
     Cell low = fma(x, scale, one(S::Neg, t));
     low = fma(x, number(-rest), low);
     Cell slope = two(S::Minimum, two(S::Maximum, t, number(0)), number(64));
@@ -129,7 +134,6 @@ Cell Domain::compose(ScalarOp op, Types types, const Cell &input) {
     Cell finite = apply(S::Lt, test, {one(S::Abs, low), number(1)});
     low = apply(S::Select, same, {finite, low, number(0)});
     Cell factor = fma(slope, low, number(1));
-    Cell half = two(S::Mul, bounded, number(0.5));
     result = two(S::Mul, half, two(S::Mul, erfc, factor));
   }
   }

@@ -103,6 +103,7 @@ Real interpreter::referenceReal(ScalarOp op, const Real *x) {
   case ScalarOp::Erf:
     return std::erf(a);
   case ScalarOp::Erfc:
+  case ScalarOp::ErfcNear:
     return std::erfc(a);
   case ScalarOp::Floor:
     return std::floor(a);
@@ -491,6 +492,9 @@ std::optional<ScalarOp> interpreter::scalarOpOf(Operation *op) {
   if (auto exp2 = dyn_cast<math::Exp2Op>(op);
       exp2 && bitEnumContainsAll(exp2.getFastmath(), arith::FastMathFlags::afn))
     return S::Exp2Near;
+  if (auto erfc = dyn_cast<math::ErfcOp>(op);
+      erfc && bitEnumContainsAll(erfc.getFastmath(), arith::FastMathFlags::afn))
+    return S::ErfcNear;
   if (std::optional<ScalarOp> compare = ofCompare(op))
     return compare;
   auto found = names.find(op->getName().getStringRef());

@@ -320,7 +320,7 @@ Value Emitter::evaluateElementwise(Operation *op, ArrayRef<Value> operands,
           .Case<CosOp>(UNARY(math::CosOp))
           .Case<TanhOp>(UNARY(math::TanhOp))
           .Case<ErfOp>(UNARY(math::ErfOp))
-          .Case<GeluOp>([&](auto) { return createGelu(b, loc, x); })
+          .Case<GeluOp>([&](auto) { return createGelu(b, loc, x, narrow); })
           .Case<FloorOp>(UNARY(math::FloorOp))
           .Case<CeilOp>(UNARY(math::CeilOp))
           .Case<RoundOp>(UNARY(math::RoundEvenOp))

@@ -407,14 +407,17 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
   bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
   if (auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin")) {
-    body.push_back("if " + sizeOf(result, 0) +
-                   " <= " + std::to_string(thin[0]));
-    if (failed(launchThin(fuse, thin, interface)))
-      return failure();
-    body.push_back("else");
+    for (int64_t at = 0; at < thin.size(); at += 3) {
+      ArrayRef<int64_t> tiles = thin.asArrayRef().slice(at, 3);
+      body.push_back("if " + sizeOf(result, 0) +
+                     " <= " + std::to_string(tiles[0]));
+      if (failed(launchThin(fuse, tiles, interface)))
+        return failure();
+      body.push_back("else");
+    }
     if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
       return failure();
-    body.push_back("end");
+    body.insert(body.end(), thin.size() / 3, "end");
     return success();
   }
   if (!open)
@@ -455,7 +458,7 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse,
                                               size.getRange(), size.getBy()));
   }
   fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
-  std::string symbol = (fuse.getSymName() + "_thin").str();
+  std::string symbol = (fuse.getSymName() + "_thin" + Twine(tiles[0])).str();
   Decisions decisions(fuse.getBody().front());
   LogicalResult done = launch(fuse, symbol, interface, decisions, 0, true);
   for (auto [tile, size] : before)

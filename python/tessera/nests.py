@@ -468,7 +468,7 @@ class _Kernel:
             named.append(re.findall(r"%([\w.#]+)", loaded[side][1])[0] if side in loaded and loaded[side][0] == "tile.local_load" else "")
         named.append(next(re.findall(r"%([\w.#]+)", rest)[1] for _, op, rest in ops if op == "tile.local_store"))
         step = 64 // ELEMENT.get(re.findall(r"tensor<(?:\d+x)*([a-z]\w*)>", mma)[0], 2)
-        thin = bool(lanes) and tiles[m] <= rows and tiles[n] > columns
+        thin = bool(lanes) and tiles[m] <= 2 * rows and tiles[n] > columns
         whole = all(length % 16 == 0 for length, _ in self.ranges[m])
         work = Work(matrix=Matrix(unit[1] if unit else "fma", rows, used if lanes else columns, depth, max(round(used / lanes), 1) if lanes else 0, lanes, acc in loaded,
                                   tuple(named), thin, whole, step))

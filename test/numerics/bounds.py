@@ -238,7 +238,10 @@ def layer_norm(x: Approx, weight=None, bias=None, eps=1e-5, rms=False) -> Approx
 
 def gelu(x: Approx) -> Approx:
     y = inside(x)
-    return outside(y * 0.5 * ((y * float(np.float32(2**-0.5))).erf() + 1.0), x.dtype)
+    result = y * 0.5 * ((y * float(np.float32(2**-0.5))).erf() + 1.0)
+    if y.dtype != x.dtype:  # docs/language.md, section 7
+        result = Approx(result.value, result.error + 2**-13 * np.abs(result.value), result.dtype)
+    return outside(result, x.dtype)
 
 
 def silu(x: Approx) -> Approx:

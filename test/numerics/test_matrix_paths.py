@@ -12,7 +12,7 @@ from tessera import Out, Tensor, const, kernels
 
 # few rows; rows that are whole tiles of AMX or not; what is left of k; whole and broken panels; more than one block of k and of rows
 SHAPES = ((1, 64, 64), (1, 1000, 33), (3, 70, 1030), (4, 512, 8), (5, 512, 8), (16, 32, 32), (16, 130, 45), (32, 600, 300), (33, 64, 31), (96, 64, 2048),
-          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025))
+          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025), (9, 600, 40), (14, 513, 1030), (205, 16, 1030), (100, 32, 70), (40, 130, 2048))
 TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 

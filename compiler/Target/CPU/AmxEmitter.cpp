@@ -52,6 +52,27 @@ struct AmxTiles {
 };
 } // namespace
 
+/// The panels of a packed right operand that are read after those at column
+/// `j` of the step: the next columns', or the first ones' further down, or
+/// those of the next program.
+Value CpuLowering::nextPanels(tile::NestOp nest, tile::LoadOp load,
+                              const CpuPanels &panels, Value j) {
+  const CpuView &view = views[load.getView()];
+  const auto &columns = ranges[nest.getAxes()[1]],
+             &depth = ranges[nest.getAxes()[2]];
+  auto count = [&](Value column) {
+    return mul(ceilDiv(column, constant(16)), panels.stride);
+  };
+  Value beside = count(addConstant(j, 32));
+  Value further = mul(depth.length, panels.along);
+  Value program = sub(count(columns.length), mul(depth.start, panels.along));
+  Value isDeep = less(depth.stop, view.sizes[view.deepAxis()]);
+  Value isWide = less(addConstant(j, 32), columns.length);
+  Value next = arith::SelectOp::create(builder, loc, isDeep, further, program);
+  next = arith::SelectOp::create(builder, loc, isWide, beside, next);
+  return pointerTo(panels.base, next, view.element);
+}
+
 void CpuLowering::emitAmxStep(tile::NestOp nest) {
   tile::MmaOp mma;
   for (Operation &op : nest.getBody().front())
@@ -128,10 +149,13 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
       });
   sums.assign(begin.result_begin(), begin.result_end());
   // The next columns are this program's, too, or in the second-level cache.
-  bool fetches = isa<tile::LoadOp>(mma.getRhs().getDefiningOp()) &&
-                 nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
-  Value next = pointerTo(b[0], mul(rhs.stride, constant(2)), element);
-  Ahead ahead = fetchAhead(nest, 32, i, 32, ceilDiv(k, step));
+  SmallVector<Value> next;
+  if (auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
+      load && nest.getAxes()[1].getDefiningOp<tile::ProgramOp>()) {
+    next.push_back(nextPanels(nest, load, rhs, j));
+    next.push_back(pointerTo(next[0], rhs.stride, element));
+  }
+  Ahead ahead = fetchAhead(nest, 32, i, 16, ceilDiv(k, step));
   auto steps =
       scf::ForOp::create(builder, loc, constant(0), k, step, sums,
                          [](OpBuilder &, Location, Value, ValueRange) {});
@@ -141,11 +165,11 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
     Value at = steps.getInductionVar();
     Value down = mul(at, rhs.along), across = mul(at, lhs.along);
     int64_t bytes = tile::scratchBytesOf(element);
-    if (fetches)
+    for (Value panel : next)
       for (int64_t line = 0; line < ahead.lines; ++line)
-        prefetch(next, add(ahead.offset,
-                           addConstant(mul(at, constant(ahead.lines * bytes)),
-                                       line * 64)));
+        prefetch(panel, add(ahead.offset,
+                            addConstant(mul(at, constant(ahead.lines * bytes)),
+                                        line * 64)));
     Value b0 = amx.load(pointerTo(b[0], down, element), rhs.row);
     Value whole = lhs.rest ? less(at, lhs.rest) : Value();
     auto left = [&](int64_t row) {

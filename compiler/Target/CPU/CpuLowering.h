@@ -135,6 +135,8 @@ public:
   };
   Ahead fetchAhead(tile::NestOp nest, int64_t rows, mlir::Value at,
                    int64_t lines, mlir::Value steps);
+  mlir::Value nextPanels(tile::NestOp nest, tile::LoadOp load,
+                         const CpuPanels &panels, mlir::Value j);
   void prefetch(mlir::Value base, mlir::Value bytes);
   mlir::Type memoryType(mlir::Type element); // i1 -> i8, index -> i64
   mlir::Value load(mlir::Value pointer, mlir::Type element, int64_t lanes);

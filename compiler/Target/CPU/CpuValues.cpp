@@ -600,7 +600,8 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
   state.addOperands(operands);
   state.addTypes(typeOf(wideResult, lanes));
   for (NamedAttribute attribute : op->getAttrs())
-    if (attribute.getName() != "fastmath" || isa<math::Exp2Op>(op))
+    if (attribute.getName() != "fastmath" ||
+        isa<math::Exp2Op, math::ErfcOp>(op))
       state.addAttribute(attribute.getName(), attribute.getValue());
   Value value = builder.create(state)->getResult(0);
   return wideResult == result ? value : truncate(value, result);

@@ -38,6 +38,7 @@ private:
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation *op);
   void emitProgram(tile::ProgramOp op);
+  Value groupOf(tile::ProgramOp op);
   void defineRange(Value range, Value start, Value extent, int64_t size);
   LogicalResult emitFor(tile::ForOp loop);
   LogicalResult emitScfFor(scf::ForOp loop);
@@ -310,6 +311,30 @@ void KernelEmitter::readArguments(Value pointers, Value integers) {
   }
 }
 
+/// Programs of a group: of AMX only as many as keep their rows of A in the
+/// second-level cache, since each step reads 32 of them anew.
+Value KernelEmitter::groupOf(tile::ProgramOp op) {
+  tile::LoadOp rhs;
+  func.walk([&](tile::NestOp nest) {
+    auto unit = nest->getAttrOfType<StringAttr>("unit");
+    if (unit && unit.getValue() == "amx")
+      for (auto mma : nest.getBody().getOps<tile::MmaOp>())
+        rhs = mma.getRhs().getDefiningOp<tile::LoadOp>();
+  });
+  Value group = lower.constant(op.getGroup());
+  if (!rhs || !op.getTiles()[0])
+    return group;
+  constexpr int64_t near = 1 << 20;
+  const CpuView &view = lower.views[rhs.getView()];
+  int64_t bytes = op.getTiles()[0] * tile::scratchBytesOf(view.element);
+  Value depth = view.sizes[view.deepAxis()];
+  depth = arith::MaxSIOp::create(builder, lower.loc, depth, lower.constant(1));
+  Value fits = arith::DivUIOp::create(builder, lower.loc,
+                                      lower.constant(near / bytes), depth);
+  fits = arith::MaxSIOp::create(builder, lower.loc, fits, lower.constant(1));
+  return lower.minimum(group, fits);
+}
+
 /// First axis slowest; `group` programs of the first axis run before the
 /// second moves on.
 void KernelEmitter::emitProgram(tile::ProgramOp op) {
@@ -335,7 +360,7 @@ void KernelEmitter::emitProgram(tile::ProgramOp op) {
     rest = divide(rest, counts[axis]);
   }
   if (grouped) {
-    Value group = lower.constant(op.getGroup());
+    Value group = groupOf(op);
     Value width = lower.mul(group, counts[1]);
     Value first = lower.mul(divide(rest, width), group);
     Value rows = lower.minimum(lower.sub(counts[0], first), group);

@@ -9,8 +9,8 @@
 //       for k: load a row of the panel; for each of the rows: broadcast
 //              A[i + r, k], multiply, add
 //
-// With rows for one register tile only, k is cut into short pieces and the loop
-// over j is inside: B is then read along its rows, as memory likes it.
+// With rows for one or two register tiles only, k is cut into short pieces and
+// the loop over j is inside: B is then read along its rows, as memory likes it.
 //
 // Nothing is masked: C is padded to whole register tiles, rows past M read the
 // last row of A, and what they compute does not exist.
@@ -39,7 +39,7 @@ private:
   void tileLoop(Value i, Value j);
   void panelLoop(Value j, int64_t used);
   void runThin();
-  void thinTile(Value j, Value from, Value start);
+  void thinTile(Value i, Value j, Value from, Value start);
   SmallVector<Value> columnMasks(Value j);
   void storeDirectly(ArrayRef<Value> sums, Value i, Value j);
   /// Of a register tile: the panel of B, its rows of A, its vectors of C.
@@ -291,22 +291,26 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
   }
 }
 
-/// All rows of one panel, with the vectors that `used` columns of it need.
+/// All rows of one panel, with the vectors that `used` columns of it need. One
+/// alone takes twice the rows: sums enough to keep the multipliers busy.
 void MatrixStep::panelLoop(Value j, int64_t used) {
-  auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
-                                  lower.constant(rows));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(inner.getBody()->getTerminator());
   MatrixStep narrow = *this;
   narrow.vectors = used;
+  int64_t size = cast<tile::RangeType>(nest.getAxes()[0].getType()).getSize();
+  if (used == 1 && vectors > 1 && size % (2 * rows) == 0)
+    narrow.rows = 2 * rows;
+  auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
+                                  lower.constant(narrow.rows));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(inner.getBody()->getTerminator());
   narrow.tileLoop(inner.getInductionVar(), j);
 }
 
-/// Steps `from` to `from` + 8, or to the end, of the panel at column `j`;
+/// Steps `from` to `from` + 8, or to the end, of row `i` and column `j`;
 /// `start`: nothing was summed before.
-void MatrixStep::thinTile(Value j, Value from, Value start) {
+void MatrixStep::thinTile(Value i, Value j, Value from, Value start) {
   constexpr int64_t piece = 8;
-  Block block = blockAt(lower.constant(0), j);
+  Block block = blockAt(i, j);
   SmallVector<Value> begin = startSums(block, start);
   auto sum = [&](Value at, int64_t count, ValueRange before) {
     SmallVector<Value> sums(before);
@@ -352,7 +356,14 @@ void MatrixStep::runThin() {
   auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), n,
                                   lower.constant(columns));
   builder.setInsertionPoint(inner.getBody()->getTerminator());
-  thinTile(inner.getInductionVar(), from, start);
+  Value i = lower.constant(0);
+  if (cast<tile::RangeType>(nest.getAxes()[0].getType()).getSize() > rows) {
+    auto blocks =
+        scf::ForOp::create(builder, lower.loc, i, m, lower.constant(rows));
+    builder.setInsertionPoint(blocks.getBody()->getTerminator());
+    i = blocks.getInductionVar();
+  }
+  thinTile(i, inner.getInductionVar(), from, start);
 }
 
 void MatrixStep::run() {

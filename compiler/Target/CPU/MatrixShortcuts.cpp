@@ -28,7 +28,7 @@ bool CpuLowering::isThin(tile::NestOp step) {
   auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
   auto rows = cast<tile::RangeType>(step.getAxes()[0].getType());
   auto columns = cast<tile::RangeType>(step.getAxes()[1].getType());
-  return registers && rows.getSize() <= registers[0] &&
+  return registers && rows.getSize() <= 2 * registers[0] &&
          columns.getSize() > registers[1] * registers[2];
 }
 
@@ -316,8 +316,13 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
               builder, loc, whole,
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     columns, constant(few * registers[2])));
-      usable = both(
-          whole, less(mul(rows, bytes), constant(tile::nearOperandBytes + 1)));
+      // Rows half a page apart push each other out of the first-level cache.
+      Value few = less(ranges[step.getAxes()[0]].length, constant(25));
+      Value apart = arith::OrIOp::create(
+          builder, loc, few, multiple(bytes, tile::halfPageBytes, false));
+      usable =
+          both(both(whole, apart),
+               less(mul(rows, bytes), constant(tile::nearOperandBytes + 1)));
     }
   } else {
     return {};

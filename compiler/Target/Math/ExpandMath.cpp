@@ -240,7 +240,8 @@ void populateExpandMathPatterns(RewritePatternSet &patterns,
   patterns.add<ExpandUnary<math::RsqrtOp>>(context, expandRsqrt);
   patterns.add<ExpandUnary<math::TanhOp>>(context, expandTanh);
   patterns.add<ExpandUnary<math::ErfOp>>(context, expandErf);
-  patterns.add<ExpandUnary<math::ErfcOp>>(context, expandErfc);
+  patterns.add<ExpandUnary<math::ErfcOp>>(context, expandErfc, options.avx512,
+                                          expandErfcNear);
   patterns.add<ExpandUnary<math::SinOp>>(
       context,
       [options](FloatEmitter &e, F x) { return expandSin(e, x, options); });

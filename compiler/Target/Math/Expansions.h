@@ -29,6 +29,8 @@ F expandErf(FloatEmitter &e, F x);
 F expandExp2Weight(FloatEmitter &e, F x);
 /// 4 ULP of relative error where the result is small (not 2).
 F expandErfc(FloatEmitter &e, F x);
+/// 13 bits, for results that are rounded to 16-bit floats.
+F expandErfcNear(FloatEmitter &e, F x);
 
 // Power.cpp
 F expandPow(FloatEmitter &e, F x, F y);

@@ -25,7 +25,8 @@ static Value constant(OpBuilder &builder, Location loc, Value like,
 
 /// x erfc(t) / 2 with t = -x / sqrt 2. What rounding t dropped, `low`, changes
 /// erfc by about -2 t low erfc where t is large.
-Value tessera::tile::createGelu(OpBuilder &b, Location loc, Value x) {
+Value tessera::tile::createGelu(OpBuilder &b, Location loc, Value x,
+                                bool isNear) {
   bool wide = getElementTypeOrSelf(x).isF64();
   double root =
       wide ? std::numbers::sqrt2 / 2 : double(float(std::numbers::sqrt2 / 2));
@@ -34,6 +35,16 @@ Value tessera::tile::createGelu(OpBuilder &b, Location loc, Value x) {
                      : std::numbers::sqrt2 / 2 - double(float(root));
   Value scale = constant(b, loc, x, -root);
   Value t = arith::MulFOp::create(b, loc, x, scale);
+  // Minus infinity times 0 would be NaN, but the limit is 0.
+  double lowest = wide ? std::numeric_limits<double>::lowest()
+                       : std::numeric_limits<float>::lowest();
+  Value bounded =
+      arith::MaximumFOp::create(b, loc, x, constant(b, loc, x, lowest));
+  Value half = arith::MulFOp::create(b, loc, bounded, constant(b, loc, x, 0.5));
+  if (isNear) {
+    Value erfc = math::ErfcOp::create(b, loc, t, arith::FastMathFlags::afn);
+    return arith::MulFOp::create(b, loc, half, erfc);
+  }
   Value low =
       math::FmaOp::create(b, loc, x, scale, arith::NegFOp::create(b, loc, t));
   low = math::FmaOp::create(b, loc, x, constant(b, loc, x, -rest), low);
@@ -48,12 +59,6 @@ Value tessera::tile::createGelu(OpBuilder &b, Location loc, Value x) {
   low = arith::SelectOp::create(b, loc, finite, low, constant(b, loc, x, 0));
   Value factor =
       math::FmaOp::create(b, loc, slope, low, constant(b, loc, x, 1));
-  // Minus infinity times 0 would be NaN, but the limit is 0.
-  double lowest = wide ? std::numeric_limits<double>::lowest()
-                       : std::numeric_limits<float>::lowest();
-  Value bounded =
-      arith::MaximumFOp::create(b, loc, x, constant(b, loc, x, lowest));
-  Value half = arith::MulFOp::create(b, loc, bounded, constant(b, loc, x, 0.5));
   return arith::MulFOp::create(b, loc, half,
                                arith::MulFOp::create(b, loc, erfc, factor));
 }

@@ -481,8 +481,9 @@ bool Packer::hasContiguousRows(Operand &operand) {
          strides[operand.axes[1]] == 1;
 }
 
-/// " and" that a right operand is not read well where it lies: it is large, or
-/// no whole panels (MatrixShortcuts.cpp). Nothing if it never is.
+/// " and" that a right operand is not read well where it lies: it is large, its
+/// rows fall on the same lines of the first-level cache, or it has no whole
+/// panels (MatrixShortcuts.cpp). Nothing if it never is.
 std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
   auto view = cast<MemRefType>(operand.load.getView().getType());
   if (!hasContiguousRows(operand) || operand.packing.group > 1 ||
@@ -492,22 +493,36 @@ std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
   auto of = [&](StringRef what, int64_t axis) {
     return (what + "(" + name + ", " + Twine(axis) + ")").str();
   };
+  std::string columns = of("size", operand.axes[1]);
+  std::string uneven =
+      columns + " mod " + std::to_string(operand.packing.width) + " != 0";
+  int64_t lanes = vectorBytes / scratchBytesOf(operand.element);
+  if (operand.packing.width > 2 * lanes)
+    for (int64_t few : {1, 2})
+      uneven += " and " + columns + " != " + std::to_string(few * lanes);
   return " and (" + of("size", operand.axes[0]) + " * " +
          of("stride", operand.axes[0]) + " > " +
          std::to_string(nearOperandBytes / scratchBytesOf(operand.element)) +
-         " or " + of("size", operand.axes[1]) + " mod " +
-         std::to_string(operand.packing.width) + " != 0)";
+         " or " + of("stride", operand.axes[0]) + " mod " +
+         std::to_string(halfPageBytes / scratchBytesOf(operand.element)) +
+         " == 0 or " + uneven + ")";
 }
 
 /// " and" that rows of a left operand are not whole lines of the cache, each of
-/// which AMX would read twice; nothing if they are not contiguous at all.
+/// which AMX would read twice, or fall on the same lines of the first-level
+/// cache; nothing if they are not contiguous at all.
 std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
   if (!hasContiguousRows(operand))
     return "";
   StringRef name = launch.views[operand.argument()];
-  return (" and (address(" + name + ") mod 64 != 0 or stride(" + name + ", " +
-          Twine(operand.axes[0]) + ") mod " + Twine(operand.packing.step) +
-          " != 0)")
+  std::string stride =
+      ("stride(" + name + ", " + Twine(operand.axes[0]) + ")").str();
+  int64_t halfPage = halfPageBytes / scratchBytesOf(operand.element);
+  std::string columns =
+      ("size(" + name + ", " + Twine(operand.axes[1]) + ")").str();
+  return (" and (address(" + name + ") mod 64 != 0 or " + stride + " mod " +
+          Twine(operand.packing.step) + " != 0 or " + columns +
+          " >= 2048 and " + stride + " mod " + Twine(halfPage) + " == 0)")
       .str();
 }
 
