@@ -244,8 +244,12 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
                  writer.param(bucket, {first, std::end(headSizes)},
                               known ? "model" : "default"),
                  writer.builder.getStringAttr("whole"), StringAttr());
-  int64_t keys = writer.tile(rank, op.getK(), rank - 2, writer.gpu ? 64 : 512,
-                             {32, 64, 128, 256, 512}, "loop");
+  // On a CPU a row of scores is long: its maximum and its sum are taken once.
+  SmallVector<int64_t> blocks = {32, 64, 128, 256, 512};
+  if (!writer.gpu)
+    blocks.push_back(1024);
+  int64_t keys = writer.tile(rank, op.getK(), rank - 2, writer.gpu ? 64 : 1024,
+                             blocks, "loop");
   return "attention:online-" + std::to_string(keys);
 }
 

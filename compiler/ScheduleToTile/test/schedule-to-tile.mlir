@@ -68,10 +68,10 @@ func.func @columns(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], g
 // CHECK:         tile.range_at %{{.*}} of %{{.*}} : <80>
 // CHECK:         %[[END:.*]] = tile.range_stop %[[P]]#1
 // CHECK:         tile.for
-// CHECK:           tile.mma {{.*}} tensor<64x80xf16>, tensor<80x512xf16>, tensor<64x512xf32>
+// CHECK:           tile.mma {{.*}} tensor<64x80xf16>, tensor<80x1024xf16>, tensor<64x1024xf32>
 // CHECK:           math.exp2 %{{[^ ]*}} : tensor<64xf32>
-// CHECK:           math.exp2 %{{[^ ]*}} fastmath<afn> : tensor<64x512xf32>
-// CHECK:           %[[W:.*]] = arith.truncf {{.*}} to tensor<64x512xf16>
+// CHECK:           math.exp2 %{{[^ ]*}} fastmath<afn> : tensor<64x1024xf32>
+// CHECK:           %[[W:.*]] = arith.truncf {{.*}} to tensor<64x1024xf16>
 // CHECK:           tile.mma %[[W]]
 // CHECK:         tile.store
 func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S", ""], gir.unit_axis = 2 : i64},

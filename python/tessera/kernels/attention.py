@@ -12,7 +12,7 @@ import tessera as tsr
 from tessera import Out, Tensor, const, i64
 
 
-@tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=512)
+@tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=1024)
 def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                     O: Out["B", "H", "S", "D"], causal: const = False, window: const = 0, BLOCK_M: const = 128, BLOCK_N: const = 64):
     """softmax(Q K^T / sqrt(D)) V with grouped heads."""

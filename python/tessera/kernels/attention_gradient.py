@@ -12,7 +12,7 @@ import tessera as tsr
 from tessera import Out, Tensor, const, fp32
 
 
-@tsr.kernel
+@tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=1024)
 def attention_with_sums(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                         O: Out["B", "H", "S", "D"], L: Out["B", "H", "S", fp32], causal: const = False, BLOCK_M: const = 128, BLOCK_N: const = 64):
     """flash_attention that also gives log2 of each row's sum of 2^scores; +inf for a row without keys."""
