@@ -294,7 +294,7 @@ def _kernels(spans: list, known: dict) -> list:
         ran = sum(s.end_ns - s.start_ns for s in spans if s.kind == "range" and s.kernel == name)
         could = sum((s.end_ns - s.start_ns) * s.team for s in launches)
         # Variants of a kernel compute what it computes; a copy into panels nothing.
-        works = known.get(name) or known.get(re.sub(r"_(packed|stream)$", "", name)) or []
+        works = known.get(name) or known.get(re.sub(r"(_packed(_both)?)?(_stream)?$", "", name)) or []
         counted = bool(works) and not any(w.unknown for w in works)
         flops = sum(works[k % len(works)].flops for k in range(count)) if counted else None
         if not works and name.partition("_pack_")[0] in known:
@@ -328,9 +328,10 @@ def _size(values) -> int:
 def _subject(fn, args: tuple, kwargs: dict):
     """(call, restore, arguments by name) of a function of ours, or of any other."""
     if isinstance(fn, Function):
-        bound = arguments.bind(fn, args, kwargs)
+        out = {name: kwargs[name] for name in ("out",) if name in kwargs}
+        bound = arguments.bind(fn, args, {name: value for name, value in kwargs.items() if name not in out})
         race = Race(fn, bound)
-        return (lambda: fn(**race.given)), race.restore, race.given
+        return (lambda: fn(**race.given, **out)), race.restore, race.given
     if not callable(fn):
         raise ArgumentError(source.at_user(f"tessera.profile takes a function or kernel, not {type(fn).__name__}", "tessera.profile(softmax, x)", "profile"))
     return (lambda: fn(*args, **kwargs)), (lambda: None), {str(k): v for k, v in enumerate((*args, *kwargs.values()))}

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -116,6 +117,17 @@ def found():
 
 # Products of more than one block of rows have their right operand packed before.
 KERNELS = ["steps_0_pack_w", "steps_0_packed", "steps_1_pack_u", "steps_1_packed", "steps_2"]
+
+
+def test_a_result_that_is_given():
+    x, out = ones(64, 64), np.zeros((64, 64), np.float32)
+    assert tessera.profile(axpy, x, x, out=out, runs=2).flops == 2 * 64 * 64 and out.any()
+
+
+def test_operations_of_every_variant():
+    """A kernel whose operands are packed, and whose result goes past the caches, computes what it computes."""
+    a, b = ones(200, 1024).astype(ml_dtypes.bfloat16), ones(1024, 1024).astype(ml_dtypes.bfloat16)
+    assert tessera.profile(product, a, b, runs=2).flops == About(2 * 200 * 1024 * 1024)
 
 
 def test_figures(found):

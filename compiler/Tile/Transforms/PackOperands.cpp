@@ -518,11 +518,14 @@ std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
   std::string stride =
       ("stride(" + name + ", " + Twine(operand.axes[0]) + ")").str();
   int64_t halfPage = halfPageBytes / scratchBytesOf(operand.element);
+  // Where they are read often enough to pay for the copy.
+  Operand &rhs = made[right[0]];
   std::string columns =
-      ("size(" + name + ", " + Twine(operand.axes[1]) + ")").str();
+      ("size(" + launch.views[rhs.argument()] + ", " + Twine(rhs.axes[1]) + ")")
+          .str();
   return (" and (address(" + name + ") mod 64 != 0 or " + stride + " mod " +
           Twine(operand.packing.step) + " != 0 or " + columns +
-          " >= 2048 and " + stride + " mod " + Twine(halfPage) + " == 0)")
+          " >= 1024 and " + stride + " mod " + Twine(halfPage) + " == 0)")
       .str();
 }
 

@@ -124,7 +124,7 @@ tile.func @inplace(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.na
 // CHECK-NEXT:    "  else"
 // CHECK-NEXT:    "    launch @plain(%A, %B, %C) grid $t work 5"
 // CHECK-NEXT:    "  end"
-// CHECK:         "    if (size(%C, 1) > 64) and (address(%A) mod 64 != 0 or stride(%A, 0) mod 32 != 0 or size(%A, 1) >= 2048 and stride(%A, 0) mod 1024 == 0)"
+// CHECK:         "    if (size(%C, 1) > 64) and (address(%A) mod 64 != 0 or stride(%A, 0) mod 32 != 0 or size(%W, 0) >= 1024 and stride(%A, 0) mod 1024 == 0)"
 // CHECK:         "      launch @turned_packed_both(%A, %W, %C, %W.turned.0, %A.turned.1) grid $t"
 // CHECK-NEXT:    "    else"
 // CHECK-NEXT:    "      launch @turned_packed(%A, %W, %C, %W.turned.0) grid $t"
