@@ -35,8 +35,8 @@ struct AttentionEmitter {
 
   OpBuilder &at() { return e.at(); }
   Location loc() const { return e.getLoc(); }
-  template <typename Op> Value make(Value a, Value b) {
-    return Op::create(at(), loc(), a, b);
+  template <typename Op, typename... Values> Value make(Values... operands) {
+    return Op::create(at(), loc(), operands...);
   }
   Type tileType(ArrayRef<int64_t> shape, Type element) {
     return RankedTensorType::get(shape, element);
@@ -139,7 +139,12 @@ struct AttentionEmitter {
           TransposeOp::create(at(), loc(), turned, k, ArrayRef<int64_t>{1, 0});
       Value none = e.splat(e.number(inner, 0), {rows, n});
       Value s = MmaOp::create(at(), loc(), none.getType(), q, kt, none, "ieee");
-      s = make<arith::MulFOp>(s, e.splat(factor, {rows, n}));
+      // Of a positive scale the product may be fused with the subtraction:
+      // hidden keys stay at minus infinity.
+      bool fused = !op.getScale();
+      Value factors = e.splat(factor, {rows, n});
+      if (!fused)
+        s = make<arith::MulFOp>(s, factors);
       if (op.getCausal()) {
         Value shift64 =
             arith::IndexCastOp::create(at(), loc(), at().getI64Type(), shift);
@@ -152,15 +157,21 @@ struct AttentionEmitter {
                     {rows, n});
         s = arith::SelectOp::create(at(), loc(), seen, s, hidden);
       }
-      Value next = make<arith::MaximumFOp>(top, reduce(ReduceKind::Max, s));
+      Value scaled = fused ? make<arith::MulFOp>(s, factors) : s;
+      Value next =
+          make<arith::MaximumFOp>(top, reduce(ReduceKind::Max, scaled));
       Value fix =
           math::Exp2Op::create(at(), loc(), make<arith::SubFOp>(top, next));
       // Weights that are rounded for the product need not be nearer.
       Value v = e.emit(op.getV(), vIndex);
       bool rounds = getElementTypeOrSelf(v).getIntOrFloatBitWidth() == 16;
-      Value p = math::Exp2Op::create(
-          at(), loc(), make<arith::SubFOp>(s, across(next, n)),
-          rounds ? arith::FastMathFlags::afn : arith::FastMathFlags::none);
+      Value below =
+          fused ? make<math::FmaOp>(s, factors,
+                                    across(make<arith::NegFOp>(next), n))
+                : make<arith::SubFOp>(s, across(next, n));
+      Value p = math::Exp2Op::create(at(), loc(), below,
+                                     rounds ? arith::FastMathFlags::afn
+                                            : arith::FastMathFlags::none);
       den = make<arith::AddFOp>(make<arith::MulFOp>(den, fix),
                                 reduce(ReduceKind::Sum, p));
       acc = make<arith::MulFOp>(acc, across(fix, dv));

@@ -70,7 +70,8 @@ func.func @columns(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], g
 // CHECK:         tile.for
 // CHECK:           tile.mma {{.*}} tensor<64x80xf16>, tensor<80x1024xf16>, tensor<64x1024xf32>
 // CHECK:           math.exp2 %{{[^ ]*}} : tensor<64xf32>
-// CHECK:           math.exp2 %{{[^ ]*}} fastmath<afn> : tensor<64x1024xf32>
+// CHECK:           %[[X:.*]] = math.fma
+// CHECK:           math.exp2 %[[X]] fastmath<afn> : tensor<64x1024xf32>
 // CHECK:           %[[W:.*]] = arith.truncf {{.*}} to tensor<64x1024xf16>
 // CHECK:           tile.mma %[[W]]
 // CHECK:         tile.store
