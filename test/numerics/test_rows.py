@@ -43,6 +43,16 @@ def log_sum_exp(x: Tensor["M", "N"]):
     return tsr.log(tsr.sum(tsr.exp(x - top), dim=-1, keepdim=True)) + top
 
 
+@tsr.function
+def scale_add(x: Tensor["M", "N"], w: Tensor["N"], b: Tensor["N"]):
+    return x * w + b - x
+
+
+@tsr.function
+def centred(x: Tensor["M", "N"], w: Tensor["N"], b: Tensor["N"]):
+    return tsr.layer_norm(x, (x.shape[-1],), w, b)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("size", [1, 1000, 1024, 4097, 32768, 32769, 40000, 66000])
 def test_softmax_of_rows_of_any_length(size, dtype):
@@ -107,3 +117,30 @@ def test_a_result_that_keeps_its_axis_has_loops_for_its_row(dtype):
     assert 'sched.tile 1 by <1024, [256, 512, 1024, 2048, 4096], default> {kind = "loop", name = "N"}' in log_sum_exp.inspect_ir("sched")
     # Whether it is worth several threads is a matter of the row, too.
     assert "work $M * $N" in log_sum_exp.inspect_ir("tile")
+
+
+def special(rows, size, seed=0):
+    """bf16 with NaN of any bits, infinities, subnormals and zeros among numbers of all sizes."""
+    bits = np.random.default_rng(seed).integers(0, 1 << 16, (rows, size)).astype(np.uint16)
+    bits[:, ::7] = np.resize(np.array([0xFFFF, 0x7FFF, 0x7F81, 0x7F80, 0xFF80, 0x0001, 0x8001, 0x007F, 0x8000, 0x0000], np.uint16), bits[:, ::7].shape)
+    return torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16)
+
+
+@pytest.mark.parametrize("apart", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 31, 32, 33, 63, 64, 65, 127, 1000, 4097])
+def test_lines_of_bf16_are_rounded_after_each_op(size, apart):
+    """Even and odd places of a line are two registers (NestPairs.cpp). torch rounds each op, too: the same bits."""
+    x, w, b = special(3 * apart, size + 3)[::apart, 3:], special(1, size, 1)[0], special(1, size, 2)[0]
+    ours, theirs = scale_add(x, w, b), x * w + b - x
+    assert torch.equal(torch.isnan(ours), torch.isnan(theirs))
+    assert torch.equal(ours[~torch.isnan(ours)].view(torch.int16), theirs[~torch.isnan(theirs)].view(torch.int16))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 65, 1000, 4097, 33000])
+def test_sums_of_lines_of_16_bits(size, dtype):
+    torch.manual_seed(size)
+    x, w, b = (torch.randn(*shape).to(TYPES[dtype]) for shape in ((3, size), (size,), (size,)))
+    want = torch.nn.functional.layer_norm(x.double(), (size,), w.double(), b.double())
+    error = (centred(x, w, b).double() - want).abs() / (want.abs() + 1e-3)
+    assert error.max() < {"bfloat16": 2.0**-8, "float16": 2.0**-10}[dtype]

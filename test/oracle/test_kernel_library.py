@@ -17,8 +17,7 @@ NUMPY = {"fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16}
 gradients = importlib.import_module("tessera.kernels.attention_gradient")
 rows = importlib.import_module("tessera.kernels.rows")
 fourier = importlib.import_module("tessera.kernels.fourier")
-firsts = importlib.import_module("tessera.kernels.fourier_first")
-stages = importlib.import_module("tessera.kernels.fourier_stages")
+columns = importlib.import_module("tessera.kernels.fourier_columns")
 SMALL = dict(BLOCK_M=16, BLOCK_N=16)
 
 
@@ -217,29 +216,17 @@ def test_fourier(n):
     fourier.transform.check(rows_.real, rows_.imag, *tables, reference=exact)
 
 
-@pytest.mark.parametrize("r", (2, 3, 4, 5, 8))
-def test_stage_of_a_transform(r):
-    roots = normal(3, r, 2)
-    roots[:, 0] = 1, 0
-    power = np.exp(-2j * np.pi * np.outer(np.arange(r), np.arange(r)) / r)
-
-    def first(XR, XI, T):
-        y = np.einsum("bjpl,jk->bpkl", np.asarray(XR, float) + 1j * np.asarray(XI, float), power)
-        y = y * (np.asarray(T, float) @ [1, 1j])[None, :, :, None]
-        return np.stack([y.real, y.imag], 3)
-
-    def later(X, T):
-        y = np.einsum("bjpql,jk->bpkql", np.asarray(X, float)[..., 0, :] + 1j * np.asarray(X, float)[..., 1, :], power)
-        y = y * (np.asarray(T, float) @ [1, 1j])[None, :, :, None, None]
-        return np.stack([y.real, y.imag], 4)
-
-    x = normal(2, r, 3, 21, 2)
-    getattr(firsts, f"first{r}").check(x[..., 0], x[..., 1], roots, reference=first)
-    getattr(stages, f"next{r}").check(normal(1, r, 3, 2, 2, 21), roots, reference=later)
-
-
-def test_transpose_of_a_transform():
-    stages.transpose.check(normal(2, 37, 2, 50), reference=lambda X: np.asarray(X).transpose(0, 3, 2, 1))
+@pytest.mark.parametrize("radices", ((2,), (3,), (4,), (5,), (8,), (2, 3), (3, 2, 2), (2, 2, 2, 3, 2)))
+def test_columns_of_a_transform(radices):
+    """Every number of points, two stages at once or one, and what they keep in memory; blocks of 3 columns."""
+    n, rows_ = int(np.prod(radices)), columns.near(radices)
+    x = normal(1, n, 1, 2, 3, 2)
+    kept = [np.zeros((1, 1, size, 3), np.float32) for size in (rows_, 2 * n, 2 * n)]
+    kernel = columns.columns(radices, 2)
+    kernel.check(x, columns.roots(radices, "float32"), *(part.copy() for part in kept))
+    y = kernel(x, columns.roots(radices, "float32"), *kept)
+    want = np.fft.fft(x[..., 0].astype(float) + 1j * x[..., 1], axis=1).transpose(0, 2, 3, 4, 1)
+    assert np.abs(y.view(np.complex64) - want).max() < 2.0**-21 * n
 
 
 def test_radices():

@@ -14,6 +14,7 @@
 #define TESSERA_COMPILER_TARGET_CPU_CPULOWERING_H
 
 #include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/IR/IndexBounds.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,7 +30,7 @@ namespace tessera::target {
 struct CpuView {
   mlir::Value base;
   llvm::SmallVector<mlir::Value> sizes, strides;
-  llvm::SmallVector<int64_t> staticStrides; // kDynamic where unknown
+  llvm::SmallVector<int64_t> staticSizes, staticStrides; // or kDynamic
   mlir::Type element;
   std::optional<tile::CpuPacking> packing; // the last two axes, in panels
 
@@ -76,7 +77,8 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   int64_t vectorBytes;
-  bool bf16 = false; // has an instruction that rounds to it
+  bool bf16 = false;   // has an instruction that rounds to it
+  bool paired = false; // 32 lanes of f32 are those of even, then of odd places
   mlir::Value scratch;
   mlir::Value status; // pointer to the kernel's i32 result, or null
   llvm::SmallVector<std::string> *messages = nullptr;
@@ -171,6 +173,8 @@ public:
   mlir::Value bf16BitsByHand(mlir::Value bits, mlir::Value isNan);
   /// `near`: what is subnormal may be 0.
   mlir::Value bf16BitsByMachine(mlir::Value value, bool near);
+  mlir::Value extendPairs(mlir::Value value);
+  mlir::Value truncatePairs(mlir::Value value);
   mlir::Value extend(mlir::Value value, mlir::Type element);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Is any lane of this mask set?
@@ -209,6 +213,10 @@ public:
 /// Does the store go past the caches?
 inline bool isStreaming(tile::StoreOp store) {
   return store.getHints() && store.getHints()->contains("nontemporal");
+}
+
+inline bool isHalf(mlir::Type element) {
+  return element.isF16() || element.isBF16();
 }
 
 /// i1 and index as they are computed with: index is i64.

@@ -148,8 +148,7 @@ Value CpuLowering::tileStart(tile::LoadOp load, Value &inside) {
       at = ranges[index].start;
     } else {
       at = values.lookup(index);
-      // A program id lies within its dim; other scalars may point anywhere.
-      if (!index.getDefiningOp<tile::ProgramOp>()) {
+      if (!tile::isInside(index, view.staticSizes[axis])) {
         Value fits = arith::CmpIOp::create(
             builder, loc, arith::CmpIPredicate::ult, at, view.sizes[axis]);
         inside = inside
@@ -398,8 +397,6 @@ Value CpuLowering::firstLanes(Value count, int64_t lanes) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
-
 Value CpuLowering::extend(Value value, Type element) {
   if (isFp8(getElementTypeOrSelf(value))) {
     Value single = extendFp8(builder, loc, value);
@@ -408,6 +405,8 @@ Value CpuLowering::extend(Value value, Type element) {
     return element.isF64() ? extend(single, element)
                            : truncate(single, element);
   }
+  if (paired && isa<VectorType>(value.getType()))
+    return extendPairs(value);
   if (getElementTypeOrSelf(value).isBF16()) {
     Type i32 = withElement(value.getType(), builder.getI32Type());
     int64_t lanes =
@@ -439,6 +438,8 @@ Value CpuLowering::truncate(Value value, Type element, bool near) {
   if (!element.isBF16())
     return arith::TruncFOp::create(
         builder, loc, withElement(value.getType(), element), value);
+  if (paired && lanes)
+    return truncatePairs(value);
   Type i32 = builder.getI32Type();
   auto number = [&](int32_t n) {
     return splatConstant(builder.getI32IntegerAttr(n), lanes);

@@ -288,6 +288,7 @@ void KernelEmitter::readArguments(Value pointers, Value integers) {
       view.base = base;
       int64_t offset;
       (void)memref.getStridesAndOffset(view.staticStrides, offset);
+      view.staticSizes = llvm::to_vector(memref.getShape());
       for (int64_t size : memref.getShape()) {
         Value given = integer();
         view.sizes.push_back(
@@ -398,13 +399,15 @@ std::pair<Value, Value> KernelEmitter::addressOf(const CpuView &view,
   Value offset = lower.constant(0), inside;
   for (auto [axis, index] : llvm::enumerate(indices)) {
     Value number = lower.values.lookup(index);
+    offset = lower.add(offset, lower.mul(number, view.strides[axis]));
+    if (tile::isInside(index, view.staticSizes[axis]))
+      continue;
     Value fits =
         arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::ult,
                               number, view.sizes[axis]);
     inside =
         inside ? Value(arith::AndIOp::create(builder, lower.loc, inside, fits))
                : fits;
-    offset = lower.add(offset, lower.mul(number, view.strides[axis]));
   }
   if (!inside)
     inside = lower.splatConstant(builder.getBoolAttr(true), 0);

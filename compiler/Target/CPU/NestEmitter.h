@@ -22,6 +22,9 @@
 
 namespace tessera::target {
 
+bool hasHalfLines(tile::NestOp nest, int64_t vectorAxis);
+bool hasPairs(tile::NestOp nest, CpuLowering &lower);
+
 class NestEmitter {
 public:
   NestEmitter(CpuLowering &lower, tile::NestOp nest);
@@ -90,13 +93,12 @@ private:
   void finish();
   std::vector<Carry> startCarries(int64_t copies);
   bool reducesAlongVector() const;
+  mlir::Value maskOfPairs();
 
   mlir::Value eval(mlir::Value tile, const Positions &at, int64_t copy);
   mlir::Value compute(mlir::Operation *op, const Positions &at, int64_t copy);
   mlir::Value evalLoad(tile::LoadOp load, const Positions &at, int64_t copy);
-  bool isLastRead(tile::LoadOp load) const;
-  void fetchNextProgram(tile::LoadOp load, const CpuView &view,
-                        mlir::Value offset);
+  bool fetches(tile::LoadOp load, int64_t copy);
   mlir::Value evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
                             int64_t copy);
   mlir::Value evalReshape(tile::ReshapeOp op, const Positions &at,
@@ -111,12 +113,15 @@ private:
   /// Offset in elements and, if lanes are not neighbours, a vector of offsets;
   /// `inBounds` is null when all gather indices are known to be inside.
   struct Address {
-    mlir::Value offset;
+    mlir::Value base, offset;
     mlir::Value offsets;
     mlir::Value inBounds;
     bool vector = false;
     mlir::Value stride = {}; // between lanes, if that is all there is to it
+    std::optional<int64_t> part = {}; // of pairs: which one
   };
+  void fetchNextProgram(tile::LoadOp load, const CpuView &view,
+                        const Address &address);
   bool contiguousIn(const CpuView &view, int64_t axis) const;
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
@@ -147,6 +152,7 @@ private:
   int64_t copies = 1;
   int64_t blockAxis = -1; // packing: copies count along this axis
   mlir::Value mask;       // lanes that exist; null: all
+  bool paired = false;    // lanes of f32: of even places, then of odd ones
   std::vector<std::map<Key, mlir::Value>> memo;
   llvm::DenseMap<mlir::Value, uint64_t> depends;
   std::vector<Carry> carriesNow;

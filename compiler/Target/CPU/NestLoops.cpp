@@ -28,10 +28,10 @@ static ReduceKind kindOf(Operation *op) {
 /// are compared as f32.
 static Type carriedElement(Operation *op) {
   Type element = getElementTypeOrSelf(op->getOperand(0).getType());
-  bool isHalf = element.isF16() || element.isBF16();
   bool extreme = isa<tile::ReduceOp>(op) && (kindOf(op) == ReduceKind::Max ||
                                              kindOf(op) == ReduceKind::Min);
-  return isHalf && extreme ? Type(Float32Type::get(op->getContext())) : element;
+  return isHalf(element) && extreme ? Type(Float32Type::get(op->getContext()))
+                                    : element;
 }
 
 NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
@@ -54,8 +54,14 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
                            std::max<int64_t>(4, tile::scratchBytesOf(element)));
   }
   lanes = vectorAxis < 0 ? 0 : lower.vectorBytes / narrowest;
-  if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0)
+  unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
+  if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0) {
     lanes = std::min(lanes, asked);
+  } else if (lanes == 16 && hasHalfLines(nest, vectorAxis)) {
+    lanes = 32;
+    unroll = std::max<int64_t>(1, unroll / 2);
+    paired = hasPairs(nest, lower);
+  }
   // A vector lies within one panel: of f64, 24 wide, not 16 lanes of f32.
   for (Operation &op : nest.getBody().front()) {
     auto store = dyn_cast<tile::LocalStoreOp>(op);
@@ -85,7 +91,6 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
               : lower.views[cast<tile::StoreOp>(op).getView()].element;
       lanes = vectorAxis == k ? tile::amxStep(element) : 16;
     }
-  unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
   // What is left of a panel is multiplied: not whatever lies there, which may
   // be subnormal and slow.
   if (nest.getAxes().size() == 2 && vectorAxis == 1 && !zeroPadding)
@@ -115,7 +120,20 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
   memo.resize(order.size() + 1);
 }
 
-void NestEmitter::run() { emitLoops(1); }
+void NestEmitter::run() {
+  llvm::SaveAndRestore pairs(lower.paired, paired);
+  emitLoops(1);
+}
+
+/// The mask for lanes of f32.
+Value NestEmitter::maskOfPairs() {
+  SmallVector<int64_t> places;
+  for (int64_t odd : {0, 1})
+    for (int64_t lane = odd; lane < lanes; lane += 2)
+      places.push_back(lane);
+  return vector::ShuffleOp::create(lower.builder, lower.loc, mask, mask,
+                                   places);
+}
 
 bool NestEmitter::reducesAlongVector() const {
   return carryAxis >= 0 && carryAxis == vectorAxis;
@@ -371,7 +389,10 @@ void NestEmitter::accumulate(Carry &carry) {
     Value next = lower.combine(kindOf(carry.op), best, x);
     // Along the vector, lanes past the end must not count.
     if (reducesAlongVector() && mask)
-      next = arith::SelectOp::create(builder, lower.loc, mask, next, best);
+      next = arith::SelectOp::create(
+          builder, lower.loc,
+          paired && !isHalf(getElementTypeOrSelf(next)) ? maskOfPairs() : mask,
+          next, best);
     best = next;
   }
 }
@@ -456,7 +477,7 @@ void NestEmitter::storeToBuffer(Value value, tile::LocalStoreOp op,
   Value buffer = op.getBuffer();
   Address address = addressIn(buffer, op.getSlot(), at, copy);
   Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
-  Value base = lower.buffers[buffer];
+  Value base = address.base;
   if (!address.vector) {
     lower.store(value, lower.pointerTo(base, address.offset, element));
     return;
@@ -495,8 +516,8 @@ void NestEmitter::storeToView(tile::StoreOp op) {
     }
     if (!address.vector) {
       auto write = [&] {
-        lower.store(value,
-                    lower.pointerTo(view.base, address.offset, view.element));
+        lower.store(
+            value, lower.pointerTo(address.base, address.offset, view.element));
       };
       if (!keep) {
         write();
@@ -511,7 +532,7 @@ void NestEmitter::storeToView(tile::StoreOp op) {
     value = lower.splat(value, lanes);
     if ((zeroPadding || panelWidth) && !address.offsets) {
       lower.store(orZero(value, mask),
-                  lower.pointerTo(view.base, address.offset, view.element));
+                  lower.pointerTo(address.base, address.offset, view.element));
       continue;
     }
     if (mask)
@@ -521,13 +542,13 @@ void NestEmitter::storeToView(tile::StoreOp op) {
     else if (keep)
       keep = lower.splat(keep, lanes);
     if (address.offsets)
-      lower.scatter(value, view.base, address.offsets, view.element, keep);
+      lower.scatter(value, address.base, address.offsets, view.element, keep);
     else if (isStreaming(op) && !keep)
       lower.streamingStore(
-          value, lower.pointerTo(view.base, address.offset, view.element));
+          value, lower.pointerTo(address.base, address.offset, view.element));
     else
       lower.maskedStore(
-          value, lower.pointerTo(view.base, address.offset, view.element),
+          value, lower.pointerTo(address.base, address.offset, view.element),
           keep);
   }
 }
@@ -550,7 +571,7 @@ void NestEmitter::emitAtomic(tile::AtomicOp op) {
     builder.setInsertionPointToStart(guard.thenBlock());
   }
   lower.atomic(op.getKind(), value,
-               lower.pointerTo(view.base, address.offset, view.element));
+               lower.pointerTo(address.base, address.offset, view.element));
 }
 
 void CpuLowering::atomic(ReduceKind how, Value value, Value pointer) {

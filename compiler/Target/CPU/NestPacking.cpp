@@ -206,10 +206,8 @@ bool NestEmitter::runAsTransposing() {
       llvm::any_of(store.getIndices().getTypes(),
                    llvm::IsaPred<RankedTensorType>))
     return false;
-  // Scalars other than program ids may point outside.
-  for (Value index : store.getIndices())
-    if (!isa<tile::RangeType>(index.getType()) &&
-        !index.getDefiningOp<tile::ProgramOp>())
+  for (auto [index, size] : llvm::zip(store.getIndices(), view.staticSizes))
+    if (!isa<tile::RangeType>(index.getType()) && !tile::isInside(index, size))
       return false;
   bool some = false;
   if (!isContiguousAlong(store.getValue(), {0, 1}, 0, some) || !some)

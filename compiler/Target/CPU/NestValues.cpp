@@ -4,6 +4,7 @@
 #include "compiler/Target/CPU/NestEmitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -160,7 +161,7 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
                                             std::optional<ArrayAttr> indexAxes,
                                             const Positions &at, int64_t copy) {
   OpBuilder &builder = lower.builder;
-  Address address{lower.constant(0), {}, {}, false};
+  Address address{view.base, lower.constant(0), {}, {}, false};
   auto addOffsets = [&](Value more) {
     address.vector = true;
     if (address.offsets)
@@ -232,28 +233,55 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
       }
     } else {
       number = lower.values.lookup(index);
-      // A program id lies within its dim; other scalars may point anywhere,
-      // and out of bounds is as for a gather.
-      if (!index.getDefiningOp<tile::ProgramOp>())
+      // Other scalars may point anywhere, and out of bounds is as for a
+      // gather.
+      if (!tile::isInside(index, view.staticSizes[axis]))
         require(arith::CmpIOp::create(builder, lower.loc,
                                       arith::CmpIPredicate::ult, number,
                                       view.sizes[axis]));
     }
+    // Of a pair, both are there.
+    APInt part;
+    if (view.staticSizes[axis] == 2 && view.staticStrides[axis] == 1 &&
+        !view.packing && matchPattern(index, m_ConstantInt(&part)) &&
+        part.ult(2)) {
+      address.part = part.getZExtValue();
+      continue;
+    }
+    // Numbers by themselves, so that neighbours share what varies.
+    if (tile::IndexSum sum(index);
+        !isTile(index) && !view.packing && sum.constant && !sum.terms.empty()) {
+      Value varying = lower.constant(0);
+      for (auto [value, times] : sum.terms)
+        varying = lower.add(varying, lower.mul(lower.values.lookup(value),
+                                               lower.constant(times)));
+      for (Value part : {varying, lower.constant(sum.constant)})
+        address.base = lower.pointerTo(address.base, lower.mul(part, stride),
+                                       view.element);
+      continue;
+    }
     address.offset =
         lower.add(address.offset, lower.offsetAlong(view, axis, number));
   }
+  // Read with the other one where lanes are pairs apart (`loadLanes`).
+  Value first = address.offset;
+  if (address.part)
+    address.offset = lower.addConstant(address.offset, *address.part);
   if (address.offsets) {
     if (contiguous)
       addOffsets(lower.step(lanes)); // and no stride any more
     address.offsets = arith::AddIOp::create(builder, lower.loc, address.offsets,
                                             lower.splat(address.offset, lanes));
+    address.offset = first;
   }
   return address;
 }
 
-/// Of a kernel with large results, or one program per row: does no later nest
-/// read the view? Turns past what is kept of a row are rare.
-bool NestEmitter::isLastRead(tile::LoadOp load) const {
+/// Which lines of the next program's row a pass over this one brings nearer, in
+/// a kernel with large results or one program per row: the last pass to read
+/// the view those at even places, while it writes; the first those at odd
+/// places, when memory would rest. Turns past what is kept of a row are rare.
+bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
   auto func = nest->getParentOfType<tile::FuncOp>();
   auto isRest = [](tile::NestOp nest) {
     auto loop = nest->getParentOfType<tile::ForOp>();
@@ -265,25 +293,33 @@ bool NestEmitter::isLastRead(tile::LoadOp load) const {
     return program && index == program->getResults().back() &&
            !isa<tile::RangeType>(index.getType());
   });
-  bool passed = false, last = true;
+  SmallVector<tile::NestOp> readers;
   func.walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
       streams |= isStreaming(store);
     auto other = dyn_cast<tile::NestOp>(op);
     if (!other)
       return;
-    if (passed && (isRest(nest) || !isRest(other)))
+    if (isRest(nest) || !isRest(other))
       for (auto read : other.getBody().getOps<tile::LoadOp>())
-        last &= read.getView() != load.getView();
-    passed |= other == nest;
+        if (read.getView() == load.getView() &&
+            (readers.empty() || readers.back() != other))
+          readers.push_back(other);
   });
-  return streams && last;
+  bool first = readers.front() == nest, last = readers.back() == nest;
+  if (!streams || (!first && !last))
+    return false;
+  auto isEven = [&](tile::NestOp other) {
+    NestEmitter emitter(lower, other);
+    return emitter.unroll % 2 == 0 && emitter.lanes == lanes;
+  };
+  if (first == last || !isEven(readers.front()) || !isEven(readers.back()))
+    return last;
+  return copy % 2 == (first ? 1 : 0);
 }
 
-/// The last pass over a row also brings the next program's nearer: memory is
-/// read while the results are written.
 void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
-                                   Value offset) {
+                                   const Address &address) {
   Value stride;
   for (auto [axis, index] : llvm::enumerate(load.getIndices()))
     if (index.getDefiningOp<tile::ProgramOp>() &&
@@ -292,7 +328,8 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
   if (!stride)
     return;
   Value bytes = lower.constant(tile::scratchBytesOf(view.element));
-  lower.prefetch(view.base, lower.mul(lower.add(offset, stride), bytes));
+  lower.prefetch(address.base,
+                 lower.mul(lower.add(address.offset, stride), bytes));
 }
 
 /// The strides along the vector of loads that would be gathered.
@@ -327,21 +364,23 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
   OpBuilder &builder = lower.builder;
   Type element = view.element;
   if (keep || !element.isF32() || !llvm::is_contained(twoApart, address.stride))
-    return lower.gather(view.base, address.offsets, element, keep);
+    return lower.gather(address.base, address.offsets, element, keep);
   SmallVector<bool> even(lanes);
   SmallVector<int64_t> chosen(lanes);
   for (int64_t lane = 0; lane < lanes; ++lane) {
     even[lane] = lane % 2 == 0;
-    chosen[lane] = 2 * lane;
+    chosen[lane] = 2 * lane + address.part.value_or(0);
   }
-  Value wanted = arith::ConstantOp::create(
-      builder, lower.loc,
-      DenseElementsAttr::get(VectorType::get({lanes}, builder.getI1Type()),
-                             ArrayRef<bool>(even)));
+  Value wanted;
+  if (!address.part)
+    wanted = arith::ConstantOp::create(
+        builder, lower.loc,
+        DenseElementsAttr::get(VectorType::get({lanes}, builder.getI1Type()),
+                               ArrayRef<bool>(even)));
   SmallVector<Value> halves;
   for (int64_t half : {0, 1})
     halves.push_back(lower.maskedLoad(
-        lower.pointerTo(view.base,
+        lower.pointerTo(address.base,
                         lower.addConstant(address.offset, half * lanes),
                         element),
         element, lanes, wanted));
@@ -370,12 +409,13 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
     if (address.offsets) {
       value = loadLanes(view, address, keep);
     } else {
-      value =
-          lower.maskedLoad(lower.pointerTo(view.base, address.offset, element),
-                           element, lanes, keep);
-      int64_t bytes = copy * lanes * tile::scratchBytesOf(element);
-      if (!keep && bytes % 64 == 0 && blockAxis < 0 && isLastRead(load))
-        fetchNextProgram(load, view, address.offset);
+      value = lower.maskedLoad(
+          lower.pointerTo(address.base, address.offset, element), element,
+          lanes, keep);
+      int64_t bytes = lanes * tile::scratchBytesOf(element);
+      if (!keep && copy * bytes % 64 == 0 && blockAxis < 0 &&
+          fetches(load, copy * bytes / 64))
+        fetchNextProgram(load, view, address);
     }
   } else if (address.inBounds) {
     auto guard = scf::IfOp::create(builder, lower.loc,
@@ -385,15 +425,15 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
     builder.setInsertionPointToStart(guard.thenBlock());
     scf::YieldOp::create(
         builder, lower.loc,
-        lower.load(lower.pointerTo(view.base, address.offset, element), element,
-                   0));
+        lower.load(lower.pointerTo(address.base, address.offset, element),
+                   element, 0));
     builder.setInsertionPointToStart(guard.elseBlock());
     scf::YieldOp::create(
         builder, lower.loc,
         lower.splatConstant(builder.getZeroAttr(computeType(element)), 0));
     value = guard.getResult(0);
   } else {
-    value = lower.load(lower.pointerTo(view.base, address.offset, element),
+    value = lower.load(lower.pointerTo(address.base, address.offset, element),
                        element, 0);
   }
   if (!load.getMask())
@@ -422,7 +462,7 @@ NestEmitter::Address NestEmitter::addressIn(Value buffer, Value slot,
                                             int64_t copy) {
   OpBuilder &builder = lower.builder;
   tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
-  Address address{lower.constant(0), {}, {}, false};
+  Address address{lower.buffers[buffer], lower.constant(0), {}, {}, false};
   Positions at(inSlot);
   if (slot)
     at.insert(at.begin(), Position{-1, lower.values.lookup(slot)});
@@ -452,7 +492,7 @@ Value NestEmitter::evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
   Value buffer = load.getBuffer();
   Type element = cast<tile::BufferType>(buffer.getType()).getElementType();
   Address address = addressIn(buffer, load.getSlot(), at, copy);
-  Value base = lower.buffers[buffer];
+  Value base = address.base;
   // Buffers are padded: reading past the range's end is harmless.
   if (address.offsets)
     return lower.gather(base, address.offsets, element, mask);

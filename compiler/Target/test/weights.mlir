@@ -7,7 +7,7 @@
 // CHECK-LABEL: tessera_target.kernel @weights
 // CHECK:         math.exp2 {{.*}} fastmath<afn>
 // CHECK-NOT:     fpclass
-// CHECK:         cvtneps2bf16
+// CHECK:         cvtne2ps2bf16
 // CHECK-NOT:     fpclass
 // CHECK:         tessera_target.return
 tile.func @weights(%x: memref<?xf32, strided<[1]>>, %z: memref<?xbf16, strided<[1]>>) {
@@ -22,7 +22,7 @@ tile.func @weights(%x: memref<?xf32, strided<[1]>>, %z: memref<?xbf16, strided<[
 
 // CHECK-LABEL: tessera_target.kernel @numbers
 // CHECK:         fpclass
-// CHECK:         cvtneps2bf16
+// CHECK:         cvtne2ps2bf16
 tile.func @numbers(%x: memref<?xf32, strided<[1]>>, %z: memref<?xbf16, strided<[1]>>) {
   %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
   %i = tile.program extents(%n) tiles = [256] : !tile.range<256>

@@ -4,6 +4,7 @@
 #include "compiler/Tile/Transforms/CpuMapper.h"
 
 #include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/IR/IndexBounds.h"
 #include "compiler/Tile/Transforms/KeepRows.h"
 
 #include "mlir/IR/Matchers.h"
@@ -116,13 +117,9 @@ void CpuMapper::collect(Value tile, bool aligned, Accesses &result) {
 
 /// Two numbers along one axis that are never equal: no element is common.
 static bool areApart(StoreOp a, StoreOp b) {
-  for (auto [x, y] : llvm::zip(a.getIndices(), b.getIndices())) {
-    APInt here, there;
-    if (matchPattern(x, m_ConstantInt(&here)) &&
-        matchPattern(y, m_ConstantInt(&there)) && here != there)
-      return true;
-  }
-  return false;
+  return llvm::any_of(llvm::zip(a.getIndices(), b.getIndices()), [](auto pair) {
+    return alwaysDiffer(std::get<0>(pair), std::get<1>(pair));
+  });
 }
 
 bool CpuMapper::canMerge(Root &root, ArrayRef<Value> axes,

@@ -4,20 +4,21 @@ Of one axis, as matrix products: a transform of N = P * Q points is P-point tran
 element, and Q-point transforms of P rows: products, which matrix units do, and any N is welcome. The factors of N decide the
 work: 2 * N * (P + Q) complex multiply-adds; a prime N is one N-point product.
 
-Of two axes on the CPU, where both sizes are products of 2, 3 and 5: in stages of 2 to 8 points (`fourier_stages`), each
-element-wise along the rows, and once more after a transpose. The last transpose puts real and imaginary parts beside each other.
+Of two axes on the CPU, where both sizes are products of 2, 3 and 5: in stages of 2 to 8 points (`fourier_columns`), each
+element-wise along the rows, with the result transposed; and the same once more.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import functools
 import math
+import threading
 
 import numpy as np
 
 import tessera as tsr
 from tessera import Out, Tensor
-from tessera.kernels import fourier_first, fourier_stages
+from tessera.kernels import fourier_columns
 
 
 @tsr.kernel
@@ -72,57 +73,47 @@ def _radices(n: int) -> tuple | None:
     """n as the product that costs the least; None if stages of 2 to 8 points can't."""
     if n == 1:
         return ()
-    ways = [(r, *rest) for r in COSTS if n % r == 0 and (rest := _radices(n // r)) is not None]
+    ways = [(r, *rest) for r in COSTS if n % r == 0 and (rest := _radices(n // r)) is not None and len(rest) < fourier_columns.STAGES]
     return min(ways, key=lambda way: sum(COSTS[r] for r in way), default=None)
 
 
-@functools.lru_cache(maxsize=64)
-def _stages(n: int, dtype: str) -> tuple:
-    """Of n points: per stage R, M, S, T (computed in float64), the kernel, and that for parts of complex numbers."""
-    stages, left, done = [], n, 1
-    for r in _radices(n):
-        angle = -2 * np.pi * (np.arange(left // r)[:, None] * np.arange(r)) / left
-        left //= r
-        roots = np.stack([np.cos(angle), np.sin(angle)], -1).astype(dtype)
-        stages.append((r, left, done, roots, getattr(fourier_stages, f"next{r}"), getattr(fourier_first, f"first{r}")))
-        done *= r
-    return tuple(stages)
+POINTS = 1 << 16  # of a block: as many as fit a core's cache twice, before and after a stage
 
 
-POINTS = 1 << 16  # as many as fit a core's cache twice, before and after a stage
+@functools.lru_cache(maxsize=256)
+def _blocks(batch: int, height: int, width: int, threads: int) -> tuple:
+    """How many programs share the columns, how many blocks each has, and how many columns are a block."""
+    programs = max(t for t in range(1, max(1, threads // batch) + 1) if width % t == 0)
+    each = width // programs
+    most = min(64, max(16, POINTS // height))
+    # The fewest vectors of 16.
+    size = min((d for d in range(1, most + 1) if each % d == 0), key=lambda d: (each // d * -(-d // 16), -d))
+    return programs, each // size, size
 
 
-def _down(x: np.ndarray, dtype: str, width: int, turned: np.ndarray) -> None:
-    """Transforms the columns, a block of them at a time, and transposes. `x`: complex [B, height, width], or numbers [B, 2 * height, width]."""
-    batch, parts = len(x), x.dtype != dtype
-    height = x.shape[1] if parts else x.shape[1] // 2
-    first, *later = _stages(height, dtype)
-    r, m, _, roots, kernel, of_parts = first
-    threads = tsr.num_threads()
-    # Threads meet after every stage of a block: with several, larger ones.
-    points = POINTS if threads == 1 else 8 * POINTS * threads
-    block = max(64, points // (batch * height) // 32 * 32)
-    source = (x.real.reshape(batch, r, m, width), x.imag.reshape(batch, r, m, width)) if parts else (x.reshape(batch, r, m, 1, 2, width),)
-    for begin in range(0, width, block):
-        columns = slice(begin, min(begin + block, width))
-        size = columns.stop - begin
-        y = (of_parts if parts else kernel)(*(source if size == width else (part[..., columns] for part in source)), roots)
-        for r, m, s, t, stage, _ in later:
-            y = stage(y.reshape(batch, r, m, s, 2, size), t)
-        y = y.reshape((batch, height, 2, size) if parts else (batch, 2 * height, 1, size))
-        fourier_stages.transpose(y, turned if size == width else turned[:, columns])
+@functools.lru_cache(maxsize=16)
+def _plan(batch: int, height: int, width: int, dtype: str, threads: int, caller: int) -> tuple:
+    """The shape of the parts, the kernel, and what else it takes: its memory is the caller's own."""
+    radices = _radices(height)
+    programs, blocks, size = _blocks(batch, height, width, threads)
+    roots = fourier_columns.roots(radices, dtype)
+    rows = (fourier_columns.near(radices), 2 * height, 2 * height)
+    line = 64 // roots.itemsize
+    room = np.empty(sum(rows) * batch * programs * size + line, dtype)
+    room = room[-(room.ctypes.data // roots.itemsize) % line :]  # from the beginning of a line
+    kept, at = [], 0
+    for count in rows:
+        kept.append(room[at : at + count * batch * programs * size].reshape(batch, programs, count, size))
+        at += kept[-1].size
+    return (batch, height, programs, blocks, size, 2), fourier_columns.columns(radices, blocks), (roots, *kept)
 
 
-def _in_stages(x: np.ndarray) -> np.ndarray:
-    """Of [B, height, width], complex. The last transpose puts the parts of a number beside each other."""
+def _down(x: np.ndarray) -> np.ndarray:
+    """Transforms the columns of [B, height, width] and transposes."""
     batch, height, width = x.shape
     dtype = "float64" if x.dtype == np.complex128 else "float32"
-    turned = fourier_stages.room(x.view(dtype).reshape(batch, height, width, 2).transpose(0, 1, 3, 2))
-    _down(x, dtype, width, turned)
-    turned = turned.reshape(batch, 2 * width, height)
-    result = fourier_stages.room(turned.reshape(batch, 2 * width, 1, height))
-    _down(turned, dtype, height, result)
-    return result.view(x.dtype)
+    shape, kernel, others = _plan(batch, height, width, dtype, tsr.num_threads(), threading.get_ident())
+    return kernel(x.view(dtype).reshape(shape), *others).view(x.dtype).reshape(batch, width, height)
 
 
 def fft2(x: np.ndarray, inverse: bool = False, target=None) -> np.ndarray:
@@ -134,8 +125,8 @@ def fft2(x: np.ndarray, inverse: bool = False, target=None) -> np.ndarray:
     x = x.astype(np.complex128 if x.dtype in (np.float64, np.complex128) else np.complex64, copy=False)
     shape, x = x.shape, np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
     if not inverse:
-        return _in_stages(x).reshape(shape)
-    y = _in_stages(x.conj())
+        return _down(_down(x)).reshape(shape)
+    y = _down(_down(x.conj()))
     np.conj(y, out=y)
     y /= shape[-1] * shape[-2]
     return y.reshape(shape)

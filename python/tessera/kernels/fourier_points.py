@@ -8,7 +8,7 @@ import tessera as tsr
 
 @tsr.function
 def times(ar, ai, br, bi):
-    return ar * br - ai * bi, ar * bi + ai * br
+    return tsr.fma(ar, br, -(ai * bi)), tsr.fma(ar, bi, ai * br)
 
 
 @tsr.function
