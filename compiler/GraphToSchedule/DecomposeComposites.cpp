@@ -195,12 +195,28 @@ Value gelu(Primitives &p, Value x) {
   return p.binary<MulOp>(half, p.binary<AddOp>(p.number(1, x), inside));
 }
 
+/// Exponentials that are summed and rounded to 16 bits need not be nearer than
+/// 13 bits.
+bool isRounded(SoftmaxOp op) {
+  Type to = tensorType(op.getResult()).getElementType();
+  Type in = op.getAccumulate().value_or(
+      Primitives::innerType(tensorType(op.getInput()).getElementType()));
+  return !op.getLog() && in.isF32() && to.getIntOrFloatBitWidth() == 16;
+}
+
 Value softmax(Primitives &p, SoftmaxOp op) {
   Value x = p.inner(op.getInput(), op.getAccumulate());
   int64_t axis[] = {int64_t(op.getAxis())};
   Value max = p.finiteMax(x, axis, /*keepPlusInf=*/true);
   Value shifted = p.binary<SubOp>(x, p.spread(max, axis, x));
-  Value e = p.unary<ExpOp>(shifted);
+  Value e;
+  if (isRounded(op)) {
+    e = p.unary<Exp2Op>(
+        p.binary<MulOp>(shifted, p.number(std::numbers::log2e, x)));
+    e.getDefiningOp()->setAttr("near", p.builder.getUnitAttr());
+  } else {
+    e = p.unary<ExpOp>(shifted);
+  }
   Value sum = p.reduce(ReduceKind::Sum, e, axis);
   // The sum is 0 only for a row without a finite element.
   Value empty = p.compare(CompareKind::Eq, sum, p.number(0, sum));

@@ -330,6 +330,11 @@ protected:
     case S::Erfc: // of fp32: 5.22 over all inputs (docs/numerics.md)
       return function(types, value, byCorners(op, x, value),
                       types.in == Element::F64 ? 2 : 6);
+    case S::Exp:
+    case S::Exp2:
+      if (!isNarrow(types.to))
+        return function(types, value, byCorners(op, x, value));
+      [[fallthrough]];
     case S::Exp2Near: { // subnormal results may be 0
       Cell near = function(types, value, byCorners(op, x, value), 1 << 10);
       return make(near.real, near.error + 0x1p-126L);

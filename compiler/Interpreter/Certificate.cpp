@@ -366,7 +366,10 @@ private:
       known.positive = true;
       known.error = plus(
           {times({known.size, ea}),
-           times({scalar == S::Exp2Near ? number(0x1p-13) : two, known.size})});
+           times({scalar == S::Exp2Near || isNarrow(to)
+                      ? plus({number(0x1p-13), to == in ? number(0) : unit(to)})
+                      : two,
+                  known.size})});
       return give(op, known);
     case S::Tanh:
     case S::Erf:
@@ -528,6 +531,8 @@ private:
       Element in = inner(softmax.getAccumulate(), from);
       Formula n = extent(softmax.getInput(), softmax.getAxis());
       Formula r = exponent(x[0], in);
+      if (in == Element::F32 && isNarrow(to)) // exp2 of a product, to 13 bits
+        r = plus({times({number(3), r}), number(0x1p-13)});
       if (softmax.getLog()) {
         known.size = plus({times({number(2), x[0].size}), call("log", {n})});
         known.error =

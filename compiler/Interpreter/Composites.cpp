@@ -21,13 +21,14 @@ static LogicalResult runSoftmax(Operation *op, Interpreter &in) {
   const Array &input = in.array(softmax.getInput());
   Element from = input.element, to = elementOf(op->getResult(0));
   Element inner = innerType(softmax.getAccumulate(), from);
+  bool near = !softmax.getLog() && inner == Element::F32 && isNarrow(to);
   FailureOr<Array> result = in.allocate(op, input.shape, to);
   if (failed(result))
     return failure();
   forEachRow(input, {int64_t(softmax.getAxis())},
              [&](ArrayRef<Cell> row, ArrayRef<int64_t> places, int64_t) {
                Row x = castRow(in.domain, row, from, inner);
-               Row y = softmaxRow(in.domain, inner, x, softmax.getLog());
+               Row y = softmaxRow(in.domain, inner, x, softmax.getLog(), near);
                for (auto [cell, place] : llvm::zip_equal(y, places))
                  result->cells[place] = in.domain.cast(cell, inner, to);
              });

@@ -4,6 +4,7 @@
 #include "compiler/Interpreter/Rows.h"
 
 #include <cmath>
+#include <numbers>
 
 using namespace tessera;
 using namespace tessera::interpreter;
@@ -49,7 +50,7 @@ static Real largest(ArrayRef<Cell> x) {
 }
 
 Row interpreter::softmaxRow(Domain &domain, Element in, ArrayRef<Cell> x,
-                            bool log) {
+                            bool log, bool near) {
   Row result;
   if (isDirect(domain, x)) {
     Real max = largest(x), sum = 0;
@@ -71,7 +72,10 @@ Row interpreter::softmaxRow(Domain &domain, Element in, ArrayRef<Cell> x,
   Row shifted, e;
   for (const Cell &cell : x) {
     shifted.push_back(step.two(S::Sub, cell, max));
-    e.push_back(step.one(S::Exp, shifted.back()));
+    e.push_back(
+        near ? step.one(S::Exp2Near, step.two(S::Mul, shifted.back(),
+                                              step.number(std::numbers::log2e)))
+             : step.one(S::Exp, shifted.back()));
   }
   Cell sum = step.reduce(Reduction::Sum, e);
   Cell empty = step.compare(S::Eq, sum, step.number(0));

@@ -86,7 +86,9 @@ struct Steps {
 using Row = llvm::SmallVector<Cell, 0>;
 
 /// Each takes cells of type types.in and gives cells of that type.
-Row softmaxRow(Domain &domain, Element in, llvm::ArrayRef<Cell> x, bool log);
+/// `near`: exponentials to 13 bits, for a result of 16.
+Row softmaxRow(Domain &domain, Element in, llvm::ArrayRef<Cell> x, bool log,
+               bool near);
 Cell logsumexpRow(Domain &domain, Element in, llvm::ArrayRef<Cell> x);
 Cell meanRow(Domain &domain, Element in, llvm::ArrayRef<Cell> x);
 Cell varianceRow(Domain &domain, Element in, llvm::ArrayRef<Cell> x,

@@ -495,6 +495,8 @@ std::optional<ScalarOp> interpreter::scalarOpOf(Operation *op) {
   if (auto erfc = dyn_cast<math::ErfcOp>(op);
       erfc && bitEnumContainsAll(erfc.getFastmath(), arith::FastMathFlags::afn))
     return S::ErfcNear;
+  if (isa<graph::Exp2Op>(op) && op->hasAttr("near"))
+    return S::Exp2Near;
   if (std::optional<ScalarOp> compare = ofCompare(op))
     return compare;
   auto found = names.find(op->getName().getStringRef());

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 using namespace tessera;
@@ -304,13 +305,26 @@ Value Emitter::evaluateElementwise(Operation *op, ArrayRef<Value> operands,
   auto pick = [&](auto makeFloat, auto makeInteger) -> Value {
     return isFloat ? Value(makeFloat()) : Value(makeInteger());
   };
+  // What is rounded to 16 bits is made to 13, the same as math.exp2 says.
+  auto exp2 = [&](Value x, bool near) -> Value {
+    return math::Exp2Op::create(b, loc, x,
+                                near ? arith::FastMathFlags::afn
+                                     : arith::FastMathFlags::none);
+  };
 #define FLOAT(OP) [&] { return OP::create(b, loc, x, y); }
 #define UNARY(OP) [&](auto) -> Value { return OP::create(b, loc, x); }
 #define INTEGER(OP) [&](auto) -> Value { return OP::create(b, loc, x, y); }
   Value result =
       llvm::TypeSwitch<Operation *, Value>(op)
-          .Case<ExpOp>(UNARY(math::ExpOp))
-          .Case<Exp2Op>(UNARY(math::Exp2Op))
+          .Case<ExpOp>([&](auto) -> Value {
+            if (!narrow)
+              return math::ExpOp::create(b, loc, x);
+            Value scale = constant(b, loc, x, std::numbers::log2e);
+            return exp2(arith::MulFOp::create(b, loc, x, scale), true);
+          })
+          .Case<Exp2Op>([&](auto) -> Value {
+            return exp2(x, narrow || op->hasAttr("near"));
+          })
           .Case<LogOp>(UNARY(math::LogOp))
           .Case<Log2Op>(UNARY(math::Log2Op))
           .Case<Log1pOp>(UNARY(math::Log1pOp))
