@@ -41,7 +41,7 @@ def row_products(O: Tensor["B", "H", "S", "D"], dO: Tensor["B", "H", "S", "D"], 
         P[b, h, m] = tsr.sum(O[b, h, m, :].to(fp32) * dO[b, h, m, :].to(fp32), D)
 
 
-@tsr.kernel
+@tsr.kernel.schedule(target="cpu", BLOCK_M=128, BLOCK_N=64)
 def gradient_of_keys(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                      L: Tensor["B", "H", "S", fp32], P: Tensor["B", "H", "S", fp32], dO: Tensor["B", "H", "S", "D"],
                      dK: Out["B", "HK", "T", "D"], dV: Out["B", "HK", "T", "D"], causal: const = False, BLOCK_M: const = 64, BLOCK_N: const = 64):
@@ -66,7 +66,7 @@ def gradient_of_keys(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D
         dV[b, hk, n, :] = dv
 
 
-@tsr.kernel
+@tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=256)
 def gradient_of_queries(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                         L: Tensor["B", "H", "S", fp32], P: Tensor["B", "H", "S", fp32], dO: Tensor["B", "H", "S", "D"],
                         dQ: Out["B", "H", "S", "D"], causal: const = False, BLOCK_M: const = 64, BLOCK_N: const = 64):
