@@ -104,3 +104,16 @@ def test_lanes_two_apart_are_those_of_the_vector(steps):
     for n, k in ((64, 1), (64, 9), (70, 5)):
         x, w = small(rng, (3, k), np.float32), small(rng, (n * steps[0], k * steps[1]), np.float32)[::steps[0], ::steps[1]]
         np.testing.assert_array_equal(turned_pieces(x, w), x @ w.T)
+
+
+@pytest.mark.parametrize("sizes", ((130, 64, 1024, 40), (200, 33, 1000, 70), (300, 40, 2048, 65), (7, 16, 96, 130)), ids=lambda s: "x".join(map(str, s)))
+def test_a_product_of_a_product(sizes):
+    """What lies between two products has padded rows."""
+    m, k, h, n = sizes
+    rng = np.random.default_rng(h)
+    a, b, c = (rng.integers(-1, 2, shape).astype(ml_dtypes.bfloat16) for shape in ((m, k), (k, h), (h, n)))
+    b *= rng.random(b.shape) < 0.1  # small enough to be exact
+    c *= rng.random(c.shape) < 0.05
+    between = np.maximum(a.astype(np.float64) @ b.astype(np.float64), 0)
+    want = (between @ c.astype(np.float64)).astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(function("tsr.maximum(a @ b, 0) @ c", "a b c")(a, b, c), want)

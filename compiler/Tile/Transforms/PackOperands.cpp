@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/PadRows.h"
 #include "compiler/Tile/Transforms/Passes.h"
 #include "compiler/Tile/Transforms/PlanLaunch.h"
 
@@ -108,6 +109,8 @@ public:
   /// The plan's lines instead of a launch of the function.
   void rewrite(const PlanLaunch &launch, StringRef line,
                SmallVectorImpl<std::string> &lines);
+
+  llvm::StringSet<> *leftNames = nullptr; // tensors read as left operands
 
 private:
   std::optional<Operand> operandOf(MmaOp mma, bool isLhs);
@@ -626,6 +629,8 @@ void Packer::rewrite(const PlanLaunch &launch, StringRef line,
     std::string awkward;
     if (left.size() == 1)
       awkward = awkwardText(made[left[0]], launch);
+    if (!awkward.empty())
+      leftNames->insert(launch.views[made[left[0]].argument()]);
     emit("  if (" + sharedLeft + ")" + awkward);
     std::string all = views;
     for (unsigned number : left)
@@ -646,6 +651,7 @@ struct PackOperandsPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    llvm::StringSet<> leftNames;
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
       auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
       if (config && config.contains("pack")) // the schedule says never
@@ -654,12 +660,16 @@ struct PackOperandsPass
       if (!packer.find())
         continue;
       packer.build();
+      packer.leftNames = &leftNames;
       replaceLaunches(module, func.getName(),
                       [&](const PlanLaunch &launch, StringRef line,
                           SmallVectorImpl<std::string> &lines) {
                         packer.rewrite(launch, line, lines);
                       });
     }
+    if (!leftNames.empty())
+      for (PlanOp plan : module.getOps<PlanOp>())
+        padRows(plan, leftNames);
   }
 };
 

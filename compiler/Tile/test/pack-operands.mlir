@@ -136,3 +136,27 @@ tile.plan @f {
   "  launch @inplace(%A, %B, %C) grid $t"
   "end"
 }
+
+// Rows of a temporary are an odd number of lines apart, unless something relies
+// on where they are.
+// CHECK-LABEL: tile.plan @g
+// CHECK-NEXT:    "body"
+// CHECK-NEXT:    "  alloc %T.rows bf16 [$M, ($N) ceildiv 64 * 64 + 32]"
+// CHECK-NEXT:    "  view %T = %T.rows offset 0 sizes [$M, $N] strides [stride(%T.rows, 0), stride(%T.rows, 1)]"
+// CHECK-NEXT:    "  alloc %U bf16 [$M, $N]"
+// CHECK-NEXT:    "  view %V = %U offset 0 sizes [$M * $N] strides [1]"
+// CHECK:         launch @turned_packed_both(%T, %W, %C
+// CHECK:         launch @turned_packed_both(%U, %W, %C
+// CHECK:         "  free %T.rows"
+// CHECK-NEXT:    "  free %U"
+tile.plan @g {
+  "body"
+  "  alloc %T bf16 [$M, $N]"
+  "  alloc %U bf16 [$M, $N]"
+  "  view %V = %U offset 0 sizes [$M * $N] strides [1]"
+  "  launch @turned(%T, %W, %C) grid $t"
+  "  launch @turned(%U, %W, %C) grid $t"
+  "  free %T"
+  "  free %U"
+  "end"
+}
