@@ -12,6 +12,14 @@ import tessera as tsr
 from tessera import Out, Tensor, const, i64
 
 
+@tsr.function
+def with_keys(s, v, n, scale, top, den, acc):
+    """The keys n, with scores s and values v, after those before: maximum, sum and weighted sum of each row."""
+    new = tsr.maximum(top, tsr.max(s, n) * scale)
+    fix, p = tsr.exp2(top - new), tsr.exp2(tsr.fma(s, scale, -new))
+    return new, den * fix + tsr.sum(p, n), acc * fix + p.to(v.dtype) @ v
+
+
 @tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=1024)
 def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                     O: Out["B", "H", "S", "D"], causal: const = False, window: const = 0, BLOCK_M: const = 128, BLOCK_N: const = 64):
@@ -22,17 +30,17 @@ def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"
         q = Q[b, h, m, :]                                     # [m, D]
         top, den, acc = tsr.full(tsr.lowest, m), tsr.zeros(m), tsr.zeros(m, D)
         first = tsr.maximum(m.start + T - S - window + 1, 0) // BLOCK_N * BLOCK_N if window else 0
-        for n in tsr.tile(T, BLOCK_N, start=first, stop=m.stop + T - S if causal else T):
+        if causal and not window and BLOCK_N > BLOCK_M:       # keys that all rows see, in large blocks
+            first = tsr.maximum(m.start + T - S, 0) // BLOCK_M * BLOCK_M
+            for n in tsr.tile(T, BLOCK_N, stop=first):
+                top, den, acc = with_keys(q @ K[b, hk, n, :].T, V[b, hk, n, :], n, scale, top, den, acc)
+        for n in tsr.tile(T, BLOCK_M if causal and not window and BLOCK_N > BLOCK_M else BLOCK_N, start=first, stop=m.stop + T - S if causal else T):
             s = q @ K[b, hk, n, :].T                          # fp32 [m, n]
-            if causal:                                        # the compiler splits off the tiles where this is all true
+            if causal:
                 s = tsr.where(m.index + (T - S) >= n.index, s, -tsr.inf)
             if window:
                 s = tsr.where(m.index + (T - S) < n.index + window, s, -tsr.inf)
-            new = tsr.maximum(top, tsr.max(s, n) * scale)
-            fix, p = tsr.exp2(top - new), tsr.exp2(tsr.fma(s, scale, -new))
-            den = den * fix + tsr.sum(p, n)
-            acc = acc * fix + p.to(V.dtype) @ V[b, hk, n, :]
-            top = new
+            top, den, acc = with_keys(s, V[b, hk, n, :], n, scale, top, den, acc)
         O[b, h, m, :] = acc * tsr.where(den > 0, 1 / den, 0)  # a row without keys is 0
 
 
