@@ -120,7 +120,7 @@ def test_a_causal_loop_is_half_as_long():
     words = dict(Q=fp32, K=fp32, V=fp32, D=64)
     shapes = {name: (1, 4, 2048, 64) for name in "QKV"}
     whole, half = (predicted(kernels.flash_attention, shapes, causal=causal, **words).seconds for causal in (False, True))
-    assert 0.5 < half / whole < 0.75
+    assert 0.45 < half / whole < 0.6  # keys are hidden in the blocks of the diagonal only
 
 
 # ---- which is quicker -----------------------------------------------------------------------------
