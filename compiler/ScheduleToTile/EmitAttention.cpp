@@ -128,6 +128,7 @@ struct AttentionEmitter {
     Value den = e.splat(e.number(inner, 0), {rows});
     Value acc = e.splat(e.number(inner, 0), {rows, dv});
 
+    bool masks = op.getCausal();
     auto turn = [&](Value n, ValueRange carried) -> SmallVector<Value> {
       Value top = carried[0], den = carried[1], acc = carried[2];
       Indices kIndex(keyHead), vIndex(keyHead);
@@ -145,7 +146,7 @@ struct AttentionEmitter {
       Value factors = e.splat(factor, {rows, n});
       if (!fused)
         s = make<arith::MulFOp>(s, factors);
-      if (op.getCausal()) {
+      if (masks) {
         Value shift64 =
             arith::IndexCastOp::create(at(), loc(), at().getI64Type(), shift);
         Value row = make<arith::AddIOp>(positions(rows, n, 0),
@@ -179,8 +180,20 @@ struct AttentionEmitter {
       acc = MmaOp::create(at(), loc(), acc.getType(), weight, v, acc, "ieee");
       return {next, den, acc};
     };
-    SmallVector<Value> done =
-        e.loop(zero, stop, keyTile, {top, den, acc}, turn);
+    // Keys that all rows see need no mask: large blocks up to the diagonal.
+    SmallVector<Value> done = {top, den, acc};
+    Value first = zero;
+    if (masks && keyTile > sizeOf(rows)) {
+      Value size = e.position(sizeOf(rows));
+      Value start = RangeStartOp::create(at(), loc(), rows);
+      first = make<arith::MaxSIOp>(make<arith::AddIOp>(start, shift), zero);
+      first = make<arith::MulIOp>(make<arith::DivUIOp>(first, size), size);
+      masks = false;
+      done = e.loop(zero, first, keyTile, done, turn);
+      masks = true;
+      keyTile = sizeOf(rows);
+    }
+    done = e.loop(first, stop, keyTile, done, turn);
     den = done[1];
     Value empty =
         arith::CmpFOp::create(at(), loc(), arith::CmpFPredicate::OEQ, den,

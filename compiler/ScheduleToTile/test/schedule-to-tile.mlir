@@ -67,13 +67,20 @@ func.func @columns(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], g
 // CHECK:         %[[P:.*]]:2 = tile.program extents(%{{.*}}, %{{.*}}) tiles = [0, 64]
 // CHECK:         tile.range_at %{{.*}} of %{{.*}} : <80>
 // CHECK:         %[[END:.*]] = tile.range_stop %[[P]]#1
-// CHECK:         tile.for
+// CHECK:         %[[BEGIN:.*]] = tile.range_start %[[P]]#1
+// CHECK:         %[[SIZE:.*]] = arith.divui
+// CHECK:         %[[SEEN:.*]] = arith.muli %[[SIZE]]
+// CHECK:         tile.for %{{.*}} = %{{.*}} to %[[SEEN]] {{.*}}<1024>
 // CHECK:           tile.mma {{.*}} tensor<64x80xf16>, tensor<80x1024xf16>, tensor<64x1024xf32>
+// CHECK-NOT:       arith.select
 // CHECK:           math.exp2 %{{[^ ]*}} : tensor<64xf32>
 // CHECK:           %[[X:.*]] = math.fma
 // CHECK:           math.exp2 %[[X]] fastmath<afn> : tensor<64x1024xf32>
 // CHECK:           %[[W:.*]] = arith.truncf {{.*}} to tensor<64x1024xf16>
 // CHECK:           tile.mma %[[W]]
+// CHECK:         tile.for %{{.*}} = %[[SEEN]] to {{.*}}<64>
+// CHECK:           tile.mma {{.*}} tensor<64x80xf16>, tensor<80x64xf16>, tensor<64x64xf32>
+// CHECK:           arith.select
 // CHECK:         tile.store
 func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S", ""], gir.unit_axis = 2 : i64},
                      %k: tensor<?x?x72xf16> {gir.name = "k", gir.dims = ["H", "T", ""], gir.unit_axis = 2 : i64},
