@@ -98,13 +98,17 @@ def _plan(batch: int, height: int, width: int, dtype: str, threads: int, caller:
     programs, blocks, size = _blocks(batch, height, width, threads)
     roots = fourier_columns.roots(radices, dtype)
     rows = (fourier_columns.near(radices), 2 * height, 2 * height)
+    # Rows begin at lines, and not at a few places of the cache only.
     line = 64 // roots.itemsize
-    room = np.empty(sum(rows) * batch * programs * size + line, dtype)
-    room = room[-(room.ctypes.data // roots.itemsize) % line :]  # from the beginning of a line
+    pitch = -(-size // line) * line
+    pitch += line if pitch * roots.itemsize % 128 == 0 else 0
+    room = np.empty(sum(rows) * batch * programs * pitch + line, dtype)
+    room = room[-(room.ctypes.data // roots.itemsize) % line :]
     kept, at = [], 0
     for count in rows:
-        kept.append(room[at : at + count * batch * programs * size].reshape(batch, programs, count, size))
-        at += kept[-1].size
+        end = at + count * batch * programs * pitch
+        kept.append(room[at:end].reshape(batch, programs, count, pitch)[..., :size])
+        at = end
     return (batch, height, programs, blocks, size, 2), fourier_columns.columns(radices, blocks), (roots, *kept)
 
 
