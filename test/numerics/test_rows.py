@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tessera as tsr
-from tessera import Tensor
+from tessera import Tensor, kernels
 
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -144,3 +144,15 @@ def test_sums_of_lines_of_16_bits(size, dtype):
     want = torch.nn.functional.layer_norm(x.double(), (size,), w.double(), b.double())
     error = (centred(x, w, b).double() - want).abs() / (want.abs() + 1e-3)
     assert error.max() < {"bfloat16": 2.0**-8, "float16": 2.0**-10}[dtype]
+
+
+@pytest.mark.parametrize("block", [1, 4])
+@pytest.mark.parametrize("rows, size, skip", [(2101, 1024, 0), (2101, 1024, 3), (2101, 1001, 0)])
+def test_kernels_with_large_results(rows, size, skip, block):
+    """Past the caches where the result begins at a line and its rows do, too; the last block has one row."""
+    torch.manual_seed(0)
+    x, out = torch.randn(rows, size), torch.empty(rows * size + 64)
+    out = out[-out.data_ptr() // 4 % 16 + skip :][: rows * size].view(rows, size)
+    kernels.softmax(x, out, BLOCK=block)
+    want = torch.softmax(x.double(), -1)
+    assert ((out.double() - want).abs() / want).max() < 4e-6

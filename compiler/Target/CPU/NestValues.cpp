@@ -321,10 +321,16 @@ bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
 void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
                                    const Address &address) {
   Value stride;
-  for (auto [axis, index] : llvm::enumerate(load.getIndices()))
-    if (index.getDefiningOp<tile::ProgramOp>() &&
-        !isa<tile::RangeType>(index.getType()))
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    auto program = index.getDefiningOp<tile::ProgramOp>();
+    auto range = dyn_cast<tile::RangeType>(index.getType());
+    if (program && !range)
       stride = view.strides[axis];
+    // Rows of a block: those of the next one.
+    if (program && range && index == program->getResults().back() &&
+        index != nest.getAxes()[vectorAxis])
+      stride = lower.mul(view.strides[axis], lower.constant(range.getSize()));
+  }
   if (!stride)
     return;
   Value bytes = lower.constant(tile::scratchBytesOf(view.element));

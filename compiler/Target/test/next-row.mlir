@@ -40,3 +40,19 @@ tile.func @three_passes(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32
   }
   tile.return
 }
+
+// Of a block of rows, the next block's.
+// CHECK-LABEL: tessera_target.kernel @blocks
+// CHECK:         %[[AHEAD:.*]] = arith.muli %{{.*}}, %c4_i64
+// CHECK:         llvm.intr.prefetch
+// CHECK:         tessera_target.return
+tile.func @blocks(%x: memref<?x256xf32, strided<[?, 1]>>, %y: memref<?x256xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %x, 0 : memref<?x256xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x256xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [4] : !tile.range<4>
+  %n = tile.range_at %zero of %N : <256>
+  %t = tile.load %x[%m, %n] : memref<?x256xf32, strided<[?, 1]>>, !tile.range<4>, !tile.range<256> -> tensor<4x256xf32>
+  tile.store %t, %y[%m, %n] {hints = {nontemporal}} : tensor<4x256xf32>, memref<?x256xf32, strided<[?, 1]>>, !tile.range<4>, !tile.range<256>
+  tile.return
+}

@@ -13,6 +13,7 @@
 #include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 namespace tessera::tile {
 #define GEN_PASS_DEF_STREAMSTORESPASS
@@ -42,9 +43,11 @@ bool isStreamable(BlockArgument view) {
       return false;
     auto range = dyn_cast<RangeType>(store.getIndices().back().getType());
     Value last = store.getIndices().back();
-    // A range that begins at a multiple of its size.
+    // A range that begins at a multiple of its size, or is the whole axis.
     auto loop = dyn_cast<BlockArgument>(last);
+    auto whole = last.getDefiningOp<RangeAtOp>();
     bool tiled = last.getDefiningOp<ProgramOp>() ||
+                 (whole && matchPattern(whole.getStart(), m_Zero())) ||
                  (loop && isa<ForOp>(loop.getOwner()->getParentOp()));
     if (!range || range.getSize() % 64 != 0 || !tiled)
       return false;

@@ -18,6 +18,20 @@ tile.func @rows(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name 
   tile.return
 }
 
+// A whole axis, by blocks of rows.
+// CHECK-LABEL: tile.func @whole_stream(
+// CHECK:         tile.store {{.*}} {hints = {nontemporal}}
+tile.func @whole(%x: memref<?x256xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x256xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %x, 0 : memref<?x256xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x256xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [4] : !tile.range<4>
+  %n = tile.range_at %zero of %N : <256>
+  %t = tile.load %x[%m, %n] : memref<?x256xf32, strided<[?, 1]>>, !tile.range<4>, !tile.range<256> -> tensor<4x256xf32>
+  tile.store %t, %y[%m, %n] : tensor<4x256xf32>, memref<?x256xf32, strided<[?, 1]>>, !tile.range<4>, !tile.range<256>
+  tile.return
+}
+
 // The schedule may say never, or always.
 // CHECK-NOT: @never_stream
 tile.func @never(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {tile.config = {stream = 0 : i64}} {
