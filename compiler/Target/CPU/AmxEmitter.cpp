@@ -113,84 +113,103 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
   };
   Value outer = open(rowsFirst ? m : n), inner = open(rowsFirst ? n : m);
   Value i = rowsFirst ? outer : inner, j = rowsFirst ? inner : outer;
-  SmallVector<Value> places, sums, a, b, rest;
-  for (int64_t row : {0, 16}) {
-    auto panel = [&](const CpuPanels &panels, Value at) {
-      Value number = arith::DivUIOp::create(builder, loc, addConstant(at, row),
-                                            constant(16));
-      return pointerTo(panels.base, mul(number, panels.stride), element);
+  auto block = [&](int64_t columns) {
+    SmallVector<Value> places, sums, a, b, rest;
+    for (int64_t row : {0, 16}) {
+      auto panel = [&](const CpuPanels &panels, Value at) {
+        Value number = arith::DivUIOp::create(
+            builder, loc, addConstant(at, row), constant(16));
+        return pointerTo(panels.base, mul(number, panels.stride), element);
+      };
+      a.push_back(panel(lhs, i));
+      if (lhs.rest)
+        rest.push_back(panel({lhs.restBase, lhs.restStride}, i));
+      if (row < 16 * columns)
+        b.push_back(panel(rhs, j));
+      for (int64_t column = 0; column < 16 * columns; column += 16)
+        places.push_back(
+            pointerTo(buffers[out],
+                      add(mul(addConstant(i, row), constant(stride)),
+                          addConstant(j, column)),
+                      sum));
+    }
+    // Rows that do not exist are those before, once more.
+    a[1] = arith::SelectOp::create(builder, loc, less(addConstant(i, 16), m),
+                                   a[1], a[0]);
+    auto start = [&](bool zero) {
+      SmallVector<Value> tiles;
+      for (Value place : places)
+        tiles.push_back(zero ? amx.zero() : amx.load(place, rowBytes));
+      return tiles;
     };
-    a.push_back(panel(lhs, i));
-    if (lhs.rest)
-      rest.push_back(panel({lhs.restBase, lhs.restStride}, i));
-    b.push_back(panel(rhs, j));
-    for (int64_t column : {0, 16})
-      places.push_back(pointerTo(buffers[out],
-                                 add(mul(addConstant(i, row), constant(stride)),
-                                     addConstant(j, column)),
-                                 sum));
-  }
-  // Rows that do not exist are those before, once more.
-  a[1] = arith::SelectOp::create(builder, loc, less(addConstant(i, 16), m),
-                                 a[1], a[0]);
-  auto start = [&](bool zero) {
-    SmallVector<Value> tiles;
-    for (Value place : places)
-      tiles.push_back(zero ? amx.zero() : amx.load(place, rowBytes));
-    return tiles;
-  };
-  auto begin = scf::IfOp::create(
-      builder, loc, first,
-      [&](OpBuilder &, Location) {
-        scf::YieldOp::create(builder, loc, start(true));
-      },
-      [&](OpBuilder &, Location) {
-        scf::YieldOp::create(builder, loc, start(false));
-      });
-  sums.assign(begin.result_begin(), begin.result_end());
-  // The next columns are this program's, too, or in the second-level cache.
-  SmallVector<Value> next;
-  if (auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
-      load && nest.getAxes()[1].getDefiningOp<tile::ProgramOp>()) {
-    next.push_back(nextPanels(nest, load, rhs, j));
-    next.push_back(pointerTo(next[0], rhs.stride, element));
-  }
-  Ahead ahead = fetchAhead(nest, 32, i, 16, ceilDiv(k, step));
-  auto steps =
-      scf::ForOp::create(builder, loc, constant(0), k, step, sums,
-                         [](OpBuilder &, Location, Value, ValueRange) {});
-  {
-    OpBuilder::InsertionGuard inside(builder);
-    builder.setInsertionPointToEnd(steps.getBody());
-    Value at = steps.getInductionVar();
-    Value down = mul(at, rhs.along), across = mul(at, lhs.along);
-    int64_t bytes = tile::scratchBytesOf(element);
-    for (Value panel : next)
-      for (int64_t line = 0; line < ahead.lines; ++line)
-        prefetch(panel, add(ahead.offset,
-                            addConstant(mul(at, constant(ahead.lines * bytes)),
-                                        line * 64)));
-    Value b0 = amx.load(pointerTo(b[0], down, element), rhs.row);
-    Value whole = lhs.rest ? less(at, lhs.rest) : Value();
-    auto left = [&](int64_t row) {
-      Value place = pointerTo(a[row], across, element), bytes = lhs.row;
-      if (whole) {
-        place = arith::SelectOp::create(builder, loc, whole, place, rest[row]);
-        bytes =
-            arith::SelectOp::create(builder, loc, whole, bytes, constant(64));
+    auto begin = scf::IfOp::create(
+        builder, loc, first,
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, loc, start(true));
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, loc, start(false));
+        });
+    sums.assign(begin.result_begin(), begin.result_end());
+    // The next columns are this program's, too, or in the second-level cache.
+    SmallVector<Value> next;
+    if (auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
+        load && nest.getAxes()[1].getDefiningOp<tile::ProgramOp>()) {
+      next.push_back(nextPanels(nest, load, rhs, j));
+      next.push_back(pointerTo(next[0], rhs.stride, element));
+    }
+    Ahead ahead = fetchAhead(nest, 32, i, 16, ceilDiv(k, step));
+    auto steps =
+        scf::ForOp::create(builder, loc, constant(0), k, step, sums,
+                           [](OpBuilder &, Location, Value, ValueRange) {});
+    {
+      OpBuilder::InsertionGuard inside(builder);
+      builder.setInsertionPointToEnd(steps.getBody());
+      Value at = steps.getInductionVar();
+      Value down = mul(at, rhs.along), across = mul(at, lhs.along);
+      int64_t bytes = tile::scratchBytesOf(element);
+      for (Value panel : next)
+        for (int64_t line = 0; line < ahead.lines; ++line)
+          prefetch(panel,
+                   add(ahead.offset,
+                       addConstant(mul(at, constant(ahead.lines * bytes)),
+                                   line * 64)));
+      Value b0 = amx.load(pointerTo(b[0], down, element), rhs.row);
+      Value whole = lhs.rest ? less(at, lhs.rest) : Value();
+      auto left = [&](int64_t row) {
+        Value place = pointerTo(a[row], across, element), bytes = lhs.row;
+        if (whole) {
+          place =
+              arith::SelectOp::create(builder, loc, whole, place, rest[row]);
+          bytes =
+              arith::SelectOp::create(builder, loc, whole, bytes, constant(64));
+        }
+        return amx.load(place, bytes);
+      };
+      Value a0 = left(0);
+      ValueRange before = steps.getRegionIterArgs();
+      SmallVector<Value> after = {amx.multiply(before[0], a0, b0)},
+                         right = {b0};
+      if (columns == 2) {
+        right.push_back(amx.load(pointerTo(b[1], down, element), rhs.row));
+        after.push_back(amx.multiply(before[1], a0, right[1]));
       }
-      return amx.load(place, bytes);
-    };
-    Value a0 = left(0);
-    ValueRange before = steps.getRegionIterArgs();
-    Value y00 = amx.multiply(before[0], a0, b0);
-    Value b1 = amx.load(pointerTo(b[1], down, element), rhs.row);
-    Value y01 = amx.multiply(before[1], a0, b1);
-    Value a1 = left(1);
-    Value y10 = amx.multiply(before[2], a1, b0);
-    Value y11 = amx.multiply(before[3], a1, b1);
-    scf::YieldOp::create(builder, loc, ValueRange{y00, y01, y10, y11});
-  }
-  for (auto [place, result] : llvm::zip(places, steps.getResults()))
-    amx.store(result, place, rowBytes);
+      Value a1 = left(1);
+      for (auto [column, tile] : llvm::enumerate(right))
+        after.push_back(amx.multiply(before[columns + column], a1, tile));
+      scf::YieldOp::create(builder, loc, after);
+    }
+    for (auto [place, result] : llvm::zip(places, steps.getResults()))
+      amx.store(result, place, rowBytes);
+  };
+  // Of 80 columns, the last 16 take half of the products.
+  int64_t last = size(1) % 32;
+  if (last == 0 || last > 16)
+    return block(2);
+  auto both =
+      scf::IfOp::create(builder, loc, less(addConstant(j, 16), n), true);
+  builder.setInsertionPointToStart(both.thenBlock());
+  block(2);
+  builder.setInsertionPointToStart(both.elseBlock());
+  block(1);
 }

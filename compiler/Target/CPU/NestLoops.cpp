@@ -57,7 +57,11 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
   unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
   if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0) {
     lanes = std::min(lanes, asked);
-  } else if (lanes == 16 && hasHalfLines(nest, vectorAxis)) {
+  } else if (lanes == 16 && hasHalfLines(nest, vectorAxis) &&
+             cast<tile::RangeType>(nest.getAxes()[vectorAxis].getType())
+                         .getSize() %
+                     32 ==
+                 0) {
     lanes = 32;
     unroll = std::max<int64_t>(1, unroll / 2);
     paired = hasPairs(nest, lower);
