@@ -194,13 +194,10 @@ def build():
          fit(scaled, 1 / (1 + middle * mp.mpf("10.2")) - middle, middle, 9,
              lambda z: 1 / scaled(z), points=120))
 
-    # erfc and 2^r to 13 bits, for results rounded to 16-bit floats.
+    # erfc to 13 bits, for results rounded to 16-bit floats.
     poly("erfcNear", "log2(erfc(t)), 0 <= t <= 10.5, to 13 bits",
          fit(lambda t: mp.log(mp.erfc(t)) / ln2, 0, mp.mpf("10.5"), 10,
              lambda t: ln2, points=200))
-    poly("exp2Near", "2^r, |r| <= 1/2, to 13 bits",
-         fit(lambda r: mp.power(2, r), mp.mpf("-0.5005"), mp.mpf("0.5005"), 4,
-             lambda r: mp.power(2, -r)))
 
     # pow: log2(m) = z (c0 + c1 u + u^2 Q(u)), z = (m-1)/(m+1), u = z^2.
     zmax = (third / (2 + third)) ** 2

@@ -152,8 +152,14 @@ std::optional<DelayedStores> Delayer::run() {
   if (!find())
     return std::nullopt;
   builder.setInsertionPoint(entry.getTerminator());
-  if (!takeOperands(result.stores) || (rest && !takeOperands(rest)))
+  Operation *last = entry.getTerminator()->getPrevNode();
+  unsigned arguments = entry.getNumArguments();
+  if (!takeOperands(result.stores) || (rest && !takeOperands(rest))) {
+    while (entry.getTerminator()->getPrevNode() != last)
+      entry.getTerminator()->getPrevNode()->erase();
+    entry.eraseArguments(arguments, entry.getNumArguments() - arguments);
     return std::nullopt;
+  }
   result.before = cast<tile::ForOp>(builder.clone(*result.stores, map));
   IRMapping here;
   result.both = cast<tile::ForOp>(builder.clone(*result.keeps, here));

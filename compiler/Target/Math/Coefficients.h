@@ -157,14 +157,6 @@ inline constexpr float erfcNear[] = {
     -0x1.4866fp-23f,
     0x1.438818p-29f};
 
-/// 2^r, |r| <= 1/2, to 13 bits; error 2^-18.54
-inline constexpr float exp2Near[] = {
-    0x1.ffffe8p-1f,
-    0x1.62e0dcp-1f,
-    0x1.ec06cp-3f,
-    0x1.ca152ep-5f,
-    0x1.399c5cp-7f};
-
 /// log2(m)/z = 2/ln2 (1 + u/3) + u^2 Q(u), z=(m-1)/(m+1), u=z^2; error 2^-40.02
 inline constexpr float powTail[] = {
     0x1.2776c2p-1f,

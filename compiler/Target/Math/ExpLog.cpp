@@ -199,16 +199,7 @@ F expandErfc(FloatEmitter &e, F x) {
 F expandErfcNear(FloatEmitter &e, F x) {
   F a = e.abs(x);
   F t = e.select(a > e.f(10.5f), e.f(10.5f), a);
-  F power = e.poly(erfcNear, t);
-  F tail;
-  if (e.avx512) {
-    F r = e.distanceToInteger(power);
-    tail = e.scaled(e.poly(exp2Near, r), power - r);
-  } else {
-    F sum = power + e.f(magicBiasedTwice);
-    F r = power - (sum - e.f(magicBiasedTwice));
-    tail = scaleByPowerOfTwo(e, e.poly(exp2Near, r), sum);
-  }
+  F tail = expandExp2Weight(e, e.poly(erfcNear, t));
   return e.select(x < e.f(0.0f), e.f(2.0f) - tail, tail);
 }
 

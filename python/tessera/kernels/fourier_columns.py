@@ -34,11 +34,11 @@ def put(Y, b, t, c, row, r, i):
 
 
 @tsr.function
-def turned(T, root, r, i, last):
+def put_turned(T, Y, b, t, c, root, row, r, i, last):
     """Times the root; in the last stage all are 1."""
-    if last:
-        return r, i
-    return times(r, i, T[root, 0], T[root, 1])
+    if not last:
+        r, i = times(r, i, T[root, 0], T[root, 1])
+    put(Y, b, t, c, row, r, i)
 
 
 @tsr.function
@@ -67,24 +67,17 @@ def step(X, T, Y, b, t, j, c, first, R, row, apart, to, by, root, last):
     else:
         ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi = eight(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi)
     put(Y, b, t, c, to, ar, ai)
-    br, bi = turned(T, root + 1, br, bi, last)
-    put(Y, b, t, c, to + by, br, bi)
+    put_turned(T, Y, b, t, c, root + 1, to + by, br, bi, last)
     if R > 2:
-        cr, ci = turned(T, root + 2, cr, ci, last)
-        put(Y, b, t, c, to + 2 * by, cr, ci)
+        put_turned(T, Y, b, t, c, root + 2, to + 2 * by, cr, ci, last)
     if R > 3:
-        dr, di = turned(T, root + 3, dr, di, last)
-        put(Y, b, t, c, to + 3 * by, dr, di)
+        put_turned(T, Y, b, t, c, root + 3, to + 3 * by, dr, di, last)
     if R > 4:
-        er, ei = turned(T, root + 4, er, ei, last)
-        put(Y, b, t, c, to + 4 * by, er, ei)
+        put_turned(T, Y, b, t, c, root + 4, to + 4 * by, er, ei, last)
     if R > 5:
-        fr, fi = turned(T, root + 5, fr, fi, last)
-        put(Y, b, t, c, to + 5 * by, fr, fi)
-        gr, gi = turned(T, root + 6, gr, gi, last)
-        put(Y, b, t, c, to + 6 * by, gr, gi)
-        hr, hi = turned(T, root + 7, hr, hi, last)
-        put(Y, b, t, c, to + 7 * by, hr, hi)
+        put_turned(T, Y, b, t, c, root + 5, to + 5 * by, fr, fi, last)
+        put_turned(T, Y, b, t, c, root + 6, to + 6 * by, gr, gi, last)
+        put_turned(T, Y, b, t, c, root + 7, to + 7 * by, hr, hi, last)
 
 
 @tsr.function
@@ -104,16 +97,21 @@ def stages(X, T, U, Y, b, t, j, c, first, at, R, Q, M, S):
                     step(U, T, Y, b, t, j, c, False, Q, k, R, p * (Q * R * S) + k * S + q, R * S, at + R * Q * M + p * Q, M == 1)
 
 
+def padded(radices: tuple) -> tuple:
+    """A radix for every stage: 1 for those that there are not."""
+    return (*radices, *(1,) * STAGES)[:STAGES]
+
+
 def near(radices: tuple) -> int:
     """The rows of U."""
-    pairs = (*radices, 1, 1, 1, 1, 1)[:6]
+    pairs = padded(radices)
     return 2 * max(a * b for a, b in zip(pairs[::2], pairs[1::2]))
 
 
 @functools.lru_cache(maxsize=64)
 def columns(radices: tuple, Q: int):
     """The kernel for columns of as many points as the product of `radices`, at most six, Q blocks to a program."""
-    r1, r2, r3, r4, r5, r6 = (*radices, 1, 1, 1, 1, 1)[:6]
+    r1, r2, r3, r4, r5, r6 = padded(radices)
     m1, m2 = r3 * r4 * r5 * r6, r5 * r6
     n, s2, s3 = r1 * r2 * m1, r1 * r2, r1 * r2 * r3 * r4
     a2, rows = n + r2 * m1, n + r2 * m1 + m1 + r4 * m2 + m2 + r6
@@ -141,7 +139,7 @@ def columns(radices: tuple, Q: int):
 def roots(radices: tuple, dtype: str) -> np.ndarray:
     """Those of all stages, one after the other, computed in float64."""
     parts, left = [], int(np.prod(radices))
-    for r in (*radices, 1, 1, 1, 1, 1)[:6]:
+    for r in padded(radices):
         angle = -2 * np.pi * np.outer(np.arange(left // r), np.arange(r)).ravel() / left
         parts.append(np.stack([np.cos(angle), np.sin(angle)], -1))
         left //= r
