@@ -97,7 +97,7 @@ for m, n in ((1, 1), (7, 63), (65, 7), (3, 127), (2, 1000)):
         got = guarded((m, n), np.float32, True)
         soft(given, out=got)
         bounds.check(got, bounds.softmax(bounds.exact(x, "fp32")), f"softmax {m} {n}")
-for m, n, k in ((1, 1, 1), (7, 63, 65), (16, 64, 70), (48, 7, 127), (130, 70, 64)):
+for m, n, k in ((1, 1, 1), (7, 63, 65), (16, 64, 70), (48, 7, 127), (48, 80, 64), (130, 70, 64)):
     a, b = r.integers(-128, 128, (m, k)).astype(np.int8), r.integers(-128, 128, (k, n)).astype(np.int8)
     into = lambda a, b, out: kernels.gemm(a, b, out, ACC=tsr.i32)
     run(f"gemm i8 {m} {n} {k}", into, a.astype(np.int32) @ b.astype(np.int32), a, b, out=np.int32)

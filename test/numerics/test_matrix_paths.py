@@ -58,6 +58,21 @@ def test_i8_is_exact_at_its_ends(shape, target):
             np.testing.assert_array_equal(got, want, err_msg=f"{left} @ {right}")
 
 
+@pytest.mark.parametrize("n", (16, 48, 64, 80, 208))
+@pytest.mark.parametrize("m", (16, 48, 96, 112))
+def test_whole_tiles_of_i32_stay_inside(m, n):
+    """AMX stores them where they belong, also those of an odd row or column of tiles; a loop over k of no, one and several turns."""
+    rng = np.random.default_rng(m + n)
+    for k in (0, 64, 70, 2100):
+        a, b = rng.integers(-128, 128, (m, k)).astype(np.int8), rng.integers(-128, 128, (k, n)).astype(np.int8)
+        for y in (b, tsr.constant(b)) if k else (b,):
+            wide = np.full((m + 32, n + 45), 7, np.int32)
+            kernels.gemm(a, y, wide[16:16 + m, 16:16 + n], ACC=tsr.i32)
+            np.testing.assert_array_equal(wide[16:16 + m, 16:16 + n], a.astype(np.int32) @ b.astype(np.int32))
+            wide[16:16 + m, 16:16 + n] = 7
+            assert (wide == 7).all(), "something was written beside the result"
+
+
 def test_batches_of_i8():
     rng = np.random.default_rng(0)
     a, b = rng.integers(-128, 128, (3, 40, 70)).astype(np.int8), rng.integers(-128, 128, (3, 70, 33)).astype(np.int8)

@@ -4,8 +4,8 @@
 // bf16 x bf16 into f32, i8 x i8 into i32: 32 x 32 of C in four tile registers,
 // two of A and two of B per 64 bytes of k. Operands lie in tiles of 1 KiB
 // (NestPacking.cpp), so every tile load is one contiguous kilobyte; A may be
-// read where it lies, row by row. C is row-major in scratch. LLVM writes the
-// tile configuration.
+// read where it lies, row by row. C is row-major, in scratch or where the
+// result lies. LLVM writes the tile configuration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +91,7 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
       cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
   int64_t stride = tile::CpuBuffer(out.getType()).stride(0);
   Value first = isFirst(nest);
+  std::optional<CpuDirect> direct = resultOf(nest);
   Type element = getElementTypeOrSelf(mma.getLhs().getType());
   Type sum = getElementTypeOrSelf(mma.getAcc().getType());
   Value step = constant(tile::amxStep(element));
@@ -199,8 +200,30 @@ void CpuLowering::emitAmxStep(tile::NestOp nest) {
         after.push_back(amx.multiply(before[columns + column], a1, tile));
       scf::YieldOp::create(builder, loc, after);
     }
-    for (auto [place, result] : llvm::zip(places, steps.getResults()))
-      amx.store(result, place, rowBytes);
+    auto storeTiles = [&](Value rowBytes) {
+      for (auto [place, result] :
+           llvm::reverse(llvm::zip_equal(places, steps.getResults())))
+        amx.store(result, place, rowBytes);
+    };
+    if (!direct)
+      return storeTiles(rowBytes);
+    auto where = scf::IfOp::create(builder, loc, direct->last, true);
+    OpBuilder::InsertionGuard inside(builder);
+    builder.setInsertionPointToStart(where.elseBlock());
+    storeTiles(rowBytes);
+    builder.setInsertionPointToStart(where.thenBlock());
+    // A tile that does not exist goes where the one before it goes later.
+    auto lastOf = [&](Value at, int64_t further, Value length) {
+      return minimum(addConstant(at, further), sub(length, constant(16)));
+    };
+    places.clear();
+    for (int64_t row : {0, 16})
+      for (int64_t column = 0; column < 16 * columns; column += 16)
+        places.push_back(pointerTo(
+            direct->base,
+            add(mul(lastOf(i, row, m), direct->row), lastOf(j, column, n)),
+            sum));
+    storeTiles(mul(direct->row, constant(4)));
   };
   // Of 80 columns, the last 16 take half of the products.
   int64_t last = size(1) % 32;

@@ -24,6 +24,10 @@ static tile::MmaOp stepIn(tile::NestOp nest) {
   return steps.empty() ? tile::MmaOp() : *steps.begin();
 }
 
+static bool isAmx(tile::NestOp step) {
+  return step->getAttrOfType<StringAttr>("unit").getValue() == "amx";
+}
+
 bool CpuLowering::isThin(tile::NestOp step) {
   auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
   auto rows = cast<tile::RangeType>(step.getAxes()[0].getType());
@@ -193,11 +197,26 @@ static tile::NestOp copiedStep(tile::NestOp nest) {
   }
   auto loop = step ? dyn_cast<tile::ForOp>(step->getParentOp()) : tile::ForOp();
   if (!loop || loop->getBlock() != nest->getBlock() ||
-      !loop->isBeforeInBlock(nest) || !step->hasAttr("register_tile") ||
-      CpuLowering::isThin(step) || step.getAxes()[0] != nest.getAxes()[0] ||
+      !loop->isBeforeInBlock(nest) || CpuLowering::isThin(step) ||
+      step.getAxes()[0] != nest.getAxes()[0] ||
       step.getAxes()[1] != nest.getAxes()[1])
     return {};
+  // AMX stores whole tiles, and not past the caches.
+  if (isAmx(step) && isStreaming(store))
+    return {};
   return step;
+}
+
+/// Whether (i1) the result of a step is whole tiles.
+static Value hasWholeTiles(CpuLowering &lower, tile::NestOp step) {
+  Value lengths = arith::OrIOp::create(lower.builder, lower.loc,
+                                       lower.ranges[step.getAxes()[0]].length,
+                                       lower.ranges[step.getAxes()[1]].length);
+  Value rest = arith::AndIOp::create(lower.builder, lower.loc, lengths,
+                                     lower.constant(15));
+  return arith::CmpIOp::create(lower.builder, lower.loc,
+                               arith::CmpIPredicate::eq, rest,
+                               lower.constant(0));
 }
 
 std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
@@ -227,6 +246,9 @@ std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
         builder, loc, arith::CmpIPredicate::sge,
         addConstant(ranges[loop.getRange()].start, loop.getSize()),
         values.lookup(loop.getStop()));
+    if (isAmx(step))
+      last =
+          arith::AndIOp::create(builder, loc, last, hasWholeTiles(*this, step));
     return CpuDirect{pointerTo(view.base, offset, view.element),
                      view.strides[axes[0]], last, isStreaming(store)};
   }
@@ -234,13 +256,18 @@ std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
 }
 
 Value CpuLowering::isSuperfluous(tile::NestOp nest) {
+  auto both = [&](Value a, Value b) -> Value {
+    return arith::AndIOp::create(builder, loc, a, b);
+  };
   if (tile::NestOp step = copiedStep(nest)) {
     auto store = *nest.getBody().front().getOps<tile::StoreOp>().begin();
     auto loop = cast<tile::ForOp>(step->getParentOp());
     if (views[store.getView()].staticStrides.back() == 1 &&
-        isa<tile::RangeType>(store.getIndices().back().getType()))
-      return less(values.lookup(loop.getStart()),
-                  values.lookup(loop.getStop()));
+        isa<tile::RangeType>(store.getIndices().back().getType())) {
+      Value some =
+          less(values.lookup(loop.getStart()), values.lookup(loop.getStop()));
+      return isAmx(step) ? both(some, hasWholeTiles(*this, step)) : some;
+    }
     return {};
   }
   if (Value buffer = clearedBy(nest))
@@ -257,11 +284,8 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
   tile::NestOp step = readerOf(buffer, isLhs);
   if (!step)
     return {};
-  bool amx = step->getAttrOfType<StringAttr>("unit").getValue() == "amx";
+  bool amx = isAmx(step);
   tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
-  auto both = [&](Value a, Value b) -> Value {
-    return arith::AndIOp::create(builder, loc, a, b);
-  };
   auto multiple = [&](Value value, int64_t unit, bool is = true) -> Value {
     Value rest = arith::AndIOp::create(builder, loc, value, constant(unit - 1));
     return arith::CmpIOp::create(
