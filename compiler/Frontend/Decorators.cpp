@@ -17,9 +17,10 @@ namespace tessera::frontend {
 /// Keys of a schedule that are no parameters of the program (docs/language.md,
 /// section 8); python/tessera/options.py has the same.
 static const char *const scheduleKeys[] = {
-    "threads",         "vector",    "unroll",     "num_warps",    "num_stages",
-    "cluster",         "consumers", "persistent", "group",        "split_k",
-    "warp_specialize", "swizzle",   "tile",       "max_registers"};
+    "threads", "vector",       "unroll",     "num_warps",       "num_stages",
+    "cluster", "consumers",    "persistent", "group",           "pack",
+    "stream",  "fuse",         "split_k",    "warp_specialize", "swizzle",
+    "tile",    "max_registers"};
 static const char *const policies[] = {"deterministic", "strict", "fast"};
 
 namespace {

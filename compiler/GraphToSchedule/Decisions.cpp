@@ -71,7 +71,8 @@ struct Writer {
         builder, loc, builder.getStringAttr(what),
         param(value.value_or(otherwise), range, value ? "user" : "default"));
   }
-  void places(bool products = false, bool fused = false) {
+  /// `sums`: of one product, which is not written as a loop.
+  void places(bool products = false, bool fused = false, bool sums = false) {
     // 0: all threads, a whole register, what the loop's size suggests.
     place("threads", {0, 1, 2, 4, 8, 16});
     place("vector", {0, 4, 8, 16});
@@ -81,6 +82,9 @@ struct Writer {
     // 1: where it pays, which the plan knows.
     if (!gpu && products)
       place("pack", {0, 1}, 1);
+    // 1: never.
+    if (!gpu && sums)
+      place("split_k", {0, 1, 2, 4, 8});
     if (!gpu)
       place("stream", {0, 1, 2}, 1);
     if (fused || user("fuse"))
@@ -186,7 +190,10 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
                               depths, "loop");
   if (!gpu && rank == 2)
     writer.group = tiles ? 2 : 4;
-  return "gemm:sequential-" + std::to_string(depth);
+  std::string numerics = "gemm:sequential-" + std::to_string(depth);
+  if (!gpu)
+    numerics += ":parts-" + std::to_string(writer.user("split_k").value_or(0));
+  return numerics;
 }
 
 } // namespace
@@ -306,7 +313,7 @@ std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
   int64_t computed = llvm::count_if(group.members, [](const auto &member) {
     return !isa<BroadcastOp, TransposeOp, ReshapeOp>(member.first);
   });
-  writer.places(products, computed > 1);
+  writer.places(products, computed > 1, group.kind == Group::Kind::Gemm);
   return numerics;
 }
 

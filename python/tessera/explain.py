@@ -13,12 +13,12 @@ from . import _runtime, cost
 from .errors import TesseraError
 
 # Decisions a GPU does not take.
-_OF_CPUS = ("threads", "vector", "unroll", "pack", "stream")
+_OF_CPUS = ("threads", "vector", "unroll", "pack", "split_k", "stream")
 
 
 def _shown(what: str, value) -> str:
     """0 leaves the choice to the machine."""
-    return {"threads": "all", "vector": "auto", "unroll": "auto"}.get(what, "0") if value == 0 else str(value)
+    return {"threads": "all", "vector": "auto", "unroll": "auto", "split_k": "auto"}.get(what, "0") if value == 0 else str(value)
 
 
 def _key_rows(fn, spec) -> list[str]:

@@ -26,7 +26,7 @@ SCHEDULE_KEYS = {
     "pack": ("cpu",),  # operands of products once for all programs, where several read the same; 0: never
     "stream": ("cpu",),  # large results past the caches; 0: never, 2: all
     "fuse": ("cpu", "gpu"),  # of functions; 0: each op is a kernel of its own
-    "split_k": (),  # not yet: kernels.gemm_split_k
+    "split_k": ("cpu",),  # of products of functions, in as many parts; 0: a long sum of few programs, 1: never. Kernels: kernels.gemm_split_k
     "swizzle": (),  # not yet: chosen by counting bank conflicts
     "max_registers": (),  # not yet
     "tile": ("cpu", "gpu"),
@@ -149,7 +149,7 @@ def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
             if not isinstance(size, int):
                 return f"the tile size of {name} is an int, not {size!r}", f"tile=dict({name}=64)"
         return None
-    if wanted is int and key in ("cluster", "split_k") and isinstance(value, (tuple, str)):
+    if wanted is int and key == "cluster" and isinstance(value, (tuple, str)):
         return None
     if wanted is int and not isinstance(value, int) or not isinstance(value, (wanted, int, str) if wanted is str else (wanted, int)):
         example = {int: "4", bool: "True", str: '"auto"', dict: "dict(M=128)"}[wanted]
@@ -157,6 +157,8 @@ def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
     if key == "num_warps" and value not in (1, 2, 4, 8, 16, 32):
         near = min((1, 2, 4, 8, 16, 32), key=lambda good: abs(good - value))
         return f"num_warps of {what} is 1, 2, 4, 8, 16 or 32, not {value}", f"num_warps={near}"
+    if key == "split_k" and value < 0:
+        return f"split_k of {what} is 0 (where it pays), 1 (never) or a number of parts, not {value}", f"{key}=0"
     if key == "num_stages" and value < 1:
         return f"{key} of {what} is at least 1, not {value}", f"{key}=2"
     return None

@@ -264,7 +264,7 @@ MISTAKES = [
     ("graph", word("gir.mul", "arith.mulf"), "may not stand in", TIMES),
     ("sched", word("gir.reduce sum", "gir.reduce mean"), "may not stand in a sched.fuse", SUM),
     ("sched", word("by <1024,", "by <-4,"), "a tile has 1 to", SUM),
-    ("sched", word('"threads" <0,', '"thread" <0,'), "there are threads, vector, unroll, group, num_warps, pack, stream and fuse", SUM),
+    ("sched", word('"threads" <0,', '"thread" <0,'), "there are threads, vector, unroll, group, num_warps, pack, split_k, stream and fuse", SUM),
     ("tile-value", word("axis = 0", "axis = 3"), "axis", SUM),
     ("tile-value", word("arith.mulf", "arith.mullf"), "arith.mullf", TIMES),
     ("tile", word("vector_axis = 0", "vector_axis = 4"), "vector_axis = 4", SUM),

@@ -130,7 +130,7 @@ def test_pack_stream_and_fuse():
     assert launches["{'pack': 1}"] == launches["{'fuse': True}"] == launches["{'stream': 2}"] == plain
     assert not [name for name in launches["{'stream': 0}"] if name.endswith("_stream")]
     assert not [name for name in plain if "product_1" in name] and [name for name in launches["{'fuse': 0}"] if "product_1" in name]
-    stored = tsr.function.schedule(stream=2)(product).compile(A=tsr.fp32, B=tsr.fp32).plan
+    stored = tsr.function.schedule(stream=2, split_k=1)(product).compile(A=tsr.fp32, B=tsr.fp32).plan
     assert " >= " not in stored and "nontemporal" not in stored
 
 

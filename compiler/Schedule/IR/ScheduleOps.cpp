@@ -51,11 +51,12 @@ LogicalResult PlaceOp::verify() {
   // (C1)
   int64_t value = getValue().getValue();
   StringRef what = getWhat();
-  constexpr StringRef known[] = {"threads",   "vector", "unroll", "group",
-                                 "num_warps", "pack",   "stream", "fuse"};
+  constexpr StringRef known[] = {"threads",   "vector", "unroll",
+                                 "group",     "pack",   "split_k",
+                                 "num_warps", "stream", "fuse"};
   if (!llvm::is_contained(known, what))
     return emitOpError() << "there are threads, vector, unroll, group, "
-                            "num_warps, pack, stream and fuse, not '"
+                            "num_warps, pack, split_k, stream and fuse, not '"
                          << what << "'";
   if (value < 0 || value > (what == "unroll" ? 64 : maxTile))
     return emitOpError() << what << " cannot be " << value;

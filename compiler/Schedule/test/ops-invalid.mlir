@@ -51,7 +51,7 @@ func.func @tile_c1_size() {
 // -----
 
 func.func @place_c1() {
-  // expected-error @+1 {{there are threads, vector, unroll, group, num_warps, pack, stream and fuse, not 'thread'}}
+  // expected-error @+1 {{there are threads, vector, unroll, group, num_warps, pack, split_k, stream and fuse, not 'thread'}}
   sched.place "thread" #sched.param<1, [], user>
   return
 }

@@ -17,6 +17,7 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   manager.addPass(tile::createExpandProductsPass());
   // Equal ranges become one value: nests are merged by identity.
   manager.addPass(createCSEPass());
+  manager.addPass(tile::createSplitProductsPass());
   tile::PackOperandsPassOptions pack;
   pack.amx = options.hasAmx();
   pack.vectorBytes = options.vectorBytes();

@@ -125,7 +125,6 @@ private:
                            StringRef indent,
                            SmallVectorImpl<std::string> &lines);
   static int64_t tileAlong(Operand &operand, int64_t axis, MemRefType view);
-  std::string extent(Value value, const PlanLaunch &launch);
   std::string nameOf(Operand &operand);
   SmallVector<int64_t> leading(Operand &operand);
 
@@ -435,23 +434,6 @@ void Packer::rewriteOperand(IRMapping &map, Operand &operand, Value from) {
     load.erase();
 }
 
-/// Of a launch, in the plan's words; nothing if the plan cannot know.
-std::string Packer::extent(Value value, const PlanLaunch &launch) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return std::to_string(number.getSExtValue());
-  if (auto dim = value.getDefiningOp<DimOp>())
-    if (auto view = dyn_cast<BlockArgument>(dim.getView()))
-      return ("size(" + launch.views[view.getArgNumber()] + ", " +
-              Twine(dim.getAxis()) + ")")
-          .str();
-  if (auto scalar = dyn_cast<BlockArgument>(value))
-    if (scalar.getOwner() == &func.getBody().front())
-      return ("(" + launch.scalars[scalar.getArgNumber() - firstNew] + ")")
-          .str();
-  return "";
-}
-
 /// More than one program reads each piece that is packed; nothing if the plan
 /// cannot know.
 std::string Packer::sharedText(ArrayRef<unsigned> taken,
@@ -460,7 +442,7 @@ std::string Packer::sharedText(ArrayRef<unsigned> taken,
   for (unsigned number : taken) {
     std::string any;
     for (unsigned axis : made[number].shared) {
-      std::string size = extent(program.getExtents()[axis], launch);
+      std::string size = launch.extent(func, program.getExtents()[axis]);
       if (size.empty())
         return "";
       any += (any.empty() ? "" : " or ") + size + " > " +

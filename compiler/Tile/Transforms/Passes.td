@@ -15,6 +15,33 @@ def SimplifyPass : Pass<"tile-simplify", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitProductsPass : Pass<"tile-split-products", "::mlir::ModuleOp"> {
+  let summary = "Sum parts of a long product beside each other (CPU)";
+  let description = [{
+    A product with few rows and columns is few programs, whatever its K. A
+    variant of the kernel has a program for each part of K, which writes its
+    sum into a temporary; another adds them in order and does what the kernel
+    does with the sum. The plan takes this way where K is long and programs are
+    few, whatever the number of threads: it decides the order of summation.
+
+    Before:
+    ```mlir
+    "  launch @f(%a, %b, %c) grid $g"
+    ```
+    After:
+    ```mlir
+    "  if size(%a, 1) >= 4096 and ($g) <= 8"
+    "    alloc %f.parts f32 [size(%a, 1) floordiv 2048, size(%c, 0), size(%c, 1)]"
+    "    launch @f_parts(%a, %b, %f.parts) grid (size(%a, 1) floordiv 2048) * ($g)"
+    "    launch @f_sum(%c, %f.parts) grid ($g)"
+    "  else"
+    "    launch @f(%a, %b, %c) grid $g"
+    "  end"
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
+}
+
 def PackOperandsPass : Pass<"tile-pack-operands", "::mlir::ModuleOp"> {
   let summary = "Pack operands of products once for all programs (CPU)";
   let description = [{

@@ -4,6 +4,7 @@
 #include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tessera::tile;
@@ -43,6 +44,29 @@ std::string PlanLaunch::of(StringRef kernel) const {
           (scalars.empty() ? "" : "; ") + llvm::join(scalars, ", ") + ")" +
           rest)
       .str();
+}
+
+std::string PlanLaunch::extent(FuncOp func, Value value) const {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return std::to_string(number.getSExtValue());
+  if (auto dim = value.getDefiningOp<DimOp>())
+    if (auto view = dyn_cast<BlockArgument>(dim.getView()))
+      return ("size(" + views[view.getArgNumber()] + ", " +
+              Twine(dim.getAxis()) + ")")
+          .str();
+  if (auto scalar = dyn_cast<BlockArgument>(value))
+    if (scalar.getOwner() == &func.getBody().front())
+      return ("(" + scalars[scalar.getArgNumber() - views.size()] + ")").str();
+  return "";
+}
+
+std::pair<std::string, StringRef> PlanLaunch::gridAndMore() const {
+  StringRef text = rest;
+  text.consume_front(" grid ");
+  StringRef grid =
+      text.take_front(std::min(text.find(" threads "), text.find(" work ")));
+  return {("(" + grid + ")").str(), text.drop_front(grid.size())};
 }
 
 void tessera::tile::replaceLaunches(

@@ -26,6 +26,11 @@ struct PlanLaunch {
   static std::optional<PlanLaunch> parse(llvm::StringRef line);
   /// The same launch of another kernel.
   std::string of(llvm::StringRef kernel) const;
+  /// A size that `func`, the kernel, asks for, in the plan's words; nothing if
+  /// the plan cannot know.
+  std::string extent(FuncOp func, mlir::Value value) const;
+  /// "$g" in parentheses, and what stands behind it.
+  std::pair<std::string, llvm::StringRef> gridAndMore() const;
 };
 
 /// Calls `replace` for each line of a plan that launches `kernel`, with where
