@@ -69,6 +69,7 @@ static int32_t numThreads() {
 namespace {
 using GompParallel = void (*)(void (*)(void *), void *, unsigned, unsigned);
 using OmpInParallel = int (*)();
+using OmpThreadNumber = int (*)();
 
 /// Guarded by `mutex`, except that the pointers are atomics so that a launch
 /// doesn't take the lock.
@@ -80,6 +81,7 @@ struct Provider {
   unsigned long long loadsSeen = 0; // objects the process had loaded by then
   std::atomic<GompParallel> gomp{nullptr};
   std::atomic<OmpInParallel> ompInParallel{nullptr};
+  std::atomic<OmpThreadNumber> ompThreadNumber{nullptr};
   std::atomic<ThreadPool *> pool{nullptr};
   tsr_parallel_for_fn custom = nullptr;
   void *customContext = nullptr;
@@ -112,6 +114,8 @@ static bool useGomp(Provider &p, void *library) {
     return false;
   p.ompInParallel =
       reinterpret_cast<OmpInParallel>(dlsym(library, "omp_in_parallel"));
+  p.ompThreadNumber =
+      reinterpret_cast<OmpThreadNumber>(dlsym(library, "omp_get_thread_num"));
   p.gomp = parallel;
   return true;
 }
@@ -143,6 +147,7 @@ static void chooseProvider(Provider &p) {
   }
   p.gomp = nullptr;
   p.ompInParallel = nullptr;
+  p.ompThreadNumber = nullptr;
   if (!p.pool)
     p.pool = new (std::nothrow) ThreadPool;
 }
@@ -185,6 +190,7 @@ static void afterForkInChild() {
   p.isChosen = false;
   p.gomp = nullptr;
   p.ompInParallel = nullptr;
+  p.ompThreadNumber = nullptr;
   p.pool = nullptr;
   insideParallel = false;
   p.mutex.unlock();
@@ -221,37 +227,55 @@ static void sayHappensAfter([[maybe_unused]] void *point) {
 
 namespace {
 struct Team {
-  std::atomic<int64_t> next{0};
+  /// A piece of the range. A thread begins with the same one in every launch:
+  /// what it wrote in the last one is in its cache. Then it helps the others.
+  struct alignas(64) Part {
+    std::atomic<int64_t> next;
+    int64_t end;
+
+    /// Large chunks first, small ones at the end, where they even out.
+    bool take(int64_t &begin, int64_t &chunkEnd) {
+      begin = next.load(std::memory_order_relaxed);
+      do {
+        if (begin >= end)
+          return false;
+        chunkEnd = begin + (end - begin - 1) / 2 + 1;
+      } while (!next.compare_exchange_weak(begin, chunkEnd,
+                                           std::memory_order_relaxed));
+      return true;
+    }
+  };
+  static constexpr int32_t maxParts = 64; // more threads share them
+
   std::atomic<int32_t> seats; // how many threads may still join
-  int64_t n;
-  int64_t parts; // a chunk is the rest divided by this
+  uint32_t numParts;
   tsr_range_fn body;
   void *data;
+  Part parts[maxParts];
 
   Team(int64_t n, int32_t threads, tsr_range_fn body, void *data)
-      : seats(threads), n(n), parts(4 * int64_t{threads}), body(body),
-        data(data) {}
-
-  /// Large chunks first, small ones at the end, where they even out.
-  bool take(int64_t &begin, int64_t &end) {
-    begin = next.load(std::memory_order_relaxed);
-    do {
-      if (begin >= n)
-        return false;
-      end = begin + (n - begin - 1) / parts + 1;
-    } while (
-        !next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
-    return true;
+      : seats(threads), numParts(std::min(threads, maxParts)), body(body),
+        data(data) {
+    int64_t size = n / numParts, more = n % numParts, at = 0;
+    for (uint32_t i = 0; i < numParts; ++i) {
+      parts[i].next.store(at, std::memory_order_relaxed);
+      at += size + (i < more);
+      parts[i].end = at;
+    }
   }
 
   static void member(void *self) {
     auto &team = *static_cast<Team *>(self);
-    if (team.seats.fetch_sub(1, std::memory_order_relaxed) <= 0)
+    int32_t seat = team.seats.fetch_sub(1, std::memory_order_relaxed);
+    if (seat <= 0)
       return;
+    OmpThreadNumber number = provider().ompThreadNumber.load();
+    auto first = static_cast<uint32_t>(number ? number() : seat);
     bool wasInside = std::exchange(insideParallel, true);
     int64_t begin, end;
-    while (team.take(begin, end))
-      team.body(team.data, begin, end);
+    for (uint32_t i = 0; i < team.numParts; ++i)
+      while (team.parts[(first + i) % team.numParts].take(begin, end))
+        team.body(team.data, begin, end);
     insideParallel = wasInside;
   }
 

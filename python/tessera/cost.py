@@ -19,7 +19,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
-import heapq
 
 from . import _runtime, nests, roofline
 from .arguments import NewKey, Spec
@@ -253,13 +252,7 @@ def _spread(programs: int, threads: int) -> float:
     """The time of the slowest thread over the mean, as runtime/Parallel.cpp deals programs out."""
     if threads <= 1 or programs <= 0:
         return 1.0
-    free = [0] * threads
-    begin, parts = 0, 4 * threads
-    while begin < programs:
-        size = (programs - begin - 1) // parts + 1
-        heapq.heapreplace(free, free[0] + size)
-        begin += size
-    return max(free) * threads / programs
+    return -(-programs // threads) * threads / programs
 
 
 def of_text(text: str, shapes: dict, machine: Machine, dims: dict | None = None, assumed: dict | None = None) -> Cost:

@@ -89,6 +89,33 @@ TEST_F(Parallel, SeveralThreadsTakePart) {
   EXPECT_GT(counter.ranges.size(), 16u);
 }
 
+TEST_F(Parallel, AThreadBeginsWhereItBeganBefore) {
+  if (std::string(tsr_threading_name()) == "pool")
+    GTEST_SKIP() << "its threads come as they wake";
+  tsr_set_num_threads(2);
+  struct Pair {
+    std::atomic<int> inside{0};
+    std::thread::id threads[2];
+  };
+  std::set<std::pair<std::thread::id, std::thread::id>> seen;
+  for (int launch = 0; launch < 100; ++launch) {
+    Pair pair;
+    tsr_parallel_for(
+        2,
+        [](void *data, int64_t begin, int64_t end) {
+          ASSERT_EQ(end, begin + 1);
+          auto &pair = *static_cast<Pair *>(data);
+          pair.threads[begin] = std::this_thread::get_id();
+          // Nobody takes the other one's as well.
+          for (++pair.inside; pair.inside < 2;)
+            std::this_thread::yield();
+        },
+        &pair);
+    seen.insert({pair.threads[0], pair.threads[1]});
+  }
+  EXPECT_EQ(seen.size(), 1u);
+}
+
 TEST_F(Parallel, OneThreadMeansOneCall) {
   tsr_set_num_threads(1);
   Counter counter(1000);
