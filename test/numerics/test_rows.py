@@ -53,6 +53,11 @@ def centred(x: Tensor["M", "N"], w: Tensor["N"], b: Tensor["N"]):
     return tsr.layer_norm(x, (x.shape[-1],), w, b)
 
 
+@tsr.function
+def scaled(x: Tensor["M", "N"], w: Tensor["N"], b: Tensor["N"]):
+    return tsr.rms_norm(x, (x.shape[-1],), w) + b
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("size", [1, 1000, 1024, 4097, 32768, 32769, 40000, 66000])
 def test_softmax_of_rows_of_any_length(size, dtype):
@@ -85,6 +90,19 @@ def test_results_written_beside_the_next_row_have_the_same_bits(rows, size, dtyp
         delayed(x, out=out)
         assert "tile.twice" in delayed.inspect_ir("tile") and "tile.twice" not in at_once.inspect_ir("tile")
         assert torch.equal(out.view(torch.uint8), at_once(x).view(torch.uint8))
+
+
+@pytest.mark.parametrize("dtype", list(TYPES))
+@pytest.mark.parametrize("rows, size", [(1, 512), (2, 1024), (3, 992), (40, 4096), (17, 1056), (4, 32832)])
+def test_normed_rows_written_beside_the_next_have_the_same_bits(rows, size, dtype):
+    """Nothing is kept of a row but its mean and deviation."""
+    torch.manual_seed(rows)
+    x, w, b = ((4 * torch.randn(*shape)).to(TYPES[dtype]) for shape in ((rows, size), (size,), (size,)))
+    for function in (centred.__wrapped__, scaled.__wrapped__):
+        delayed, at_once = (tsr.function.schedule(stream=stream)(function) for stream in (2, 0))
+        out = torch.empty_like(x)
+        delayed(x, w, b, out=out)
+        assert torch.equal(out.view(torch.uint8), at_once(x, w, b).view(torch.uint8))
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))

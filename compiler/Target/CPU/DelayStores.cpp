@@ -88,7 +88,7 @@ bool Delayer::find() {
     else if (isa<tile::ReduceOp, tile::LocalStoreOp>(op))
       return false;
   }
-  if (!streams || kept.empty())
+  if (!streams)
     return false;
   for (auto loop : entry.getOps<tile::ForOp>()) {
     if (loop == result.stores || isRest(loop))
@@ -96,11 +96,15 @@ bool Delayer::find() {
     tile::NestOp nest = nestOf(loop);
     if (!nest || loop.getSize() != result.stores.getSize())
       continue;
-    for (auto store : nest.getBody().getOps<tile::LocalStoreOp>())
-      if (kept.contains(store.getBuffer())) {
-        result.keeps = loop;
-        keepsNest = nest;
-      }
+    bool keeps = llvm::any_of(nest.getBody().getOps<tile::LocalStoreOp>(),
+                              [&](tile::LocalStoreOp store) {
+                                return kept.contains(store.getBuffer());
+                              });
+    // Without anything kept: the first to read the row.
+    if (keeps || (kept.empty() && !result.keeps)) {
+      result.keeps = loop;
+      keepsNest = nest;
+    }
   }
   return bool(result.keeps);
 }
@@ -171,7 +175,10 @@ std::optional<DelayedStores> Delayer::run() {
       builder.clone(op, map);
   builder.setInsertionPoint(nest.getBody().front().getTerminator());
   for (Operation &op : storesNest.getBody().front().without_terminator())
-    builder.clone(op, map);
+    if (Operation *copy = builder.clone(op, map); isa<tile::LoadOp>(copy))
+      copy->setAttr(kBefore, builder.getUnitAttr());
+  for (tile::ForOp loop : {result.keeps, result.stores, result.before})
+    loop->setAttr(kBefore, builder.getUnitAttr());
   builder.setInsertionPoint(entry.getTerminator());
   if (rest)
     result.restOfBefore = cast<tile::ForOp>(builder.clone(*rest, map));

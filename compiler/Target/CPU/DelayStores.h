@@ -15,7 +15,10 @@
 //   the last row's results
 //
 // What is kept of a row lies in two halves of its buffer in turn
-// (`tile.twice`). The order of each row's sums does not change.
+// (`tile.twice`). Where nothing is kept, as in layer_norm, results are made of
+// the row itself, which is near still, beside the first pass over the next one:
+// memory reads and writes at a time, as it does in a copy. The order of each
+// row's sums does not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +33,15 @@
 
 namespace tessera::target {
 
+/// On loops that only the first or the last program runs, and on loads of the
+/// program before: they fetch nothing for the next one.
+inline constexpr llvm::StringLiteral kBefore = "tile.before";
+
 struct DelayedStores {
-  tile::ForOp keeps;        ///< writes what the results are made of
-  tile::ForOp stores;       ///< the results; nothing but `tile.rest` follows
-  tile::ForOp both;         ///< `keeps`, and `stores` of the program before
-  tile::ForOp before;       ///< `stores` of the program before
+  tile::ForOp keeps;  ///< writes what the results are made of, or is first
+  tile::ForOp stores; ///< the results; nothing but `tile.rest` follows
+  tile::ForOp both;   ///< `keeps`, and `stores` of the program before
+  tile::ForOp before; ///< `stores` of the program before
   tile::ForOp restOfBefore; ///< its turns past what is kept, or null
   /// Computed again for the program before: its number, constants, bounds.
   llvm::SmallVector<mlir::Operation *> again;

@@ -292,8 +292,8 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
 }
 
 /// All rows of one panel, with the vectors that `used` columns of it need. One
-/// alone takes eight rows: sums enough to keep the multipliers busy, and no more
-/// than a set of the first-level cache holds where they are pages apart.
+/// alone takes eight rows: sums enough to keep the multipliers busy, and no
+/// more than a set of the first-level cache holds where they are pages apart.
 void MatrixStep::panelLoop(Value j, int64_t used) {
   MatrixStep narrow = *this;
   narrow.vectors = used;

@@ -1,6 +1,7 @@
 //===- NestValues.cpp - What each tile of a nest is at one element --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Target/CPU/DelayStores.h"
 #include "compiler/Target/CPU/NestEmitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -287,6 +288,12 @@ bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
     auto loop = nest->getParentOfType<tile::ForOp>();
     return loop && loop->hasAttr("tile.rest");
   };
+  auto isBefore = [](tile::NestOp nest) {
+    auto loop = nest->getParentOfType<tile::ForOp>();
+    return loop && loop->hasAttr(kBefore);
+  };
+  if (load->hasAttr(kBefore) || isBefore(nest))
+    return false;
   // The next program has the next row.
   bool streams = llvm::any_of(load.getIndices(), [](Value index) {
     auto program = index.getDefiningOp<tile::ProgramOp>();
@@ -299,6 +306,8 @@ bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
       streams |= isStreaming(store);
     auto other = dyn_cast<tile::NestOp>(op);
     if (!other)
+      return;
+    if (isBefore(other))
       return;
     if (isRest(nest) || !isRest(other))
       for (auto read : other.getBody().getOps<tile::LoadOp>())
