@@ -175,6 +175,23 @@ static bool makeArguments(const Signature &signature,
   return true;
 }
 
+/// The dtype of the first array, by --types or the annotation; fp32 as for the
+/// arguments. Nothing for a function that is none of ours.
+static std::optional<DType> firstDType(const FunctionDef &definition,
+                                       const CapturedNames &captured) {
+  static SourceManager sources;
+  DiagnosticEngine unheard(sources);
+  auto signature = describeSignature(definition, captured, unheard);
+  if (failed(signature))
+    return std::nullopt;
+  StringMap<std::string> typeOf = toMap(types);
+  for (const ParameterDescription &p : signature->parameters)
+    if (p.hasDims)
+      return typeOf.contains(p.name) ? parseDType(typeOf[p.name])
+                                     : p.dtype.value_or(DType::FP32);
+  return std::nullopt;
+}
+
 /// Parses `text` and hands the chosen function to the front end.
 static bool startFromSource(StringRef text, Compilation &compilation,
                             bool colour, Passing passing = {},
@@ -192,7 +209,8 @@ static bool startFromSource(StringRef text, Compilation &compilation,
     if (!definition)
       continue;
     auto options =
-        readDecorators(*definition, request.captured, targetName, diags);
+        readDecorators(*definition, request.captured, targetName,
+                       firstDType(*definition, request.captured), diags);
     if (failed(options))
       return fail(diags.render(colour)), false;
     if (request.definition) {

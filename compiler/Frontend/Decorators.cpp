@@ -28,9 +28,10 @@ namespace {
 class DecoratorReader {
 public:
   DecoratorReader(const FunctionDef &definition, const CapturedNames &captured,
-                  llvm::StringRef target, DiagnosticEngine &diags)
+                  llvm::StringRef target, std::optional<DType> dtype,
+                  DiagnosticEngine &diags)
       : definition(definition), captured(captured), target(target),
-        diags(diags) {}
+        dtype(dtype), diags(diags) {}
 
   FailureOr<ProgramOptions> run() {
     for (const Expr *decorator : definition.decorators)
@@ -38,11 +39,14 @@ public:
         return failure();
     // Less specific targets first.
     llvm::stable_sort(schedules, [](const auto &a, const auto &b) {
-      return a.first.size() < b.first.size();
+      return std::pair(a.target.size(), a.dtype.has_value()) <
+             std::pair(b.target.size(), b.dtype.has_value());
     });
-    for (const auto &[only, call] : schedules)
-      if (only.empty() || target == only || target.starts_with(only + ":"))
-        if (failed(apply(*call)))
+    for (const Schedule &only : schedules)
+      if ((only.target.empty() || target == only.target ||
+           target.starts_with(only.target + ":")) &&
+          (!only.dtype || only.dtype == dtype))
+        if (failed(apply(*only.call)))
           return failure();
     return options;
   }
@@ -163,23 +167,37 @@ private:
       options.tuning = std::move(tuning);
   }
 
+  /// When a schedule is followed, not what it says.
+  static bool isCondition(const Keyword &keyword) {
+    return keyword.name == "target" || keyword.name == "dtype";
+  }
+
   LogicalResult noteSchedule(const Call &call) {
-    std::string only;
-    for (const Keyword &keyword : call.keywords)
+    Schedule only{&call, {}, {}};
+    for (const Keyword &keyword : call.keywords) {
+      if (!isCondition(keyword))
+        continue;
+      auto value = fold(keyword.value);
       if (keyword.name == "target") {
-        auto value = fold(keyword.value);
         if (!value || !value->isString())
           return fail(keyword.value->range, "a target is a string",
                       "target=\"cpu\"");
-        only = value->asString();
+        only.target = value->asString();
+      } else {
+        if (!value || !value->isDType())
+          return fail(keyword.value->range,
+                      "dtype of a schedule is a dtype, that of the first array",
+                      "dtype=i8");
+        only.dtype = value->asDType();
       }
-    schedules.emplace_back(only, &call);
+    }
+    schedules.push_back(only);
     return success();
   }
 
   LogicalResult apply(const Call &call) {
     for (const Keyword &keyword : call.keywords) {
-      if (keyword.name == "target")
+      if (isCondition(keyword))
         continue;
       if (keyword.name == "tile") {
         auto *sizes = dynCast<Call>(keyword.value);
@@ -227,9 +245,15 @@ private:
   const FunctionDef &definition;
   const CapturedNames &captured;
   llvm::StringRef target;
+  std::optional<DType> dtype;
   DiagnosticEngine &diags;
   ProgramOptions options;
-  std::vector<std::pair<std::string, const Call *>> schedules;
+  struct Schedule {
+    const Call *call;
+    std::string target;
+    std::optional<DType> dtype;
+  };
+  std::vector<Schedule> schedules;
 };
 
 } // namespace
@@ -237,8 +261,9 @@ private:
 FailureOr<ProgramOptions> readDecorators(const FunctionDef &definition,
                                          const CapturedNames &captured,
                                          llvm::StringRef target,
+                                         std::optional<DType> dtype,
                                          DiagnosticEngine &diags) {
-  return DecoratorReader(definition, captured, target, diags).run();
+  return DecoratorReader(definition, captured, target, dtype, diags).run();
 }
 
 } // namespace tessera::frontend

@@ -21,16 +21,19 @@ struct ProgramOptions {
   std::string policy; // empty: none given
   ConstantData accum;
   std::string precision = "ieee";
-  /// As in SemaRequest; of several schedules the most specific target wins.
+  /// As in SemaRequest; of several schedules the most specific target wins,
+  /// and of one target the dtype's.
   std::map<std::string, ConstantData, std::less<>> constants, schedule;
   std::optional<TuningSpace> tuning;
 };
 
-/// The options of a definition for this target ("cpu", "cpu:avx2"). An unknown
-/// decorator, policy or schedule key is an error at its place.
+/// The options of a definition for this target ("cpu", "cpu:avx2") and, if it
+/// is known, the dtype of the first array. An unknown decorator, policy or
+/// schedule key is an error at its place.
 mlir::FailureOr<ProgramOptions> readDecorators(const FunctionDef &definition,
                                                const CapturedNames &captured,
                                                llvm::StringRef target,
+                                               std::optional<DType> dtype,
                                                DiagnosticEngine &diags);
 
 } // namespace tessera::frontend

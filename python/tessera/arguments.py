@@ -43,6 +43,15 @@ class Spec:
         self.arguments, self.captured, self.target, self.tuned, self.tuned_by = arguments, captured, target, tuned, tuned_by
         self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())), knobs.debug)
 
+    @property
+    def dtype(self) -> str | None:
+        """Of the first array, by which schedules are chosen."""
+        return first_dtype(self.arguments)
+
+
+def first_dtype(arguments) -> str | None:
+    return next((entry[1] for entry in arguments if entry and entry[0] == "tensor"), None)
+
 
 class NewKey(Exception):
     """More sizes belong to the key than were known: (parameter, axis)."""
@@ -96,23 +105,24 @@ def _unknown_keyword(fn, name: str, value, names) -> None:
     fn._fail(f"{fn.__name__} has no parameter {name}; there are {listed}, and out=, target=, stream={why}", fix=fix)
 
 
+def _constant(fn, p, value) -> tuple:
+    if value is _absent:
+        fn._fail(f"const parameter {p.name} has no value and no default", p.name, f"{fn.__name__}(..., {p.name}=64)")
+    known = as_dtype(value)
+    if known is None and hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if known is None and not capture.is_plain(value):
+        fn._fail(f"{p.name} is const: an int, float, bool, str or dtype, not {a_kind(value)}", p.name, f"{p.name}={p.default if p.has_default else 64!r}")
+    return ("const", value if known is None else known)
+
+
 def argument_specs(fn, bound: dict, target: str):
     """ArgumentSpecs for the compiler, and the arrays and scalars of this call."""
     specs, given, scalars = [], {}, {}
-    constants = fn._constants(target)
     for p in fn.parameters:
         value = bound.get(p.name, _absent)
-        if p.kind == "const":
-            if value is _absent:
-                value = constants.get(p.name, p.default if p.has_default else _absent)
-            if value is _absent:
-                fn._fail(f"const parameter {p.name} has no value and no default", p.name, f"{fn.__name__}(..., {p.name}=64)")
-            known = as_dtype(value)
-            if known is None and hasattr(value, "item") and getattr(value, "shape", None) == ():
-                value = value.item()
-            if known is None and not capture.is_plain(value):
-                fn._fail(f"{p.name} is const: an int, float, bool, str or dtype, not {a_kind(value)}", p.name, f"{p.name}={p.default if p.has_default else 64!r}")
-            specs.append(("const", value if known is None else known))
+        if p.kind == "const":  # the schedule may depend on the first array's dtype
+            specs.append(None if value is _absent else _constant(fn, p, value))
             continue
         if value is _absent or value is None:
             if p.kind == "out":
@@ -158,6 +168,10 @@ def argument_specs(fn, bound: dict, target: str):
                        f"np.asarray({p.name})" if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else fn._call_text())
         specs.append(("scalar", p.dtype or kind))
         scalars[p.name] = value
+    constants = fn._constants(target, first_dtype(specs))
+    for place, p in enumerate(fn.parameters):
+        if specs[place] is None:
+            specs[place] = _constant(fn, p, constants.get(p.name, p.default if p.has_default else _absent))
     return specs, given, scalars
 
 
@@ -214,10 +228,11 @@ def check_shapes(fn, given: dict) -> None:
 
 def spec_from_words(fn, target: str, words: dict) -> Spec:
     """A Spec without arrays: `A=fp16, D=128`. Without words: as the last call, or else the last `compile`, was."""
-    last, constants = fn.last_spec, fn._constants(target)
+    last = fn.last_spec
     if not words and last is not None:
         if last.target == target:
             return last
+        constants = fn._constants(target, last.dtype)
         same = [("const", constants.get(p.name, entry[1])) if p.kind == "const" else entry for p, entry in zip(fn.parameters, last.arguments)]
         return Spec(same, last.captured, target, fn.options.tuned)
     dtypes, sizes, values = {}, {}, {}
@@ -246,8 +261,7 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     specs = []
     for p in fn.parameters:
         if p.kind == "const":
-            value = values.get(p.name, dtypes.get(p.name, constants.get(p.name, p.default)))
-            specs.append(("const", value))
+            specs.append(None)  # when the first array's dtype is known
         elif p.takes_array or p.kind == "any":
             if p.kind == "out" and p.dtype is None and p.name not in dtypes:
                 specs.append(("omitted",))
@@ -270,6 +284,10 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
             specs.append(("tensor", known.name, tuple(wanted), len(wanted) - 1))
         elif p.kind == "scalar":
             specs.append(("scalar", p.dtype or "fp64"))
+    constants = fn._constants(target, first_dtype(specs))
+    for place, p in enumerate(fn.parameters):
+        if p.kind == "const":
+            specs[place] = ("const", values.get(p.name, dtypes.get(p.name, constants.get(p.name, p.default))))
     return Spec(specs, fn.capture()[0], target, fn.options.tuned)
 
 

@@ -102,17 +102,18 @@ class _Maker:
                "autotune": f'@tsr.{self._kind}.autotune(space=dict(BLOCK_M=[64, 128]), key=["M"])'}.get(near, f"@tsr.{self._kind}")
         raise UnknownNameError(source.at_user(f"tsr.{self._kind} has no {name!r}; it has schedule and autotune", fix, name))
 
-    def schedule(self, target: str | None = None, **values) -> typing.Callable[[typing.Any], Function]:
-        """`@tsr.kernel.schedule(target="cpu", BLOCK_M=128, threads=2)`; the most specific target wins."""
+    def schedule(self, target: str | None = None, dtype=None, **values) -> typing.Callable[[typing.Any], Function]:
+        """`@tsr.kernel.schedule(target="cpu", BLOCK_M=128, threads=2)`; the most specific target wins. `dtype=i8`: where the first array has it."""
         if callable(target) or isinstance(target, Function):
             raise CompileError(source.at_user(f"tsr.{self._kind}.schedule takes the keys of the schedule",
                                               f"@tsr.{self._kind}.schedule(threads=2)", "schedule"))
         if target is not None:
             check_schedule_target(target)
+        name = None if dtype is None else options.check_schedule_dtype(dtype)
 
         def decorate(fn):
             made = _make(fn, self._kind)
-            made.options.schedules.append(options.Schedule(target, values))
+            made.options.schedules.append(options.Schedule(target, values, name))
             made.changed()
             return made
 

@@ -130,8 +130,8 @@ class Function(_runtime.Callable):
         given += [f"{p.name}=..." for p in self.parameters if (p.keyword_only or p.kind == "const") and not p.has_default]
         return f"{self.__name__}({', '.join(given)})"
 
-    def _constants(self, target: str) -> dict:
-        return self.options.constants_for(target)
+    def _constants(self, target: str, dtype: str | None) -> dict:
+        return self.options.constants_for(target, dtype)
 
     # ---- compiling --------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Function(_runtime.Callable):
         return self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)
 
     def _remind_ignored(self, spec: Spec) -> None:
-        for key in self._options_for(spec).ignored_by(spec.target):
+        for key in self._options_for(spec).ignored_by(spec.target, spec.dtype):
             if (key, spec.target) not in self._reminded:
                 self._reminded.add((key, spec.target))
                 remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
@@ -157,8 +157,8 @@ class Function(_runtime.Callable):
             self.program,
             list(spec.arguments),
             capture.for_compiler(spec.captured),
-            opts.constants_for(spec.target),
-            opts.schedule_for(spec.target),
+            opts.constants_for(spec.target, spec.dtype),
+            opts.schedule_for(spec.target, spec.dtype),
             opts.policy or "deterministic",
             opts.accum,
             opts.precision or "ieee",

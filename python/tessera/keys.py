@@ -128,7 +128,7 @@ def version(fn, spec) -> bytes:
     opts = fn._options_for(spec)
     return pack((
         "version", FORMAT, build(), program(fn, spec.captured), tuple(spec.arguments), spec.target, machine(spec.target),
-        opts.constants_for(spec.target), opts.schedule_for(spec.target), opts.policy or "deterministic", opts.accum, opts.precision or "ieee", switches(opts),
+        opts.constants_for(spec.target, spec.dtype), opts.schedule_for(spec.target, spec.dtype), opts.policy or "deterministic", opts.accum, opts.precision or "ieee", switches(opts),
     ))
 
 

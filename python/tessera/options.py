@@ -44,6 +44,7 @@ PRECISIONS_NOT_YET = ("tf32x3", "bf16x3")
 class Schedule:
     target: str | None
     values: dict
+    dtype: str | None = None  # of the first array
 
 
 @dataclasses.dataclass
@@ -83,31 +84,33 @@ class Options:
         space = {name: tuple(values) for name, values in self.tuning.space.items()}
         return {"tuning": (space, [str(name) for name in self.tuning.key], self.tuning.budget, self.tuning.numerics)}
 
-    def merged(self, target: str) -> dict:
-        """All schedule values for `target`; the most specific target wins."""
+    def merged(self, target: str, dtype: str | None = None) -> dict:
+        """All schedule values for `target` and the dtype of the first array; the most specific target wins, and of one target the dtype's."""
         values: dict = {}
         target = target.removeprefix("sim:")  # the simulator runs the code of the machine it stands for
-        for schedule in sorted(self.schedules, key=lambda s: len(s.target or "")):
+        for schedule in sorted(self.schedules, key=lambda s: (len(s.target or ""), s.dtype is not None)):
+            if schedule.dtype not in (None, dtype):
+                continue
             if schedule.target is None or target == schedule.target or target.startswith(schedule.target + ":"):
                 values.update(schedule.values)
         values.update(self.tuned)
         return values
 
-    def constants_for(self, target: str) -> dict:
-        return {k: v for k, v in self.merged(target).items() if k not in SCHEDULE_KEYS and not k.startswith("tile.")}
+    def constants_for(self, target: str, dtype: str | None = None) -> dict:
+        return {k: v for k, v in self.merged(target, dtype).items() if k not in SCHEDULE_KEYS and not k.startswith("tile.")}
 
-    def schedule_for(self, target: str) -> dict:
-        chosen = {k: int(v) if k in ("pack", "stream", "fuse") else v for k, v in self.merged(target).items() if k in SCHEDULE_KEYS}
+    def schedule_for(self, target: str, dtype: str | None = None) -> dict:
+        chosen = {k: int(v) if k in ("pack", "stream", "fuse") else v for k, v in self.merged(target, dtype).items() if k in SCHEDULE_KEYS}
         tile = chosen.pop("tile", None)
         for name, size in (tile or {}).items():
             chosen[f"tile.{name}"] = size
         chosen.update({k: v for k, v in self.tuned.items() if k.startswith("tile.")})  # as the tuner names them
         return chosen
 
-    def ignored_by(self, target: str) -> list[str]:
+    def ignored_by(self, target: str, dtype: str | None = None) -> list[str]:
         """Keys that this target has no use for."""
         family = "cpu" if target.startswith("cpu") else "gpu"
-        return [key for key in self.merged(target) if family not in SCHEDULE_KEYS.get(key.partition(".")[0], (family,))]
+        return [key for key in self.merged(target, dtype) if family not in SCHEDULE_KEYS.get(key.partition(".")[0], (family,))]
 
 
 def _quoted(value) -> str:
@@ -123,6 +126,15 @@ def check_policy(policy: str) -> str:
                                                  "fastmath": "fast"}.get(str(policy), "deterministic"))
         raise CompileError(source.at_user(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}", f'@tsr.policy("{near}")', _quoted(policy)))
     return policy
+
+
+def check_schedule_dtype(value) -> str:
+    """The name of the dtype that a schedule is for."""
+    found = as_dtype(value)
+    if found is None:
+        near = source.nearest(value, dtypes._all, "i8") if isinstance(value, str) else "i8"
+        raise CompileError(source.at_user(f"dtype of a schedule is a dtype, that of the first array, not {value!r}", f"dtype={near}", _quoted(value) or "dtype"))
+    return found.name
 
 
 def check_accum(value):

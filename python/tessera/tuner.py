@@ -147,7 +147,7 @@ def _identity(fn: Function, tuning: options.Tuning, bound: dict, given: dict, ca
         outside = repr(capture.key_of(captured))
     opts = fn.options
     return json.dumps([_program(fn), outside, target, repr(key), repr(tensors), consts, tuning.numerics, opts.policy, repr(opts.accum), opts.precision,
-                       repr([(s.target, s.values) for s in opts.schedules]), keys.machine(target), _runtime.num_threads(), _build()])
+                       repr([(s.target, s.dtype, s.values) for s in opts.schedules]), keys.machine(target), _runtime.num_threads(), _build()])
 
 
 def _space(fn: Function, tuning: options.Tuning) -> Space:

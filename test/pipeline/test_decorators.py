@@ -32,6 +32,18 @@ def test_schedules_policies_and_accumulators(tesserac, tmp_path):
     assert "sched.tile 0 by <512" in tesserac(path, "--compile-to", "sched").stdout
 
 
+def test_a_schedule_for_a_dtype(tesserac, tmp_path):
+    """That of the first array; written first, it still goes before the target's own."""
+    path = tmp_path / "scale.tessera"
+    path.write_text(PROGRAM.replace("@tsr.kernel.schedule(threads=4)", '@tsr.kernel.schedule(target="cpu", dtype=fp16, BLOCK=64)'))
+    tile = lambda *types: tesserac(path, "--function", "scale", *types, "--compile-to", "tile-value").stdout  # noqa: E731
+    assert "ceildiv 64" in tile("--types", "X=fp16") and "vector = 8" in tile("--types", "X=fp16")
+    assert "ceildiv 32" in tile("--types", "X=bf16") and "ceildiv 32" in tile("--types", "Y=fp16") and "ceildiv 32" in tile()
+    path.write_text(PROGRAM.replace("threads=4", "dtype=4"))
+    done = tesserac(path, "--compile-to", "graph")
+    assert done.returncode == 1 and "error: dtype of a schedule is a dtype, that of the first array" in done.stderr
+
+
 def test_mistakes(tesserac, tmp_path):
     path = tmp_path / "scale.tessera"
     path.write_text(PROGRAM.replace("threads=4", "thread=4"))
