@@ -148,6 +148,10 @@ class Function(_runtime.Callable):
             if (key, spec.target) not in self._reminded:
                 self._reminded.add((key, spec.target))
                 remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
+        for key in options.OF_FUNCTIONS if self.kind == "kernel" else ():
+            if key in self._options_for(spec).merged(spec.target, spec.dtype) and key not in self._reminded:
+                self._reminded.add(key)
+                remind(f"kernel '{self.__name__}' does what its text says: the schedule key {key!r} is for functions")
 
     def _start(self, spec: Spec, symbol_prefix: str = "", debug: bool | None = None):
         """The program at the front end's exit; with `debug`, its asserts are in it."""

@@ -31,6 +31,7 @@ SCHEDULE_KEYS = {
     "max_registers": (),  # not yet
     "tile": ("cpu", "gpu"),
 }
+OF_FUNCTIONS = ("fuse", "split_k")
 POLICIES = ("deterministic", "strict", "fast")
 # The keys of the usage guide's tessera.autotuning, and what it and others call the ways to search.
 ATTRIBUTES = ("tile_sizes", "thread_mappings", "memory_layouts", "pipeline_stages", "objectives", "search_strategy", "evaluation_budget", "parallel_evaluations")

@@ -176,6 +176,11 @@ def test_keys_of_other_targets_are_remarks():
         fn(A[:50], B)  # once is enough
 
 
+def test_kernels_are_told_what_only_functions_follow():
+    with pytest.warns(tsr.ScheduleWarning, match="kernel 'gemm' does what its text says: the schedule key 'split_k' is for functions"):
+        tsr.kernel.schedule(split_k=2)(gemm)(A, B)
+
+
 def test_too_wide_vectors_are_remarks():
     fn = tsr.function.schedule(vector=1024)(relu_scaled)
     with pytest.warns(tsr.ScheduleWarning, match="vector=1024 is more than this target's registers hold"):
