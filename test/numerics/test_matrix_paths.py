@@ -60,15 +60,16 @@ def test_i8_is_exact_at_its_ends(shape, target):
 
 @pytest.mark.parametrize("n", (16, 48, 64, 80, 208))
 @pytest.mark.parametrize("m", (16, 48, 96, 112))
-def test_whole_tiles_of_i32_stay_inside(m, n):
-    """AMX stores them where they belong, also those of an odd row or column of tiles; a loop over k of no, one and several turns."""
+@pytest.mark.parametrize("dtype, result, acc", ((np.int8, np.int32, tsr.i32), (ml_dtypes.bfloat16, np.float32, tsr.fp32)), ids=("i8", "bf16"))
+def test_whole_tiles_stay_inside(m, n, dtype, result, acc):
+    """AMX stores sums where they belong, also those of an odd row or column of tiles; a loop over k of no, one and several turns."""
     rng = np.random.default_rng(m + n)
     for k in (0, 64, 70, 2100):
-        a, b = rng.integers(-128, 128, (m, k)).astype(np.int8), rng.integers(-128, 128, (k, n)).astype(np.int8)
+        a, b = rng.integers(-128, 128, (m, k)).astype(dtype), rng.integers(-2, 3, (k, n)).astype(dtype)
         for y in (b, tsr.constant(b)) if k else (b,):
-            wide = np.full((m + 32, n + 45), 7, np.int32)
-            kernels.gemm(a, y, wide[16:16 + m, 16:16 + n], ACC=tsr.i32)
-            np.testing.assert_array_equal(wide[16:16 + m, 16:16 + n], a.astype(np.int32) @ b.astype(np.int32))
+            wide = np.full((m + 32, n + 45), 7, result)
+            kernels.gemm(a, y, wide[16:16 + m, 16:16 + n], ACC=acc)
+            np.testing.assert_array_equal(wide[16:16 + m, 16:16 + n], a.astype(result) @ b.astype(result))
             wide[16:16 + m, 16:16 + n] = 7
             assert (wide == 7).all(), "something was written beside the result"
 
