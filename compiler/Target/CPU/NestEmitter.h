@@ -78,6 +78,7 @@ private:
   mlir::Value packedPlace(const Packed &to, mlir::Value k, mlir::Value n);
   void emitPackedBlocks(const Packed &to, int64_t rows, bool interleave);
   void emitPackedBlock(const Packed &to, int64_t rows, bool interleave);
+  bool isTransposing(tile::StoreOp store) const;
   bool isContiguousAlong(mlir::Value tile, mlir::ArrayRef<int64_t> axes,
                          int64_t wanted, bool &some) const;
   mlir::Value orZero(mlir::Value value, mlir::Value keep);
@@ -105,6 +106,7 @@ private:
                           int64_t copy);
   mlir::Value evalCat(tile::CatOp op, const Positions &at, int64_t copy);
   void storeToView(tile::StoreOp op);
+  tile::StoreOp otherPart(tile::StoreOp op);
   void storeToBuffer(mlir::Value value, tile::LocalStoreOp store,
                      const Positions &at, int64_t copy);
   void emitAtomic(tile::AtomicOp op);
@@ -126,6 +128,8 @@ private:
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
                     const Positions &at, int64_t copy);
+  bool isTwoApart(const CpuView &view, const Address &address) const;
+  mlir::Value interleave(mlir::Value even, mlir::Value odd, int64_t half);
   mlir::Value loadLanes(const CpuView &view, const Address &address,
                         mlir::Value keep);
   Address addressIn(mlir::Value buffer, mlir::Value slot, const Positions &at,

@@ -497,9 +497,32 @@ void NestEmitter::storeToBuffer(Value value, tile::LocalStoreOp op,
                       op->hasAttr("keep_rest") ? mask : Value());
 }
 
+/// The store of the other part of the same pairs, if this nest has it.
+tile::StoreOp NestEmitter::otherPart(tile::StoreOp op) {
+  const CpuView &view = lower.views[op.getView()];
+  int64_t last = view.staticSizes.size() - 1;
+  if (op.getMask() || op.getIndexAxes() || view.packing || last < 1 ||
+      view.staticSizes[last] != 2 || view.staticStrides[last] != 1)
+    return {};
+  for (auto other : nest.getBody().getOps<tile::StoreOp>()) {
+    APInt one, two;
+    if (other != op && other.getView() == op.getView() && !other.getMask() &&
+        !other.getIndexAxes() &&
+        other.getValue().getType() == op.getValue().getType() &&
+        llvm::equal(other.getIndices().drop_back(),
+                    op.getIndices().drop_back()) &&
+        matchPattern(op.getIndices().back(), m_ConstantInt(&one)) &&
+        matchPattern(other.getIndices().back(), m_ConstantInt(&two)) &&
+        one.ult(2) && two.ult(2) && one != two)
+      return other;
+  }
+  return {};
+}
+
 void NestEmitter::storeToView(tile::StoreOp op) {
   OpBuilder &builder = lower.builder;
   const CpuView &view = lower.views[op.getView()];
+  tile::StoreOp other = otherPart(op);
   Positions at = identity();
   SmallVector<Value> values;
   for (int64_t copy = 0; copy < copies; ++copy)
@@ -545,7 +568,21 @@ void NestEmitter::storeToView(tile::StoreOp op) {
                   : mask;
     else if (keep)
       keep = lower.splat(keep, lanes);
-    if (address.offsets)
+    if (other && isTwoApart(view, address)) {
+      // With the first of them both are written.
+      if (other->isBeforeInBlock(op))
+        continue;
+      Value parts[] = {value,
+                       lower.splat(eval(other.getValue(), at, copy), lanes)};
+      bool turned = address.part == 1;
+      for (int64_t half : {0, 1})
+        lower.maskedStore(
+            interleave(parts[turned], parts[!turned], half),
+            lower.pointerTo(address.base,
+                            lower.addConstant(address.offset, half * lanes),
+                            view.element),
+            keep ? interleave(keep, keep, half) : Value());
+    } else if (address.offsets)
       lower.scatter(value, address.base, address.offsets, view.element, keep);
     else if (isStreaming(op) && !keep)
       lower.streamingStore(

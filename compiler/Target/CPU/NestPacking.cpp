@@ -179,25 +179,11 @@ bool NestEmitter::isContiguousAlong(Value tile, ArrayRef<int64_t> axes,
   });
 }
 
-bool NestEmitter::runAsTransposing() {
-  if (nest.getAxes().size() != 2 || vectorAxis != 1 || carryAxis >= 0 ||
-      lanes * 4 != lower.vectorBytes)
+/// Does the store write along its last axis what lies along the other one?
+bool NestEmitter::isTransposing(tile::StoreOp store) const {
+  if (store.getMask() || store.getIndexAxes())
     return false;
-  Packed to;
-  for (Operation &op : nest.getBody().front()) {
-    if (isa<tile::AtomicOp, tile::AssertOp, tile::PrintOp, tile::LocalStoreOp>(
-            op))
-      return false;
-    if (!isa<tile::StoreOp>(op))
-      continue;
-    if (to.store)
-      return false;
-    to.store = &op;
-  }
-  auto store = dyn_cast_or_null<tile::StoreOp>(to.store);
-  if (!store || store.getMask() || store.getIndexAxes())
-    return false;
-  const CpuView &view = lower.views[store.getView()];
+  const CpuView &view = lower.views.find(store.getView())->second;
   if (view.packing || tile::scratchBytesOf(view.element) != 4 ||
       view.staticStrides.back() != 1 ||
       !isa<tile::RangeType>(store.getIndices().back().getType()) ||
@@ -210,15 +196,41 @@ bool NestEmitter::runAsTransposing() {
     if (!isa<tile::RangeType>(index.getType()) && !tile::isInside(index, size))
       return false;
   bool some = false;
-  if (!isContiguousAlong(store.getValue(), {0, 1}, 0, some) || !some)
+  return isContiguousAlong(store.getValue(), {0, 1}, 0, some) && some;
+}
+
+bool NestEmitter::runAsTransposing() {
+  if (nest.getAxes().size() != 2 || vectorAxis < 0 || carryAxis >= 0 ||
+      lanes * 4 != lower.vectorBytes)
     return false;
-  to.value = store.getValue();
-  to.element = view.element;
-  to.width = lanes;
-  to.isView = true;
+  SmallVector<tile::StoreOp> stores;
+  for (Operation &op : nest.getBody().front()) {
+    if (isa<tile::AtomicOp, tile::AssertOp, tile::PrintOp, tile::LocalStoreOp>(
+            op))
+      return false;
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      stores.push_back(store);
+  }
+  // One after the other, so that none may read what another one writes.
+  for (auto load : nest.getBody().getOps<tile::LoadOp>())
+    if (stores.size() > 1 && llvm::any_of(stores, [&](tile::StoreOp store) {
+          return store.getView() == load.getView();
+        }))
+      return false;
+  if (stores.empty() ||
+      !llvm::all_of(stores, [&](auto store) { return isTransposing(store); }))
+    return false;
   vectorAxis = 0;
   blockAxis = 1;
-  emitPackedBlocks(to, lanes, false);
+  for (tile::StoreOp store : stores) {
+    Packed to;
+    to.store = store;
+    to.value = store.getValue();
+    to.element = lower.views[store.getView()].element;
+    to.width = lanes;
+    to.isView = true;
+    emitPackedBlocks(to, lanes, false);
+  }
   return true;
 }
 

@@ -294,12 +294,17 @@ bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
   };
   if (load->hasAttr(kBefore) || isBefore(nest))
     return false;
-  // The next program has the next row.
-  bool streams = llvm::any_of(load.getIndices(), [](Value index) {
+  // The next program has the next row, unless memory is a program's own; and if
+  // this one loops over other axes, too, it is not known when that is wanted.
+  bool streams = false, loops = false;
+  for (Value index : load.getIndices()) {
     auto program = index.getDefiningOp<tile::ProgramOp>();
-    return program && index == program->getResults().back() &&
-           !isa<tile::RangeType>(index.getType());
-  });
+    bool isRange = isa<tile::RangeType>(index.getType());
+    streams |= program && index == program->getResults().back() && !isRange;
+    loops |= !program && !isRange && !matchPattern(index, m_Constant());
+  }
+  streams &= !loops && llvm::none_of(load.getView().getUsers(),
+                                     llvm::IsaPred<tile::StoreOp>);
   SmallVector<tile::NestOp> readers;
   func.walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
@@ -347,28 +352,45 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
                  lower.mul(lower.add(address.offset, stride), bytes));
 }
 
-/// The strides along the vector of loads that would be gathered.
+/// The strides along the vector of loads that would be gathered, and of pairs
+/// that would be scattered.
 SmallVector<Value> NestEmitter::stridesOfLanes() {
   SmallVector<Value> strides;
-  if (vectorAxis < 0 || lanes * 4 != lower.vectorBytes)
+  if (vectorAxis < 0)
     return strides;
   int64_t rank = nest.getAxes().size();
-  for (auto load : nest.getBody().getOps<tile::LoadOp>()) {
-    const CpuView &view = lower.views[load.getView()];
-    auto type = dyn_cast<RankedTensorType>(load.getResult().getType());
-    if (!type || type.getRank() != rank || load.getIndexAxes() ||
-        view.packing || !view.element.isF32())
-      continue;
+  auto look = [&](Value tile, const CpuView &view, OperandRange indices,
+                  bool plain) {
+    auto type = dyn_cast<RankedTensorType>(tile.getType());
+    if (!type || type.getRank() != rank || !plain || view.packing ||
+        !(view.element.isF32() || view.element.isF64()) ||
+        lanes * tile::scratchBytesOf(view.element) != lower.vectorBytes)
+      return;
     int64_t next = 0;
-    for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    for (auto [axis, index] : llvm::enumerate(indices)) {
       if (isa<RankedTensorType>(index.getType()))
         break;
       if (isa<tile::RangeType>(index.getType()) && next++ == vectorAxis &&
           view.staticStrides[axis] != 1)
         strides.push_back(view.strides[axis]);
     }
-  }
+  };
+  for (auto load : nest.getBody().getOps<tile::LoadOp>())
+    look(load.getResult(), lower.views[load.getView()], load.getIndices(),
+         !load.getIndexAxes());
+  for (auto store : nest.getBody().getOps<tile::StoreOp>())
+    if (otherPart(store))
+      look(store.getValue(), lower.views[store.getView()], store.getIndices(),
+           true);
   return strides;
+}
+
+/// A half of what two vectors are in turns: 0 of both, 1 of both, ...
+Value NestEmitter::interleave(Value even, Value odd, int64_t half) {
+  SmallVector<int64_t> chosen(lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    chosen[lane] = (half * lanes + lane) / 2 + (lane % 2 ? lanes : 0);
+  return vector::ShuffleOp::create(lower.builder, lower.loc, even, odd, chosen);
 }
 
 /// Lanes that are no neighbours are gathered. Two apart, as the parts of
@@ -378,7 +400,7 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
                              Value keep) {
   OpBuilder &builder = lower.builder;
   Type element = view.element;
-  if (keep || !element.isF32() || !llvm::is_contained(twoApart, address.stride))
+  if (!isTwoApart(view, address))
     return lower.gather(address.base, address.offsets, element, keep);
   SmallVector<bool> even(lanes);
   SmallVector<int64_t> chosen(lanes);
@@ -386,21 +408,32 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
     even[lane] = lane % 2 == 0;
     chosen[lane] = 2 * lane + address.part.value_or(0);
   }
-  Value wanted;
-  if (!address.part)
-    wanted = arith::ConstantOp::create(
-        builder, lower.loc,
-        DenseElementsAttr::get(VectorType::get({lanes}, builder.getI1Type()),
-                               ArrayRef<bool>(even)));
   SmallVector<Value> halves;
-  for (int64_t half : {0, 1})
+  for (int64_t half : {0, 1}) {
+    Value wanted = keep ? interleave(keep, keep, half) : Value();
+    if (!address.part) {
+      Value first = arith::ConstantOp::create(
+          builder, lower.loc,
+          DenseElementsAttr::get(VectorType::get({lanes}, builder.getI1Type()),
+                                 ArrayRef<bool>(even)));
+      wanted =
+          wanted
+              ? Value(arith::AndIOp::create(builder, lower.loc, wanted, first))
+              : first;
+    }
     halves.push_back(lower.maskedLoad(
         lower.pointerTo(address.base,
                         lower.addConstant(address.offset, half * lanes),
                         element),
         element, lanes, wanted));
+  }
   return vector::ShuffleOp::create(builder, lower.loc, halves[0], halves[1],
                                    chosen);
+}
+
+bool NestEmitter::isTwoApart(const CpuView &view,
+                             const Address &address) const {
+  return address.stride && llvm::is_contained(twoApart, address.stride);
 }
 
 Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,

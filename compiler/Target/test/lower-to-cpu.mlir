@@ -74,6 +74,29 @@ tile.func @transposed(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, 
   tile.return
 }
 
+// So do two of them, computed from what is contiguous along the other axis.
+// CHECK-LABEL: tessera_target.kernel @transposed_twice
+// CHECK-NOT:     gather
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-NOT:     scatter
+// CHECK:         tessera_target.return
+tile.func @transposed_twice(%x: memref<16x16xf32, strided<[?, 1]>>, %y: memref<16x2x16xf32, strided<[?, ?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %N = arith.constant 16 : index
+  %p = tile.program extents(%one) tiles = [0] : index
+  %m = tile.range_at %zero of %N : <16>
+  %n = tile.range_at %zero of %N : <16>
+  %a = tile.load %x[%m, %n] : memref<16x16xf32, strided<[?, 1]>>, !tile.range<16>, !tile.range<16> -> tensor<16x16xf32>
+  %b = arith.negf %a : tensor<16x16xf32>
+  %s = tile.transpose %a [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
+  %t = tile.transpose %b [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
+  tile.store %s, %y[%n, %zero, %m] : tensor<16x16xf32>, memref<16x2x16xf32, strided<[?, ?, 1]>>, !tile.range<16>, index, !tile.range<16>
+  tile.store %t, %y[%n, %one, %m] : tensor<16x16xf32>, memref<16x2x16xf32, strided<[?, ?, 1]>>, !tile.range<16>, index, !tile.range<16>
+  tile.return
+}
+
 // What is contiguous along both axes alike is not; the next program has other
 // columns, not the next row.
 // CHECK-LABEL: tessera_target.kernel @not_transposed

@@ -56,3 +56,25 @@ tile.func @blocks(%x: memref<?x256xf32, strided<[?, 1]>>, %y: memref<?x256xf32, 
   tile.store %t, %y[%m, %n] {hints = {nontemporal}} : tensor<4x256xf32>, memref<?x256xf32, strided<[?, 1]>>, !tile.range<4>, !tile.range<256>
   tile.return
 }
+
+// Memory of a program's own is left alone, and so is what it reads in a loop
+// over other axes, too: who knows when the next program does.
+// CHECK-LABEL: tessera_target.kernel @own
+// CHECK-NOT:     llvm.intr.prefetch
+// CHECK:         tessera_target.return
+tile.func @own(%x: memref<?x4x64xf32, strided<[?, ?, 1]>>, %u: memref<?x64xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %four = arith.constant 4 : index
+  %M = tile.dim %x, 0 : memref<?x4x64xf32, strided<[?, ?, 1]>>
+  %N = arith.constant 64 : index
+  %m = tile.program extents(%M) tiles = [0] : index
+  %n = tile.range_at %zero of %N : <64>
+  tile.for %one = %zero to %four : !tile.range<1> {
+    %k = tile.range_start %one : !tile.range<1>
+    %t = tile.load %x[%m, %k, %n] : memref<?x4x64xf32, strided<[?, ?, 1]>>, index, index, !tile.range<64> -> tensor<64xf32>
+    %s = tile.load %u[%m, %n] : memref<?x64xf32, strided<[?, 1]>>, index, !tile.range<64> -> tensor<64xf32>
+    %r = arith.addf %t, %s : tensor<64xf32>
+    tile.store %r, %u[%m, %n] : tensor<64xf32>, memref<?x64xf32, strided<[?, 1]>>, index, !tile.range<64>
+  }
+  tile.return
+}

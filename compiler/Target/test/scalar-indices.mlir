@@ -69,3 +69,36 @@ tile.func @parts(%x: memref<?x2xf32, strided<[?, 1]>>, %y: memref<?xf32, strided
   tile.store %s, %y[%n] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
   tile.return
 }
+
+// Both parts are stored: they are put in turns, and lines are written. Of one
+// part alone, lanes are scattered.
+// CHECK-LABEL: tessera_target.kernel @both_parts
+// CHECK:         scf.if
+// CHECK:           vector.shuffle %[[R:.*]], %[[I:.*]] [0, 16, 1, 17
+// CHECK:           vector.shuffle %[[R]], %[[I]] [8, 24, 9, 25
+// CHECK:         } else {
+// CHECK:           llvm.intr.masked.scatter
+// CHECK:         tessera_target.return
+tile.func @both_parts(%x: memref<?xf32, strided<[1]>>, %y: memref<?x2xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %N = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  %r = tile.load %x[%n] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %i = arith.negf %r : tensor<64xf32>
+  tile.store %i, %y[%n, %one] : tensor<64xf32>, memref<?x2xf32, strided<[?, 1]>>, !tile.range<64>, index
+  tile.store %r, %y[%n, %zero] : tensor<64xf32>, memref<?x2xf32, strided<[?, 1]>>, !tile.range<64>, index
+  tile.return
+}
+
+// CHECK-LABEL: tessera_target.kernel @one_part
+// CHECK-NOT:     vector.shuffle
+// CHECK:         tessera_target.return
+tile.func @one_part(%x: memref<?xf32, strided<[1]>>, %y: memref<?x2xf32, strided<[?, 1]>>) {
+  %one = arith.constant 1 : index
+  %N = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  %r = tile.load %x[%n] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  tile.store %r, %y[%n, %one] : tensor<64xf32>, memref<?x2xf32, strided<[?, 1]>>, !tile.range<64>, index
+  tile.return
+}
