@@ -22,6 +22,7 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   pack.amx = options.hasAmx();
   pack.vectorBytes = options.vectorBytes();
   manager.addPass(tile::createPackOperandsPass(pack));
+  manager.addPass(tile::createAssumeDensePass());
   // From here on a result is quicker written past the caches, and what reads it
   // next is no slower (benchmarks/cost_model.py; docs/cost-model.md).
   tile::StreamStoresPassOptions stream;

@@ -75,6 +75,30 @@ def PackOperandsPass : Pass<"tile-pack-operands", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def AssumeDensePass : Pass<"tile-assume-dense", "::mlir::ModuleOp"> {
+  let summary = "Strides of arrays without gaps are numbers (CPU)";
+  let description = [{
+    A kernel that works in memory it is given, row by row, needs a pointer for
+    each row, and they do not fit the registers. Where the inner sizes are
+    numbers, a variant of the kernel has strides that are numbers, too, and the
+    plan takes it for arrays that have them.
+
+    Before:
+    ```mlir
+    "  launch @f(%x, %y) grid $M"
+    ```
+    After, if %y is memref<?x32x16xf32> and both read and written:
+    ```mlir
+    "  if stride(%y, 1) == 16"
+    "    launch @f_dense(%x, %y) grid $M"
+    "  else"
+    "    launch @f(%x, %y) grid $M"
+    "  end"
+    ```
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
 def StreamStoresPass : Pass<"tile-stream-stores", "::mlir::ModuleOp"> {
   let summary = "Write large results past the caches (CPU)";
   let description = [{

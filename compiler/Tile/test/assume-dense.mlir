@@ -1,0 +1,37 @@
+// RUN: tessera-opt %s --tile-assume-dense | FileCheck %s
+
+// Memory to work in, with inner sizes that are numbers: so are the strides of
+// all views without gaps. Rows of 40 begin at lines. Nothing is said of an axis
+// of one element, nor of one whose size is not known.
+// CHECK-LABEL: tile.func @work_dense(
+// CHECK-SAME:    : memref<?x8x2xf32, strided<[?, 2, 1]>>
+// CHECK-SAME:    : memref<?x1x32x16xf32, strided<[?, ?, 16, 1]>>
+// CHECK-SAME:    : memref<?x4x40xf32, strided<[?, 48, 1]>>
+// CHECK-LABEL: tile.func @work(
+// CHECK-SAME:    : memref<?x1x32x16xf32, strided<[?, ?, ?, 1]>>
+tile.func @work(%x: memref<?x8x2xf32, strided<[?, ?, 1]>> {gir.mode = "in", gir.name = "x"}, %u: memref<?x1x32x16xf32, strided<[?, ?, ?, 1]>> {gir.mode = "inout", gir.name = "u"}, %v: memref<?x4x40xf32, strided<[?, ?, 1]>> {gir.mode = "inout", gir.name = "v"}) {
+  tile.return
+}
+
+// What is only read or only written may have gaps.
+// CHECK-NOT: @result_dense
+tile.func @result(%x: memref<8x16xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<8x16xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) {
+  tile.return
+}
+
+// CHECK-NOT: @any_dense
+tile.func @any(%x: memref<8x?xf32, strided<[?, 1]>> {gir.mode = "inout", gir.name = "x"}, %y: memref<8x16xf32, strided<[1, ?]>> {gir.mode = "inout", gir.name = "y"}) {
+  tile.return
+}
+
+// CHECK-LABEL: tile.plan @f
+// CHECK:         "  if stride(%X, 1) == 2 and stride(%U, 2) == 16 and stride(%V, 1) == 48"
+// CHECK-NEXT:    "    launch @work_dense(%X, %U, %V) grid $M"
+// CHECK-NEXT:    "  else"
+// CHECK-NEXT:    "    launch @work(%X, %U, %V) grid $M"
+// CHECK-NEXT:    "  end"
+tile.plan @f {
+  "body"
+  "  launch @work(%X, %U, %V) grid $M"
+  "end"
+}
