@@ -17,7 +17,7 @@ NUMPY = {"fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16}
 gradients = importlib.import_module("tessera.kernels.attention_gradient")
 rows = importlib.import_module("tessera.kernels.rows")
 fourier = importlib.import_module("tessera.kernels.fourier")
-columns = importlib.import_module("tessera.kernels.fourier_columns")
+columns, plan = (importlib.import_module(f"tessera.kernels.fourier_{name}") for name in ("columns", "plan"))
 SMALL = dict(BLOCK_M=16, BLOCK_N=16)
 
 
@@ -216,22 +216,44 @@ def test_fourier(n):
     fourier.transform.check(rows_.real, rows_.imag, *tables, reference=exact)
 
 
+def work(rows_, columns_, gap):
+    """Memory of a program's own; with a gap kernels do not know its strides."""
+    return np.zeros((1, 1, rows_, 2, columns_ + gap), np.float32)[..., :columns_]
+
+
+@pytest.mark.parametrize("gap", (0, 3))
 @pytest.mark.parametrize("radices", ((2,), (3,), (4,), (5,), (8,), (2, 3), (3, 2, 2), (2, 2, 2, 3, 2)))
-def test_columns_of_a_transform(radices):
+def test_columns_of_a_transform(radices, gap):
     """Every number of points, two stages at once or one, and what they keep in memory; blocks of 3 columns."""
-    n, rows_ = int(np.prod(radices)), columns.near(radices)
+    n = int(np.prod(radices))
     x = normal(1, n, 1, 2, 3, 2)
-    kept = [np.zeros((1, 1, size, 3), np.float32) for size in (rows_, 2 * n, 2 * n)]
-    kernel = columns.columns(radices, 2)
-    kernel.check(x, columns.roots(radices, "float32"), *(part.copy() for part in kept))
-    y = kernel(x, columns.roots(radices, "float32"), *kept)
-    want = np.fft.fft(x[..., 0].astype(float) + 1j * x[..., 1], axis=1).transpose(0, 2, 3, 4, 1)
-    assert np.abs(y.view(np.complex64) - want).max() < 2.0**-21 * n
+    kernel, tables = columns.columns(radices, 1, 2, 3), columns.roots(radices, "float32")
+    kept = lambda: [work(size, 3, gap) for size in (columns.near(radices), n, n)]  # noqa: E731
+    kernel.check(x.copy(), tables, *kept())
+    want = np.fft.fft(x[..., 0].astype(float) + 1j * x[..., 1], axis=1)
+    kernel(x, tables, *kept())
+    assert np.abs(x.view(np.complex64)[..., 0] - want).max() < 2.0**-21 * n
+
+
+@pytest.mark.parametrize("gap", (0, 3))
+@pytest.mark.parametrize("down, along", (((2,), (2,)), ((2, 3), (5,)), ((2, 2, 2), (3, 2)), ((4, 4), (4, 4))))
+def test_rows_of_a_transform(down, along, gap):
+    p, m = int(np.prod(down)), int(np.prod(along))
+    x = normal(1, 1, 2, p, m, 2)
+    kernel = columns.rows(down, along, 1, 2)
+    tables = columns.roots(down, "float32"), columns.roots(along, "float32"), columns.turns(down, along, "float32")
+    kept = lambda: [*(work(size, m, gap) for size in (columns.near(down), p, p)), *(work(size, p, gap) for size in (m, m, columns.near(along)))]  # noqa: E731
+    kernel.check(x, *tables, *kept())
+    y = kernel(x, *tables, *kept()).view(np.complex64).reshape(2, p * m)
+    want = np.fft.fft(x.astype(float).view(complex).reshape(2, p * m))
+    assert np.abs(y - want).max() < 2.0**-21 * p * m
 
 
 def test_radices():
-    assert [fourier._radices(n) for n in (1, 2, 256, 1000, 7, 22)] == [(), (2,), (8, 8, 4), (8, 5, 5, 5), None, None]
-    assert all(np.prod(fourier._radices(n)) == n for n in range(1, 3000) if fourier._radices(n))
+    assert [plan.radices(n) for n in (1, 2, 256, 1000, 7, 22)] == [(), (2,), (8, 8, 4), (8, 5, 5, 5), None, None]
+    assert all(np.prod(plan.radices(n)) == n for n in range(1, 3000) if plan.radices(n))
+    assert [plan.halves(n) for n in (5, 14, 256, 1000)] == [None, None, ((4, 4), (4, 4)), ((8, 5), (5, 5))]
+    assert all(np.prod(np.concatenate(plan.halves(n))) == n for n in range(1, 3000) if plan.halves(n))
 
 
 def test_whole_transforms():
@@ -243,7 +265,7 @@ def test_whole_transforms():
         forth = fourier.fft(x, axis)
         assert (np.abs(forth - np.fft.fft(x, axis=axis)) <= bound).all()
         assert (np.abs(fourier.fft(forth, axis, inverse=True) - x) <= 2 * bound).all()
-    for shape in ((2, 24, 30), (7, 4), (14, 22)):  # the last two as products
+    for shape in ((2, 24, 30), (243, 486), (7, 4), (14, 22), (4, 3)):  # the last three as products
         picture = normal(*shape).astype(np.float64)
         in_float64(kernels.fft2(picture), np.fft.fft2(picture))
         in_float64(kernels.fft2(picture, inverse=True), np.fft.ifft2(picture))

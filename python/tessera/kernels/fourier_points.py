@@ -18,9 +18,10 @@ def two(ar, ai, br, bi):
 
 @tsr.function
 def three(ar, ai, br, bi, cr, ci):
-    sr, si, dr, di = br + cr, bi + ci, 0.8660254037844386 * (br - cr), 0.8660254037844386 * (bi - ci)
-    mr, mi = ar - 0.5 * sr, ai - 0.5 * si
-    return ar + sr, ai + si, mr + di, mi - dr, mr - di, mi + dr
+    sr, si, dr, di = br + cr, bi + ci, br - cr, bi - ci
+    mr, mi = tsr.fma(sr, -0.5, ar), tsr.fma(si, -0.5, ai)
+    return (ar + sr, ai + si, tsr.fma(di, 0.8660254037844386, mr), tsr.fma(dr, -0.8660254037844386, mi),
+            tsr.fma(di, -0.8660254037844386, mr), tsr.fma(dr, 0.8660254037844386, mi))
 
 
 @tsr.function
@@ -34,24 +35,20 @@ def four(ar, ai, br, bi, cr, ci, dr, di):
 def five(ar, ai, br, bi, cr, ci, dr, di, er, ei):
     pr, pi, qr, qi = br + er, bi + ei, cr + dr, ci + di
     mr, mi, nr, ni = br - er, bi - ei, cr - dr, ci - di
-    ur, ui = ar + 0.30901699437494745 * pr - 0.8090169943749475 * qr, ai + 0.30901699437494745 * pi - 0.8090169943749475 * qi
-    vr, vi = ar - 0.8090169943749475 * pr + 0.30901699437494745 * qr, ai - 0.8090169943749475 * pi + 0.30901699437494745 * qi
-    wr, wi = 0.9510565162951535 * mr + 0.5877852522924731 * nr, 0.9510565162951535 * mi + 0.5877852522924731 * ni
-    zr, zi = 0.5877852522924731 * mr - 0.9510565162951535 * nr, 0.5877852522924731 * mi - 0.9510565162951535 * ni
+    ur, ui = tsr.fma(pr, 0.30901699437494745, ar), tsr.fma(pi, 0.30901699437494745, ai)
+    ur, ui = tsr.fma(qr, -0.8090169943749475, ur), tsr.fma(qi, -0.8090169943749475, ui)
+    vr, vi = tsr.fma(pr, -0.8090169943749475, ar), tsr.fma(pi, -0.8090169943749475, ai)
+    vr, vi = tsr.fma(qr, 0.30901699437494745, vr), tsr.fma(qi, 0.30901699437494745, vi)
+    wr, wi = tsr.fma(mr, 0.9510565162951535, 0.5877852522924731 * nr), tsr.fma(mi, 0.9510565162951535, 0.5877852522924731 * ni)
+    zr, zi = tsr.fma(mr, 0.5877852522924731, -0.9510565162951535 * nr), tsr.fma(mi, 0.5877852522924731, -0.9510565162951535 * ni)
     return ar + pr + qr, ai + pi + qi, ur + wi, ui - wr, vr + zi, vi - zr, vr - zi, vi + zr, ur - wi, ui + wr
-
-
-@tsr.function
-def eighth(r, i):
-    """Times e^(-2 pi i / 8)."""
-    return 0.7071067811865476 * (r + i), 0.7071067811865476 * (i - r)
 
 
 @tsr.function
 def eight(ar, ai, br, bi, cr, ci, dr, di, er, ei, fr, fi, gr, gi, hr, hi):
     ar, ai, cr, ci, er, ei, gr, gi = four(ar, ai, cr, ci, er, ei, gr, gi)
     br, bi, dr, di, fr, fi, hr, hi = four(br, bi, dr, di, fr, fi, hr, hi)
-    dr, di = eighth(dr, di)
-    hr, hi = eighth(hi, -hr)
-    return (ar + br, ai + bi, cr + dr, ci + di, er + fi, ei - fr, gr + hr, gi + hi,
-            ar - br, ai - bi, cr - dr, ci - di, er - fi, ei + fr, gr - hr, gi - hi)
+    dr, di, hr, hi = dr + di, di - dr, hi - hr, hr + hi  # times e^(-2 pi i / 8) and its third power, but for the factor and the sign of the last
+    return (ar + br, ai + bi, tsr.fma(dr, 0.7071067811865476, cr), tsr.fma(di, 0.7071067811865476, ci), er + fi, ei - fr,
+            tsr.fma(hr, 0.7071067811865476, gr), tsr.fma(hi, -0.7071067811865476, gi), ar - br, ai - bi, tsr.fma(dr, -0.7071067811865476, cr),
+            tsr.fma(di, -0.7071067811865476, ci), er - fi, ei + fr, tsr.fma(hr, -0.7071067811865476, gr), tsr.fma(hi, 0.7071067811865476, gi))
