@@ -210,15 +210,18 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
   Type element = tensorType(gemm.getLhs()).getElementType();
   Extent rows = getExtent(group.root->getResult(0), 0);
   SmallVector<int64_t> tiles;
-  auto offer = [&](int64_t few, int64_t depth) {
+  auto offer = [&](int64_t few, int64_t columns, int64_t depth,
+                   int64_t least = 0) {
     if (!rows.isConstant() || rows.constant <= few)
-      tiles.append({few, 512, depth});
+      tiles.append({few, columns, depth, least});
   };
   if (element.isBF16()) {
-    offer(32, 256);
+    offer(32, 512, 256);
+    // AMX is quick with a panel: programs enough, and longer pieces.
+    offer(128, 256, 1024, 2048);
   } else if (element.isF32()) {
-    offer(4, 1024);
-    offer(16, 1024);
+    offer(4, 512, 1024);
+    offer(16, 512, 1024);
   }
   return tiles.empty() ? DenseI64ArrayAttr()
                        : builder.getDenseI64ArrayAttr(tiles);

@@ -14,8 +14,9 @@ namespace tessera::schedule {
 std::string writeDecisions(mlir::OpBuilder &builder, const Group &group,
                            mlir::DictionaryAttr schedule, bool gpu);
 
-/// Tiles of M, N and K for a product of no more rows than the first of them:
-/// such a one reads B once and wants long pieces of its rows. Null: none.
+/// Fours: tiles of M, N and K for a product of no more rows than the first of
+/// them, and of at least the fourth columns. Such a one reads B once and wants
+/// long pieces of its rows. Null: none.
 mlir::DenseI64ArrayAttr thinTiles(mlir::OpBuilder &builder, const Group &group,
                                   mlir::DictionaryAttr schedule, bool gpu);
 

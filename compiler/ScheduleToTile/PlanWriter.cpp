@@ -407,17 +407,20 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
   bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
   if (auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin")) {
-    for (int64_t at = 0; at < thin.size(); at += 3) {
-      ArrayRef<int64_t> tiles = thin.asArrayRef().slice(at, 3);
-      body.push_back("if " + sizeOf(result, 0) +
-                     " <= " + std::to_string(tiles[0]));
+    for (int64_t at = 0; at < thin.size(); at += 4) {
+      ArrayRef<int64_t> tiles = thin.asArrayRef().slice(at, 4);
+      body.push_back(
+          "if " + sizeOf(result, 0) + " <= " + std::to_string(tiles[0]) +
+          (tiles[3]
+               ? " and " + sizeOf(result, 1) + " >= " + std::to_string(tiles[3])
+               : ""));
       if (failed(launchThin(fuse, tiles, interface)))
         return failure();
       body.push_back("else");
     }
     if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
       return failure();
-    body.insert(body.end(), thin.size() / 3, "end");
+    body.insert(body.end(), thin.size() / 4, "end");
     return success();
   }
   if (!open)
