@@ -8,8 +8,8 @@ import tessera as tsr
 from tessera import Out, Tensor, const, fp32, i8, i64
 
 
-# Of i8, 64 columns are one line of the cache, few for who packs them from memory; 64 x 256 was the fastest of a dozen that were measured.
-@tsr.kernel.schedule(target="cpu", dtype=i8, BLOCK_M=64, BLOCK_N=256)
+# Of i8, 64 columns are one line of the cache, few for who packs them from memory; the sums of 256, 64 KB, are more than the first-level cache holds.
+@tsr.kernel.schedule(target="cpu", dtype=i8, BLOCK_M=64, BLOCK_N=128)
 @tsr.kernel.schedule(target="cpu", BLOCK_M=96, BLOCK_N=64, BLOCK_K=1024, group=4)
 def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64, ACC: const = fp32,
          PRECISION: const = "ieee"):
@@ -32,7 +32,7 @@ def linear_gelu(X: Tensor["M", "K"], W: Tensor["N", "K"], bias: Tensor["N"], Y: 
         Y[m, n] = tsr.gelu(acc + bias[n].to(tsr.fp32))
 
 
-@tsr.kernel.schedule(target="cpu", dtype=i8, BLOCK_M=64, BLOCK_N=256)
+@tsr.kernel.schedule(target="cpu", dtype=i8, BLOCK_M=64, BLOCK_N=128)
 @tsr.kernel.schedule(target="cpu", BLOCK_M=96, BLOCK_N=64, BLOCK_K=1024)
 def batched_gemm(A: Tensor["B", "M", "K"], W: Tensor["B", "K", "N"], C: Out["B", "M", "N"],
                  BLOCK_M: const = 128, BLOCK_N: const = 128, BLOCK_K: const = 64, ACC: const = fp32):
