@@ -160,6 +160,8 @@ private:
                                     const OpSite &site);
   /// The reduction whose axis is looked for, for messages.
   std::string reducing;
+  mlir::LogicalResult reportSameDim(const SemaValue &view, size_t first,
+                                    size_t second, SourceRange where);
   mlir::LogicalResult reportSlice(const SemaValue &view,
                                   llvm::ArrayRef<SemaValue> indices,
                                   size_t axis, const OpSite &site);

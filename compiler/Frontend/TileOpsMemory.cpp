@@ -251,6 +251,10 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       FailureOr<Axis *> whole = context.getWholeAxis(*view.dims[i], where);
       if (failed(whole))
         return failure();
+      if (auto *same = llvm::find(access.indices, (*whole)->range);
+          same != access.indices.end()) {
+        return reportSameDim(view, same - access.indices.begin(), i, where);
+      }
       access.indices.push_back((*whole)->range);
       span(*whole, true, access.spans.back());
       break;
@@ -279,6 +283,28 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     }
   }
   return access;
+}
+
+/// Two whole axes of one dim would be one axis of the tile: a diagonal.
+LogicalResult TileOps::reportSameDim(const SemaValue &view, size_t first,
+                                     size_t second, SourceRange where) {
+  const Dim &dim = *view.dims[second];
+  llvm::StringRef text = parameterTexts[view.parameter];
+  std::string fix = text.take_until([](char c) { return c == '['; }).str();
+  for (auto [i, other] : llvm::enumerate(view.dims)) {
+    bool isNumber = llvm::all_of(other->name, llvm::isDigit);
+    fix += (i ? ", " : "[") + (i == second ? "\"Q\""
+                               : isNumber  ? other->name
+                                           : "\"" + other->name + "\"");
+  }
+  context
+      .error(where, "axis " + std::to_string(first) + " and axis " +
+                        std::to_string(second) + " of " +
+                        parameterNames[view.parameter] + " are both dim " +
+                        dim.name + "; an axis stands once in a tile")
+      .addNote(dim.where, "dim " + dim.name)
+      .setFix(fix + "]");
+  return failure();
 }
 
 ArrayAttr TileOps::getIndexAxes(const Access &access) {

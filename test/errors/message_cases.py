@@ -54,6 +54,12 @@ def square(A: Tensor["M", "M"], C: Out["M", "M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         C[m, m] = A[m, m.copy()]
 ''', "square(np.ones((8, 8), np.float32))"),
+    Case("whole-dim-twice", '''
+@tsr.kernel
+def squares(A: Tensor["B", 16, 16], C: Out["B", 16, 16]):
+    for b in tsr.grid(B):
+        C[b, :, :] = A[b, :, :]
+''', "squares(np.ones((8, 16, 16), np.float32))"),
     Case("matmul-without-transpose", '''
 @tsr.kernel
 def scores(Q: Tensor["S", "D"], K: Tensor["T", "D"], P: Out["S", "T"]):
