@@ -73,166 +73,242 @@ Value CpuLowering::nextPanels(tile::NestOp nest, tile::LoadOp load,
   return pointerTo(panels.base, next, view.element);
 }
 
-void CpuLowering::emitAmxStep(tile::NestOp nest) {
+namespace {
+class AmxStep {
+public:
+  AmxStep(CpuLowering &lower, tile::NestOp nest);
+  void run();
+
+private:
+  /// 32 rows and 16 or 32 columns of C: their places in scratch, and the panels
+  /// of A and B that they are sums of.
+  struct Block {
+    SmallVector<Value> places, a, b, rest;
+    int64_t columns; // of tiles: 1 or 2
+  };
+  void emitBlock(int64_t columns);
+  Block blockAt(int64_t columns);
+  Value panelAt(Value base, Value stride, Value at);
+  SmallVector<Value> startSums(const Block &block);
+  SmallVector<Value> nextPanels();
+  SmallVector<Value> multiply(const Block &block, Value at, ValueRange sums);
+  void storeSums(ArrayRef<Value> places, ValueRange sums, Value rowBytes);
+  SmallVector<Value> placesInResult(int64_t columns);
+  int64_t sizeOf(int64_t axis) {
+    return cast<tile::RangeType>(nest.getAxes()[axis].getType()).getSize();
+  }
+
+  CpuLowering &lower;
+  OpBuilder &builder;
+  Location loc;
+  tile::NestOp nest;
   tile::MmaOp mma;
-  for (Operation &op : nest.getBody().front())
-    if (auto found = dyn_cast<tile::MmaOp>(op))
-      mma = found;
-  Value m = ranges[nest.getAxes()[0]].length;
-  Value n = ranges[nest.getAxes()[1]].length;
-  Value k = ranges[nest.getAxes()[2]].length;
+  Value m, n, k; // lengths
+  Value i, j;    // the block's row and column
+  CpuPanels lhs, rhs;
+  Value result; // pointer
+  int64_t resultStride;
+  Value first; // i1: nothing was summed before
+  std::optional<CpuDirect> direct;
+  Type element, sum;
+  AmxTiles amx;
+};
+} // namespace
+
+static tile::MmaOp productIn(tile::NestOp nest) {
+  return *nest.getBody().getOps<tile::MmaOp>().begin();
+}
+
+AmxStep::AmxStep(CpuLowering &lower, tile::NestOp nest)
+    : lower(lower), builder(lower.builder), loc(lower.loc), nest(nest),
+      mma(productIn(nest)),
+      element(getElementTypeOrSelf(mma.getLhs().getType())),
+      sum(getElementTypeOrSelf(mma.getAcc().getType())),
+      amx{lower, builder, element.isInteger()} {
+  m = lower.ranges[nest.getAxes()[0]].length;
+  n = lower.ranges[nest.getAxes()[1]].length;
+  k = lower.ranges[nest.getAxes()[2]].length;
   Value inside;
-  CpuPanels lhs = panelsOf(mma.getLhs(), 0, 16, inside);
-  CpuPanels rhs = panelsOf(mma.getRhs(), 1, 16, inside);
+  lhs = lower.panelsOf(mma.getLhs(), 0, 16, inside);
+  rhs = lower.panelsOf(mma.getRhs(), 1, 16, inside);
   // What lies outside of its view is 0: nothing is added.
   if (inside)
-    k = arith::SelectOp::create(builder, loc, inside, k, constant(0));
+    k = arith::SelectOp::create(builder, loc, inside, k, lower.constant(0));
   auto out =
       cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
-  int64_t stride = tile::CpuBuffer(out.getType()).stride(0);
-  Value first = isFirst(nest);
-  std::optional<CpuDirect> direct = resultOf(nest);
-  Type element = getElementTypeOrSelf(mma.getLhs().getType());
-  Type sum = getElementTypeOrSelf(mma.getAcc().getType());
-  Value step = constant(tile::amxStep(element));
-  Value rowBytes = constant(stride * 4);
-  AmxTiles amx{*this, builder, element.isInteger()};
+  result = lower.buffers[out];
+  resultStride = tile::CpuBuffer(out.getType()).stride(0);
+  first = lower.isFirst(nest);
+  direct = lower.resultOf(nest);
+}
 
+Value AmxStep::panelAt(Value base, Value stride, Value at) {
+  Value number = arith::DivUIOp::create(builder, loc, at, lower.constant(16));
+  return lower.pointerTo(base, lower.mul(number, stride), element);
+}
+
+AmxStep::Block AmxStep::blockAt(int64_t columns) {
+  Block block;
+  block.columns = columns;
+  for (int64_t row : {0, 16}) {
+    Value at = lower.addConstant(i, row);
+    block.a.push_back(panelAt(lhs.base, lhs.stride, at));
+    if (lhs.rest)
+      block.rest.push_back(panelAt(lhs.restBase, lhs.restStride, at));
+    if (row < 16 * columns)
+      block.b.push_back(
+          panelAt(rhs.base, rhs.stride, lower.addConstant(j, row)));
+    for (int64_t column = 0; column < 16 * columns; column += 16)
+      block.places.push_back(
+          lower.pointerTo(result,
+                          lower.add(lower.mul(at, lower.constant(resultStride)),
+                                    lower.addConstant(j, column)),
+                          sum));
+  }
+  // Rows that do not exist are those before, once more.
+  block.a[1] = arith::SelectOp::create(builder, loc,
+                                       lower.less(lower.addConstant(i, 16), m),
+                                       block.a[1], block.a[0]);
+  return block;
+}
+
+/// The sums so far: zero if there are none.
+SmallVector<Value> AmxStep::startSums(const Block &block) {
+  Value rowBytes = lower.constant(resultStride * 4);
+  auto start = [&](bool zero) {
+    SmallVector<Value> tiles;
+    for (Value place : block.places)
+      tiles.push_back(zero ? amx.zero() : amx.load(place, rowBytes));
+    scf::YieldOp::create(builder, loc, tiles);
+  };
+  auto begin = scf::IfOp::create(
+      builder, loc, first, [&](OpBuilder &, Location) { start(true); },
+      [&](OpBuilder &, Location) { start(false); });
+  return llvm::to_vector_of<Value>(begin.getResults());
+}
+
+/// The next columns are this program's, too, or in the second-level cache.
+SmallVector<Value> AmxStep::nextPanels() {
+  auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
+  if (!load || !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>())
+    return {};
+  Value next = lower.nextPanels(nest, load, rhs, j);
+  return {next, lower.pointerTo(next, rhs.stride, element)};
+}
+
+/// `sums` and the products at `at` of k.
+SmallVector<Value> AmxStep::multiply(const Block &block, Value at,
+                                     ValueRange sums) {
+  Value down = lower.mul(at, rhs.along), across = lower.mul(at, lhs.along);
+  auto right = [&](int64_t column) {
+    return amx.load(lower.pointerTo(block.b[column], down, element), rhs.row);
+  };
+  auto left = [&](int64_t row, Value whole) {
+    Value place = lower.pointerTo(block.a[row], across, element);
+    Value bytes = lhs.row;
+    if (whole) {
+      place =
+          arith::SelectOp::create(builder, loc, whole, place, block.rest[row]);
+      bytes = arith::SelectOp::create(builder, loc, whole, bytes,
+                                      lower.constant(64));
+    }
+    return amx.load(place, bytes);
+  };
+  SmallVector<Value> b = {right(0)}, after;
+  Value whole = lhs.rest ? lower.less(at, lhs.rest) : Value();
+  Value a = left(0, whole);
+  after.push_back(amx.multiply(sums[0], a, b[0]));
+  if (block.columns == 2) {
+    b.push_back(right(1));
+    after.push_back(amx.multiply(sums[1], a, b[1]));
+  }
+  a = left(1, whole);
+  for (auto [column, tile] : llvm::enumerate(b))
+    after.push_back(amx.multiply(sums[block.columns + column], a, tile));
+  return after;
+}
+
+void AmxStep::storeSums(ArrayRef<Value> places, ValueRange sums,
+                        Value rowBytes) {
+  for (auto [place, tile] : llvm::reverse(llvm::zip_equal(places, sums)))
+    amx.store(tile, place, rowBytes);
+}
+
+/// A tile that does not exist goes where the one before it goes later.
+SmallVector<Value> AmxStep::placesInResult(int64_t columns) {
+  auto lastOf = [&](Value at, int64_t further, Value length) {
+    return lower.minimum(lower.addConstant(at, further),
+                         lower.sub(length, lower.constant(16)));
+  };
+  SmallVector<Value> places;
+  for (int64_t row : {0, 16})
+    for (int64_t column = 0; column < 16 * columns; column += 16)
+      places.push_back(
+          lower.pointerTo(direct->base,
+                          lower.add(lower.mul(lastOf(i, row, m), direct->row),
+                                    lastOf(j, column, n)),
+                          sum));
+  return places;
+}
+
+void AmxStep::emitBlock(int64_t columns) {
+  Block block = blockAt(columns);
+  SmallVector<Value> sums = startSums(block), next = nextPanels();
+  int64_t step = tile::amxStep(element);
+  CpuLowering::Ahead ahead =
+      lower.fetchAhead(nest, 32, i, 16, lower.ceilDiv(k, lower.constant(step)));
+  auto steps = scf::ForOp::create(
+      builder, loc, lower.constant(0), k, lower.constant(step), sums,
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(steps.getBody());
+  Value at = steps.getInductionVar();
+  int64_t bytes = ahead.lines * tile::scratchBytesOf(element);
+  for (Value panel : next)
+    for (int64_t line = 0; line < ahead.lines; ++line)
+      lower.prefetch(panel, lower.add(ahead.offset,
+                                      lower.addConstant(
+                                          lower.mul(at, lower.constant(bytes)),
+                                          line * 64)));
+  scf::YieldOp::create(builder, loc,
+                       multiply(block, at, steps.getRegionIterArgs()));
+  builder.setInsertionPointAfter(steps);
+  Value rowBytes = lower.constant(resultStride * 4);
+  if (!direct)
+    return storeSums(block.places, steps.getResults(), rowBytes);
+  auto where = scf::IfOp::create(builder, loc, direct->last, true);
+  builder.setInsertionPointToStart(where.elseBlock());
+  storeSums(block.places, steps.getResults(), rowBytes);
+  builder.setInsertionPointToStart(where.thenBlock());
+  storeSums(placesInResult(columns), steps.getResults(),
+            lower.mul(direct->row, lower.constant(4)));
+}
+
+void AmxStep::run() {
   // What the inner loop reads again and again stays near: a panel of B, or,
   // where B is narrow and deep, the rows of A.
-  auto size = [&](int64_t axis) {
-    return cast<tile::RangeType>(nest.getAxes()[axis].getType()).getSize();
-  };
-  bool rowsFirst =
-      size(1) < size(2) && !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
+  bool rowsFirst = sizeOf(1) < sizeOf(2) &&
+                   !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
   OpBuilder::InsertionGuard guard(builder);
   auto open = [&](Value end) -> Value {
-    auto loop =
-        scf::ForOp::create(builder, loc, constant(0), end, constant(32));
+    auto loop = scf::ForOp::create(builder, loc, lower.constant(0), end,
+                                   lower.constant(32));
     builder.setInsertionPoint(loop.getBody()->getTerminator());
     return loop.getInductionVar();
   };
   Value outer = open(rowsFirst ? m : n), inner = open(rowsFirst ? n : m);
-  Value i = rowsFirst ? outer : inner, j = rowsFirst ? inner : outer;
-  auto block = [&](int64_t columns) {
-    SmallVector<Value> places, sums, a, b, rest;
-    for (int64_t row : {0, 16}) {
-      auto panel = [&](const CpuPanels &panels, Value at) {
-        Value number = arith::DivUIOp::create(
-            builder, loc, addConstant(at, row), constant(16));
-        return pointerTo(panels.base, mul(number, panels.stride), element);
-      };
-      a.push_back(panel(lhs, i));
-      if (lhs.rest)
-        rest.push_back(panel({lhs.restBase, lhs.restStride}, i));
-      if (row < 16 * columns)
-        b.push_back(panel(rhs, j));
-      for (int64_t column = 0; column < 16 * columns; column += 16)
-        places.push_back(
-            pointerTo(buffers[out],
-                      add(mul(addConstant(i, row), constant(stride)),
-                          addConstant(j, column)),
-                      sum));
-    }
-    // Rows that do not exist are those before, once more.
-    a[1] = arith::SelectOp::create(builder, loc, less(addConstant(i, 16), m),
-                                   a[1], a[0]);
-    auto start = [&](bool zero) {
-      SmallVector<Value> tiles;
-      for (Value place : places)
-        tiles.push_back(zero ? amx.zero() : amx.load(place, rowBytes));
-      return tiles;
-    };
-    auto begin = scf::IfOp::create(
-        builder, loc, first,
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, loc, start(true));
-        },
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, loc, start(false));
-        });
-    sums.assign(begin.result_begin(), begin.result_end());
-    // The next columns are this program's, too, or in the second-level cache.
-    SmallVector<Value> next;
-    if (auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
-        load && nest.getAxes()[1].getDefiningOp<tile::ProgramOp>()) {
-      next.push_back(nextPanels(nest, load, rhs, j));
-      next.push_back(pointerTo(next[0], rhs.stride, element));
-    }
-    Ahead ahead = fetchAhead(nest, 32, i, 16, ceilDiv(k, step));
-    auto steps =
-        scf::ForOp::create(builder, loc, constant(0), k, step, sums,
-                           [](OpBuilder &, Location, Value, ValueRange) {});
-    {
-      OpBuilder::InsertionGuard inside(builder);
-      builder.setInsertionPointToEnd(steps.getBody());
-      Value at = steps.getInductionVar();
-      Value down = mul(at, rhs.along), across = mul(at, lhs.along);
-      int64_t bytes = tile::scratchBytesOf(element);
-      for (Value panel : next)
-        for (int64_t line = 0; line < ahead.lines; ++line)
-          prefetch(panel,
-                   add(ahead.offset,
-                       addConstant(mul(at, constant(ahead.lines * bytes)),
-                                   line * 64)));
-      Value b0 = amx.load(pointerTo(b[0], down, element), rhs.row);
-      Value whole = lhs.rest ? less(at, lhs.rest) : Value();
-      auto left = [&](int64_t row) {
-        Value place = pointerTo(a[row], across, element), bytes = lhs.row;
-        if (whole) {
-          place =
-              arith::SelectOp::create(builder, loc, whole, place, rest[row]);
-          bytes =
-              arith::SelectOp::create(builder, loc, whole, bytes, constant(64));
-        }
-        return amx.load(place, bytes);
-      };
-      Value a0 = left(0);
-      ValueRange before = steps.getRegionIterArgs();
-      SmallVector<Value> after = {amx.multiply(before[0], a0, b0)},
-                         right = {b0};
-      if (columns == 2) {
-        right.push_back(amx.load(pointerTo(b[1], down, element), rhs.row));
-        after.push_back(amx.multiply(before[1], a0, right[1]));
-      }
-      Value a1 = left(1);
-      for (auto [column, tile] : llvm::enumerate(right))
-        after.push_back(amx.multiply(before[columns + column], a1, tile));
-      scf::YieldOp::create(builder, loc, after);
-    }
-    auto storeTiles = [&](Value rowBytes) {
-      for (auto [place, result] :
-           llvm::reverse(llvm::zip_equal(places, steps.getResults())))
-        amx.store(result, place, rowBytes);
-    };
-    if (!direct)
-      return storeTiles(rowBytes);
-    auto where = scf::IfOp::create(builder, loc, direct->last, true);
-    OpBuilder::InsertionGuard inside(builder);
-    builder.setInsertionPointToStart(where.elseBlock());
-    storeTiles(rowBytes);
-    builder.setInsertionPointToStart(where.thenBlock());
-    // A tile that does not exist goes where the one before it goes later.
-    auto lastOf = [&](Value at, int64_t further, Value length) {
-      return minimum(addConstant(at, further), sub(length, constant(16)));
-    };
-    places.clear();
-    for (int64_t row : {0, 16})
-      for (int64_t column = 0; column < 16 * columns; column += 16)
-        places.push_back(pointerTo(
-            direct->base,
-            add(mul(lastOf(i, row, m), direct->row), lastOf(j, column, n)),
-            sum));
-    storeTiles(mul(direct->row, constant(4)));
-  };
+  i = rowsFirst ? outer : inner;
+  j = rowsFirst ? inner : outer;
   // Of 80 columns, the last 16 take half of the products.
-  int64_t last = size(1) % 32;
+  int64_t last = sizeOf(1) % 32;
   if (last == 0 || last > 16)
-    return block(2);
-  auto both =
-      scf::IfOp::create(builder, loc, less(addConstant(j, 16), n), true);
+    return emitBlock(2);
+  auto both = scf::IfOp::create(builder, loc,
+                                lower.less(lower.addConstant(j, 16), n), true);
   builder.setInsertionPointToStart(both.thenBlock());
-  block(2);
+  emitBlock(2);
   builder.setInsertionPointToStart(both.elseBlock());
-  block(1);
+  emitBlock(1);
 }
+
+void CpuLowering::emitAmxStep(tile::NestOp nest) { AmxStep(*this, nest).run(); }
