@@ -115,14 +115,9 @@ private:
 };
 } // namespace
 
-static tile::MmaOp productIn(tile::NestOp nest) {
-  return *nest.getBody().getOps<tile::MmaOp>().begin();
-}
-
 AmxStep::AmxStep(CpuLowering &lower, tile::NestOp nest)
     : lower(lower), builder(lower.builder), loc(lower.loc), nest(nest),
-      mma(productIn(nest)),
-      element(getElementTypeOrSelf(mma.getLhs().getType())),
+      mma(stepIn(nest)), element(getElementTypeOrSelf(mma.getLhs().getType())),
       sum(getElementTypeOrSelf(mma.getAcc().getType())),
       amx{lower, builder, element.isInteger()} {
   m = lower.ranges[nest.getAxes()[0]].length;

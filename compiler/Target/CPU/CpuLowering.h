@@ -210,9 +210,10 @@ public:
   void emitAssert(mlir::Value condition, mlir::StringRef message);
 };
 
-/// Does the store go past the caches?
-inline bool isStreaming(tile::StoreOp store) {
-  return store.getHints() && store.getHints()->contains("nontemporal");
+/// The product of a matrix step; null if the nest is none.
+inline tile::MmaOp stepIn(tile::NestOp nest) {
+  auto steps = nest.getBody().front().getOps<tile::MmaOp>();
+  return steps.empty() ? tile::MmaOp() : *steps.begin();
 }
 
 inline bool isHalf(mlir::Type element) {

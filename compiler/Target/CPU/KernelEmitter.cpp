@@ -134,11 +134,7 @@ LogicalResult KernelEmitter::run() {
                          lower.add(program, lower.constant(1)));
   }
   // Stores past the caches are seen by others only after a fence.
-  if (func.walk([](tile::StoreOp store) {
-            return isStreaming(store) ? WalkResult::interrupt()
-                                      : WalkResult::advance();
-          })
-          .wasInterrupted())
+  if (tile::hasStreamingStores(func))
     LLVM::CallIntrinsicOp::create(builder, lower.loc,
                                   builder.getStringAttr("llvm.x86.sse.sfence"),
                                   ValueRange{});

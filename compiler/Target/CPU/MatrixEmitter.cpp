@@ -71,10 +71,7 @@ private:
 } // namespace
 
 MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
-    : lower(lower), builder(lower.builder), nest(nest) {
-  for (Operation &op : nest.getBody().front())
-    if (auto found = dyn_cast<tile::MmaOp>(op))
-      mma = found;
+    : lower(lower), builder(lower.builder), mma(stepIn(nest)), nest(nest) {
   m = lower.ranges[nest.getAxes()[0]].length;
   n = lower.ranges[nest.getAxes()[1]].length;
   k = lower.ranges[nest.getAxes()[2]].length;

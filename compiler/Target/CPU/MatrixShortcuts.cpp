@@ -19,11 +19,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
 
-static tile::MmaOp stepIn(tile::NestOp nest) {
-  auto steps = nest.getBody().front().getOps<tile::MmaOp>();
-  return steps.empty() ? tile::MmaOp() : *steps.begin();
-}
-
 static bool isAmx(tile::NestOp step) {
   return step->getAttrOfType<StringAttr>("unit").getValue() == "amx";
 }

@@ -171,3 +171,16 @@ std::optional<CpuPacking> CpuPacking::of(Value view) {
   return CpuPacking{number("width"), number("group"), number("step"),
                     number("wide_step"), number("deep_last") != 0};
 }
+
+bool tessera::tile::isStreaming(StoreOp store) {
+  return store.getHints() && store.getHints()->contains("nontemporal");
+}
+
+bool tessera::tile::hasStreamingStores(FuncOp func) {
+  return func
+      .walk([](StoreOp store) {
+        return isStreaming(store) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
+}

@@ -113,6 +113,10 @@ struct CpuPacking {
   static std::optional<CpuPacking> of(mlir::Value view);
 };
 
+/// Does the store go past the caches?
+bool isStreaming(StoreOp store);
+bool hasStreamingStores(FuncOp func);
+
 } // namespace tessera::tile
 
 #endif // TESSERA_COMPILER_TILE_IR_CPUBUFFER_H

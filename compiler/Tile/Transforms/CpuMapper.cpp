@@ -249,16 +249,6 @@ Value CpuMapper::allocate(BufferType type, Location loc) {
   return AllocOp::create(builder, loc, type);
 }
 
-static bool hasStreamingStores(FuncOp func) {
-  return func
-      .walk([](StoreOp store) {
-        return store.getHints() && store.getHints()->contains("nontemporal")
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// A row has a slot per turn of the loops that write and read it.
 void CpuMapper::emitKept(Value tile) {
   Operation *op = tile.getDefiningOp();

@@ -107,10 +107,10 @@ public:
   bool collectPanels();
   void build();
   /// The plan's lines instead of a launch of the function.
+  /// `leftNames`: tensors read as left operands.
   void rewrite(const PlanLaunch &launch, StringRef line,
-               SmallVectorImpl<std::string> &lines);
-
-  llvm::StringSet<> *leftNames = nullptr; // tensors read as left operands
+               SmallVectorImpl<std::string> &lines,
+               llvm::StringSet<> &leftNames);
 
 private:
   std::optional<Operand> operandOf(MmaOp mma, bool isLhs);
@@ -577,7 +577,8 @@ std::string Packer::packingLines(unsigned number, const PlanLaunch &launch,
 }
 
 void Packer::rewrite(const PlanLaunch &launch, StringRef line,
-                     SmallVectorImpl<std::string> &lines) {
+                     SmallVectorImpl<std::string> &lines,
+                     llvm::StringSet<> &leftNames) {
   std::string shared = sharedText(right, launch);
   std::string sharedLeft = left.empty() ? "" : sharedText(left, launch);
   if (shared.empty()) {
@@ -612,7 +613,7 @@ void Packer::rewrite(const PlanLaunch &launch, StringRef line,
     if (left.size() == 1)
       awkward = awkwardText(made[left[0]], launch);
     if (!awkward.empty())
-      leftNames->insert(launch.views[made[left[0]].argument()]);
+      leftNames.insert(launch.views[made[left[0]].argument()]);
     emit("  if (" + sharedLeft + ")" + awkward);
     std::string all = views;
     for (unsigned number : left)
@@ -642,11 +643,10 @@ struct PackOperandsPass
       if (!packer.find())
         continue;
       packer.build();
-      packer.leftNames = &leftNames;
       replaceLaunches(module, func.getName(),
                       [&](const PlanLaunch &launch, StringRef line,
                           SmallVectorImpl<std::string> &lines) {
-                        packer.rewrite(launch, line, lines);
+                        packer.rewrite(launch, line, lines, leftNames);
                       });
     }
     if (!leftNames.empty())
