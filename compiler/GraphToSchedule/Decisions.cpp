@@ -236,7 +236,10 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
   int64_t rank = rankOf(op.getResult());
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, op.getResult(), axis);
-  writer.tile(rank - 2, op.getResult(), rank - 2, 64, {16, 32, 64, 128});
+  // Vectors multiply 6 rows at a time; causal blocks end at whole panels.
+  bool vectors = !writer.gpu && tensorType(op.getQ()).getElementType().isF32();
+  writer.tile(rank - 2, op.getResult(), rank - 2,
+              vectors && !op.getCausal() ? 48 : 64, {16, 32, 48, 64, 128});
   // 0: the plan chooses among the variants by the size it meets.
   int64_t bucket = 0;
   int64_t size = std::max(tensorType(op.getQ()).getDimSize(rank - 1),
