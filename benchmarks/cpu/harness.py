@@ -45,6 +45,9 @@ class Case:
     group: str = ""  # of the summary
 
 
+DTYPES = ("float32", "bfloat16", "float16", "int8")
+
+
 @dataclasses.dataclass
 class Options:
     threads: int = 1
@@ -59,7 +62,9 @@ class Options:
 
     def wants(self, name: str, dtype, quick: bool) -> bool:
         """Whether a case is run; asked before its arrays are made."""
-        return (quick or not self.quick) and self.only in f"{name} {dtype}"
+        kind = str(dtype).removeprefix("torch.")
+        found = self.only == kind if self.only in DTYPES else self.only in f"{name} {kind}"
+        return (quick or not self.quick) and found
 
 
 class Lock:

@@ -128,6 +128,12 @@ def test_the_summary_counts_what_is_there():
     assert "| 0 | not there yet | " in report.compact(missing, "gemm") and "torch; 50 % |" in report.compact(missing, "gemm")
 
 
+def test_a_dtype_is_not_part_of_another():
+    wants = [dtype for dtype in harness.DTYPES if harness.Options(only="float16").wants("1024", dtype, True)]
+    assert wants == ["float16"]
+    assert harness.Options(only="1024").wants("1024 constant", "bfloat16", True) and not harness.Options(only="64").wants("1023", "int8", True)
+
+
 def test_a_wrong_result_is_not_timed():
     torch = pytest.importorskip("torch")
     x = torch.ones(3)
