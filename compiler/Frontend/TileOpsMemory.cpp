@@ -252,9 +252,8 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       if (failed(whole))
         return failure();
       if (auto *same = llvm::find(access.indices, (*whole)->range);
-          same != access.indices.end()) {
+          same != access.indices.end())
         return reportSameDim(view, same - access.indices.begin(), i, where);
-      }
       access.indices.push_back((*whole)->range);
       span(*whole, true, access.spans.back());
       break;

@@ -144,14 +144,15 @@ class Function(_runtime.Callable):
         return self.options if self.options.tuned == spec.tuned else dataclasses.replace(self.options, tuned=spec.tuned)
 
     def _remind_ignored(self, spec: Spec) -> None:
-        for key in self._options_for(spec).ignored_by(spec.target, spec.dtype):
-            if (key, spec.target) not in self._reminded:
-                self._reminded.add((key, spec.target))
-                remind(f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}")
-        for key in options.OF_FUNCTIONS if self.kind == "kernel" else ():
-            if key in self._options_for(spec).merged(spec.target, spec.dtype) and key not in self._reminded:
-                self._reminded.add(key)
-                remind(f"kernel '{self.__name__}' does what its text says: the schedule key {key!r} is for functions")
+        opts = self._options_for(spec)
+        said = [f"{self.kind} '{self.__name__}': target {spec.target} does not use the schedule key {key!r}" for key in opts.ignored_by(spec.target, spec.dtype)]
+        if self.kind == "kernel":
+            said += [f"kernel '{self.__name__}' does what its text says: the schedule key {key!r} is for functions"
+                     for key in opts.merged(spec.target, spec.dtype) if key in options.OF_FUNCTIONS]
+        for text in said:
+            if text not in self._reminded:
+                self._reminded.add(text)
+                remind(text)
 
     def _start(self, spec: Spec, symbol_prefix: str = "", debug: bool | None = None):
         """The program at the front end's exit; with `debug`, its asserts are in it."""

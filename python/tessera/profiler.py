@@ -294,7 +294,7 @@ def _kernels(spans: list, known: dict) -> list:
         ran = sum(s.end_ns - s.start_ns for s in spans if s.kind == "range" and s.kernel == name)
         could = sum((s.end_ns - s.start_ns) * s.team for s in launches)
         # Variants of a kernel compute what it computes; a copy into panels, or the sum of its parts, nothing.
-        works = known.get(name) or known.get(re.sub(r"(_parts)?(_packed(_both)?)?(_stream)?$", "", name)) or []
+        works = known.get(name) or known.get(re.sub(r"(_parts)?(_packed(_both)?)?(_dense)?(_stream)?$", "", name)) or []
         counted = bool(works) and not any(w.unknown for w in works)
         flops = sum(works[k % len(works)].flops for k in range(count)) if counted else None
         if not works and (name.partition("_pack_")[0] in known or name.removesuffix("_sum") in known):

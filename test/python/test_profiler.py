@@ -279,3 +279,16 @@ def test_page_faults_are_counted():
     found = tessera.profile(lambda: np.full(1 << 22, 1.0, np.float64), runs=5, bytes=1 << 25, flops=1.0)
     faults = found.counters["page_faults"]
     assert isinstance(faults, str) or faults >= 16  # 32 MiB: 16 huge pages, or 8,192
+
+
+@tsr.kernel
+def worked(U: InOut["B", 4, 16]):
+    for b in tsr.grid(B):  # noqa: F821
+        for row in tsr.tile(4, 1):
+            for c in tsr.tile(16, 16):
+                U[b, row.start, c] = U[b, row.start, c] * 2.0
+
+
+def test_the_work_of_a_variant_with_known_strides():
+    found = tsr.profile(worked, np.ones((8, 4, 16), np.float32), warmups=0, runs=1).kernels
+    assert [k.name for k in found] == ["worked_0_dense"] and found[0].flops == 8 * 4 * 16

@@ -202,16 +202,23 @@ static tile::NestOp copiedStep(tile::NestOp nest) {
   return step;
 }
 
+/// Whether (i1) `value` is, or is not, a multiple of a power of two.
+static Value isMultiple(CpuLowering &lower, Value value, int64_t unit,
+                        bool is = true) {
+  Value rest = arith::AndIOp::create(lower.builder, lower.loc, value,
+                                     lower.constant(unit - 1));
+  return arith::CmpIOp::create(lower.builder, lower.loc,
+                               is ? arith::CmpIPredicate::eq
+                                  : arith::CmpIPredicate::ne,
+                               rest, lower.constant(0));
+}
+
 /// Whether (i1) the result of a step is whole tiles.
 static Value hasWholeTiles(CpuLowering &lower, tile::NestOp step) {
   Value lengths = arith::OrIOp::create(lower.builder, lower.loc,
                                        lower.ranges[step.getAxes()[0]].length,
                                        lower.ranges[step.getAxes()[1]].length);
-  Value rest = arith::AndIOp::create(lower.builder, lower.loc, lengths,
-                                     lower.constant(15));
-  return arith::CmpIOp::create(lower.builder, lower.loc,
-                               arith::CmpIPredicate::eq, rest,
-                               lower.constant(0));
+  return isMultiple(lower, lengths, 16);
 }
 
 std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
@@ -281,11 +288,8 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
     return {};
   bool amx = isAmx(step);
   tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
-  auto multiple = [&](Value value, int64_t unit, bool is = true) -> Value {
-    Value rest = arith::AndIOp::create(builder, loc, value, constant(unit - 1));
-    return arith::CmpIOp::create(
-        builder, loc, is ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
-        rest, constant(0));
+  auto multiple = [&](Value value, int64_t unit, bool is = true) {
+    return isMultiple(*this, value, unit, is);
   };
   Value inside;
   Value base = tileStart(load, inside);

@@ -128,7 +128,7 @@ private:
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
                     const Positions &at, int64_t copy);
-  bool isTwoApart(const CpuView &view, const Address &address) const;
+  bool isTwoApart(const Address &address) const;
   mlir::Value interleave(mlir::Value even, mlir::Value odd, int64_t half);
   mlir::Value loadLanes(const CpuView &view, const Address &address,
                         mlir::Value keep);

@@ -568,7 +568,7 @@ void NestEmitter::storeToView(tile::StoreOp op) {
                   : mask;
     else if (keep)
       keep = lower.splat(keep, lanes);
-    if (other && isTwoApart(view, address)) {
+    if (other && isTwoApart(address)) {
       // With the first of them both are written.
       if (other->isBeforeInBlock(op))
         continue;

@@ -284,15 +284,12 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
 /// places, when memory would rest. Turns past what is kept of a row are rare.
 bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
   auto func = nest->getParentOfType<tile::FuncOp>();
-  auto isRest = [](tile::NestOp nest) {
+  auto isIn = [](StringRef kind, tile::NestOp nest) {
     auto loop = nest->getParentOfType<tile::ForOp>();
-    return loop && loop->hasAttr("tile.rest");
+    return loop && loop->hasAttr(kind);
   };
-  auto isBefore = [](tile::NestOp nest) {
-    auto loop = nest->getParentOfType<tile::ForOp>();
-    return loop && loop->hasAttr(kBefore);
-  };
-  if (load->hasAttr(kBefore) || isBefore(nest))
+  auto isRest = [&](tile::NestOp nest) { return isIn("tile.rest", nest); };
+  if (load->hasAttr(kBefore) || isIn(kBefore, nest))
     return false;
   // The next program has the next row, unless memory is a program's own; and if
   // this one loops over other axes, too, it is not known when that is wanted.
@@ -310,9 +307,7 @@ bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
       streams |= isStreaming(store);
     auto other = dyn_cast<tile::NestOp>(op);
-    if (!other)
-      return;
-    if (isBefore(other))
+    if (!other || isIn(kBefore, other))
       return;
     if (isRest(nest) || !isRest(other))
       for (auto read : other.getBody().getOps<tile::LoadOp>())
@@ -400,7 +395,7 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
                              Value keep) {
   OpBuilder &builder = lower.builder;
   Type element = view.element;
-  if (!isTwoApart(view, address))
+  if (!isTwoApart(address))
     return lower.gather(address.base, address.offsets, element, keep);
   SmallVector<bool> even(lanes);
   SmallVector<int64_t> chosen(lanes);
@@ -431,8 +426,7 @@ Value NestEmitter::loadLanes(const CpuView &view, const Address &address,
                                    chosen);
 }
 
-bool NestEmitter::isTwoApart(const CpuView &view,
-                             const Address &address) const {
+bool NestEmitter::isTwoApart(const Address &address) const {
   return address.stride && llvm::is_contained(twoApart, address.stride);
 }
 

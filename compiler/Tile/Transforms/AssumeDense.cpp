@@ -102,17 +102,12 @@ struct AssumeDensePass
               withoutGaps(type, isWork(func.getArgument(view.getArgNumber()))));
       dense.setType(
           builder.getFunctionType(dense.getBody().getArgumentTypes(), {}));
-      replaceLaunches(
-          module, func.getName(),
-          [&](const PlanLaunch &launch, StringRef line,
-              SmallVectorImpl<std::string> &lines) {
-            std::string indent = launch.indent.str();
-            lines.push_back(indent + "if " + condition(func, dense, launch));
-            lines.push_back(indent + "  " + launch.of(dense.getName()));
-            lines.push_back(indent + "else");
-            lines.push_back("  " + line.str());
-            lines.push_back(indent + "end");
-          });
+      replaceLaunches(module, func.getName(),
+                      [&](const PlanLaunch &launch, StringRef line,
+                          SmallVectorImpl<std::string> &lines) {
+                        launch.choose(condition(func, dense, launch),
+                                      dense.getName(), line, lines);
+                      });
     }
   }
 };

@@ -46,6 +46,15 @@ std::string PlanLaunch::of(StringRef kernel) const {
       .str();
 }
 
+void PlanLaunch::choose(StringRef condition, StringRef kernel, StringRef line,
+                        SmallVectorImpl<std::string> &lines) const {
+  lines.push_back((indent + "if " + condition).str());
+  lines.push_back((indent + "  " + of(kernel)).str());
+  lines.push_back((indent + "else").str());
+  lines.push_back(("  " + line).str());
+  lines.push_back((indent + "end").str());
+}
+
 std::string PlanLaunch::extent(FuncOp func, Value value) const {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))

@@ -26,6 +26,11 @@ struct PlanLaunch {
   static std::optional<PlanLaunch> parse(llvm::StringRef line);
   /// The same launch of another kernel.
   std::string of(llvm::StringRef kernel) const;
+  /// The lines that launch `kernel` instead, with the same arguments, where
+  /// `condition` holds; `line` is this launch.
+  void choose(llvm::StringRef condition, llvm::StringRef kernel,
+              llvm::StringRef line,
+              llvm::SmallVectorImpl<std::string> &lines) const;
   /// A size that `func`, the kernel, asks for, in the plan's words; nothing if
   /// the plan cannot know.
   std::string extent(FuncOp func, mlir::Value value) const;

@@ -109,18 +109,13 @@ struct StreamStoresPass
              stream.getArgument(view.getArgNumber()).getUsers())
           if (auto store = dyn_cast<StoreOp>(user))
             store.setHintsAttr(hints);
-      replaceLaunches(
-          module, func.getName(),
-          [&](const PlanLaunch &launch, StringRef line,
-              SmallVectorImpl<std::string> &lines) {
-            std::string indent = launch.indent.str();
-            lines.push_back(indent + "if " +
-                            condition(func, launch, views, bool(said)));
-            lines.push_back(indent + "  " + launch.of(stream.getName()));
-            lines.push_back(indent + "else");
-            lines.push_back("  " + line.str());
-            lines.push_back(indent + "end");
-          });
+      replaceLaunches(module, func.getName(),
+                      [&](const PlanLaunch &launch, StringRef line,
+                          SmallVectorImpl<std::string> &lines) {
+                        launch.choose(
+                            condition(func, launch, views, bool(said)),
+                            stream.getName(), line, lines);
+                      });
     }
   }
 };
