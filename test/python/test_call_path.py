@@ -438,7 +438,7 @@ def test_other_threads_run_during_long_kernels():
     thread = threading.Thread(target=tick)
     thread.start()
     start = time.perf_counter()
-    while time.perf_counter() - start < 0.5:
+    while time.perf_counter() - start < 20:
         begin = time.perf_counter()
         chain(a)
         end = time.perf_counter()

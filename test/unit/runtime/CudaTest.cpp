@@ -332,6 +332,10 @@ TEST_F(Cuda, MemoryIsAskedForTwice) {
 struct Failure {
   const char *function;
   const char *message; // of the whole run
+
+  friend void PrintTo(const Failure &failure, std::ostream *os) {
+    *os << failure.function;
+  }
 };
 
 class CudaFailure : public Cuda, public testing::WithParamInterface<Failure> {};

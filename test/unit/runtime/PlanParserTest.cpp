@@ -79,6 +79,10 @@ struct Mistake {
   const char *name;
   std::string text;
   const char *message;
+
+  friend void PrintTo(const Mistake &mistake, std::ostream *os) {
+    *os << mistake.name;
+  }
 };
 
 class PlanMistake : public testing::TestWithParam<Mistake> {};
