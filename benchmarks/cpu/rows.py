@@ -2,7 +2,7 @@
 
     python benchmarks/cpu/rows.py [--quick] [--threads 1,2] [--only softmax] [--json out.json]
 
-* `given`: the output is there and mapped. `copy_stream` is the roofline's non-temporal copy of as many bytes, in the same rounds.
+* `given`: the output is there and mapped. `copy_stream` is the non-temporal copy of the same array into another, in the same rounds.
 * `user`: the call makes its result; ours comes from the pool.
 * `fresh`: the pool is emptied before each of our calls, so that every page is new, as torch's are.
 
@@ -12,30 +12,19 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import harness
 import torch
 from harness import Case
-from peers import Missing
+from peers import Missing, stream_copy
 from pooled_results import fresh, layer_norm, softmax
 
 import tessera as tsr
-from tessera import Tensor, _runtime, kernels
+from tessera import Tensor, kernels
 
 SHAPES = ((4096, 4096), (16384, 768), (1024, 32000), (512, 1024))
 TOLERANCE = {"float32": 1e-5, "bfloat16": 2e-2}
-ROOFS = [name for name, _ in _runtime.ROOFS]
 
 
 @tsr.function
 def rms_norm(x: Tensor["M", "N"], w: Tensor["N"]):
     return tsr.rms_norm(x, (x.shape[-1],), w, 1e-6)
-
-
-class Copy:
-    """The non-temporal copy, measured beside the others, as the time for `bytes` read and written."""
-
-    def __init__(self, bytes: int, threads: int):
-        self.bytes, self.threads = bytes, threads
-
-    def seconds(self, repeat: int) -> float:
-        return self.bytes / _runtime.roof_measure(ROOFS.index("copy_stream"), self.threads, 0.0)["median"]
 
 
 def operation(name: str, x, w, b):
@@ -75,7 +64,7 @@ def case(name: str, how: str, rows: int, columns: int, dtype, options) -> Case:
 
     if how == "given":
         ours = {"function": lambda: lambda: function(*arguments, out=out), "kernel": lambda: lambda: (kernel(*arguments, out), out)[1]}
-        peers = {"torch": lambda: lambda: peer(*arguments), "torch_out": by_torch_out, "copy_stream": lambda: Copy(bytes, options.threads)}
+        peers = {"torch": lambda: lambda: peer(*arguments), "torch_out": by_torch_out, "copy_stream": lambda: stream_copy.call(theirs, x, options.threads)}
     elif how == "user":
         ours = {"function": lambda: lambda: function(*arguments)}
         peers = {"torch": lambda: lambda: peer(*arguments), "torch.compile": compiled, "jax": by_jax}

@@ -7,64 +7,23 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import ctypes
-import hashlib
-import os
+import functools
 import pathlib
-import shutil
-import subprocess
-import sys
 import sysconfig
-import tempfile
 
-from . import Missing
+from . import Missing, shim
 
 PLAIN, PACKED, REORDER = 0, 1, 2
 TYPES = {"float32": 0, "bfloat16": 1, "float16": 2, "int8": 3, "int32": 4}
-_loaded = None
 
 
+@functools.lru_cache
 def library():
-    """The shim, compiled once per source into the user's cache."""
-    global _loaded
-    if isinstance(_loaded, Missing):
-        raise _loaded
-    if _loaded is None:
-        try:
-            _loaded = _load()
-        except Missing as missing:
-            _loaded = missing
-            raise
-    return _loaded
-
-
-def _load():
     root = pathlib.Path(sysconfig.get_paths()["data"])
     dnnl = root / "lib" / "libdnnl.so.3"
     if not dnnl.exists() or not (root / "include" / "oneapi" / "dnnl" / "dnnl.hpp").exists():
         raise Missing("pip install onednn-cpu-gomp onednn-devel-cpu-gomp")
-    compiler = shutil.which("clang++-22") or shutil.which("g++") or shutil.which("clang++")
-    if not compiler:
-        raise Missing("no C++ compiler for its C++ API")
-    source = pathlib.Path(__file__).with_name("onednn_matmul.cpp")
-    digest = hashlib.sha256(source.read_bytes() + str(dnnl).encode() + compiler.encode()).hexdigest()[:16]
-    folder = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tessera-benchmarks"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    built = folder / f"onednn-{digest}.so"
-    if not built.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            made = pathlib.Path(scratch) / "shim.so"
-            command = [compiler, "-std=c++17", "-O2", "-shared", "-fPIC", f"-I{root / 'include'}", str(source), str(dnnl), f"-Wl,-rpath,{root / 'lib'}",
-                       "-o", str(made)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise Missing(f"its shim does not compile: {done.stderr.splitlines()[0] if done.stderr else compiler}")
-            made.rename(built)
-    if "torch" in sys.modules:  # its libgomp has the same name: one set of threads for both
-        import torch  # noqa: F401
-    try:
-        lib = ctypes.CDLL(str(built))
-    except OSError as error:
-        raise Missing(str(error)) from None
+    lib = shim("onednn_matmul.cpp", f"-I{root / 'include'}", str(dnnl), f"-Wl,-rpath,{root / 'lib'}")
     lib.peer_create.restype = ctypes.c_void_p
     lib.peer_create.argtypes = [ctypes.c_int32] * 3 + [ctypes.c_int64] * 4 + [ctypes.c_void_p] * 3
     lib.peer_run.argtypes = lib.peer_free.argtypes = [ctypes.c_void_p]

@@ -278,11 +278,11 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   return address;
 }
 
-/// Which lines of the next program's row a pass over this one brings nearer, in
-/// a kernel with large results or one program per row: the last pass to read
-/// the view those at even places, while it writes; the first those at odd
-/// places, when memory would rest. Turns past what is kept of a row are rare.
-bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
+/// Does this pass over a row bring the next program's nearer, in a kernel with
+/// large results or one program per row? The pass that writes past the caches
+/// does, so that memory reads and writes at a time; without one, the last.
+/// Turns past what is kept of a row are rare.
+bool NestEmitter::fetches(tile::LoadOp load) {
   auto func = nest->getParentOfType<tile::FuncOp>();
   auto isIn = [](StringRef kind, tile::NestOp nest) {
     auto loop = nest->getParentOfType<tile::ForOp>();
@@ -315,16 +315,13 @@ bool NestEmitter::fetches(tile::LoadOp load, int64_t copy) {
             (readers.empty() || readers.back() != other))
           readers.push_back(other);
   });
-  bool first = readers.front() == nest, last = readers.back() == nest;
-  if (!streams || (!first && !last))
-    return false;
-  auto isEven = [&](tile::NestOp other) {
-    NestEmitter emitter(lower, other);
-    return emitter.unroll % 2 == 0 && emitter.lanes == lanes;
+  auto writes = [](tile::NestOp reader) {
+    return llvm::any_of(reader.getBody().getOps<tile::StoreOp>(),
+                        tile::isStreaming);
   };
-  if (first == last || !isEven(readers.front()) || !isEven(readers.back()))
-    return last;
-  return copy % 2 == (first ? 1 : 0);
+  auto writer = llvm::find_if(readers, writes);
+  return streams &&
+         nest == (writer == readers.end() ? readers.back() : *writer);
 }
 
 void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
@@ -455,8 +452,7 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
           lower.pointerTo(address.base, address.offset, element), element,
           lanes, keep);
       int64_t bytes = lanes * tile::scratchBytesOf(element);
-      if (!keep && copy * bytes % 64 == 0 && blockAxis < 0 &&
-          fetches(load, copy * bytes / 64))
+      if (!keep && copy * bytes % 64 == 0 && blockAxis < 0 && fetches(load))
         fetchNextProgram(load, view, address);
     }
   } else if (address.inBounds) {

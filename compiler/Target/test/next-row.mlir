@@ -1,14 +1,10 @@
 // RUN: tessera-opt %s --tile-map-to-cpu --tile-place-buffers --target-lower-to-cpu | FileCheck %s
 
-// The first and the last pass over a row bring every second line of the next
-// program's nearer, the one between them none.
+// The last pass over a row brings the next program's nearer.
 // CHECK-LABEL: tessera_target.kernel @three_passes
-// CHECK:         scf.for
-// CHECK-COUNT-2: llvm.intr.prefetch
 // CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         arith.mulf
-// CHECK:         arith.subf
-// CHECK:         llvm.intr.prefetch
+// CHECK-COUNT-4: llvm.intr.prefetch
 // CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         tessera_target.return
 tile.func @three_passes(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
@@ -37,6 +33,44 @@ tile.func @three_passes(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32
     %d = arith.subf %t, %a : tensor<1024xf32>
     %r = arith.subf %d, %b : tensor<1024xf32>
     tile.store %r, %y[%m, %n] : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
+  }
+  tile.return
+}
+
+// The pass that writes past the caches does: here the first one, beside which
+// the row before is written (DelayStores.h).
+// CHECK-LABEL: tessera_target.kernel @written_past_the_caches
+// CHECK:         llvm.intr.prefetch
+// CHECK:         nontemporal
+// CHECK:         arith.mulf
+// CHECK-NOT:     llvm.intr.prefetch
+// CHECK:         tessera_target.return
+tile.func @written_past_the_caches(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  %sum = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %p = tile.reduce sum %t axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  %squares = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %r = arith.mulf %t, %t : tensor<1024xf32>
+    %p = tile.reduce sum %r axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  tile.for %n = %zero to %N : !tile.range<1024> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %a = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %b = tile.fill %squares[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %d = arith.subf %t, %a : tensor<1024xf32>
+    %r = arith.subf %d, %b : tensor<1024xf32>
+    tile.store %r, %y[%m, %n] {hints = {nontemporal}} : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
   }
   tile.return
 }

@@ -664,7 +664,7 @@ void CpuMapper::scheduleNest(NestOp nest) {
   nest.setVectorAxis(scalar ? -1 : best);
   auto config = nest->getParentOfType<FuncOp>()->getAttrOfType<DictionaryAttr>(
       "tile.config");
-  int64_t unroll = counts.ops <= 6 ? 4 : counts.ops <= 14 ? 2 : 1;
+  int64_t unroll = counts.ops <= 8 ? 4 : counts.ops <= 14 ? 2 : 1;
   auto asked = [&](StringRef key) -> int64_t {
     auto value = config ? config.getAs<IntegerAttr>(key) : IntegerAttr();
     return value ? value.getInt() : 0;
