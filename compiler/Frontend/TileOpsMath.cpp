@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/TileOps.h"
-#include "compiler/Tile/IR/Gelu.h"
+#include "compiler/Tile/IR/Activations.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -187,36 +187,10 @@ mlir::Value TileOps::emitActivation(llvm::StringRef name, DType dtype,
   OpBuilder &b = builder();
   DType wide = dtype == DType::FP64 ? DType::FP64 : DType::FP32;
   x = castElements(x, dtype, wide, at);
-  Type type = x.getType();
-  auto number = [&](double value) {
-    return makeConstant(ConstantData(value), wide, type, at);
-  };
-  mlir::Value result;
-  if (name == "gelu") {
-    result = tile::createGelu(b, at, x, dtype != wide);
-  } else {
-    // e = exp(-|x|); x >= 0: 1 / (1 + e), else e / (1 + e). Nothing overflows,
-    // and both ends have full relative precision.
-    mlir::Value size = math::AbsFOp::create(b, at, x);
-    mlir::Value power =
-        math::ExpOp::create(b, at, arith::NegFOp::create(b, at, size));
-    mlir::Value positive =
-        arith::CmpFOp::create(b, at, arith::CmpFPredicate::OGE, x, number(0.0));
-    mlir::Value top =
-        arith::SelectOp::create(b, at, positive, number(1.0), power);
-    mlir::Value divisor = arith::AddFOp::create(b, at, power, number(1.0));
-    result = arith::DivFOp::create(b, at, top, divisor);
-    // Minus infinity times 0 would be NaN, but the limit is 0.
-    if (name == "silu")
-      result = arith::MulFOp::create(
-          b, at,
-          arith::MaximumFOp::create(
-              b, at, x,
-              number(wide == DType::FP64
-                         ? std::numeric_limits<double>::lowest()
-                         : std::numeric_limits<float>::lowest())),
-          result);
-  }
+  auto create = name == "gelu"   ? tile::createGelu
+                : name == "silu" ? tile::createSilu
+                                 : tile::createSigmoid;
+  mlir::Value result = create(b, at, x, /*isNear=*/dtype != wide);
   return castElements(result, wide, dtype, at);
 }
 

@@ -165,17 +165,6 @@ struct Primitives {
   }
 };
 
-/// e = exp(-|x|); x >= 0: 1 / (1 + e), else e / (1 + e). No overflow, and full
-/// relative precision at both ends.
-Value sigmoid(Primitives &p, Value x) {
-  Value e = p.unary<ExpOp>(p.unary<NegOp>(p.unary<AbsOp>(x)));
-  Value one = p.number(1, x);
-  Value positive = p.compare(CompareKind::Ge, x, p.number(0, x));
-  Value top = p.select(positive, one, e);
-  // NaN compares false and stays NaN through e.
-  return p.binary<DivOp>(top, p.binary<AddOp>(one, e));
-}
-
 /// x, but not minus infinity: that times 0 would be NaN where the limit is 0.
 Value bounded(Primitives &p, Value x) {
   bool wide = tensorType(x).getElementType().isF64();
@@ -344,13 +333,6 @@ struct DecomposeCompositesPass
       Primitives p(op);
       Value result =
           llvm::TypeSwitch<Operation *, Value>(op)
-              .Case([&](SigmoidOp o) {
-                return sigmoid(p, p.inner(o.getInput()));
-              })
-              .Case([&](SiluOp o) {
-                Value x = p.inner(o.getInput());
-                return p.binary<MulOp>(bounded(p, x), sigmoid(p, x));
-              })
               .Case([&](GeluOp o) { return gelu(p, p.inner(o.getInput())); })
               .Case([&](SoftmaxOp o) { return softmax(p, o); })
               .Case([&](LayerNormOp o) { return layerNorm(p, o); })

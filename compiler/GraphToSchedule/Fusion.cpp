@@ -21,7 +21,8 @@ static constexpr int64_t firstLoop = 1000;
 
 static bool isTranscendental(Operation *op) {
   return isa<ExpOp, Exp2Op, LogOp, Log2Op, Log1pOp, SinOp, CosOp, TanhOp, ErfOp,
-             GeluOp, PowOp, DivOp, SqrtOp, RsqrtOp, ModOp, FloorDivOp>(op);
+             GeluOp, SigmoidOp, SiluOp, PowOp, DivOp, SqrtOp, RsqrtOp, ModOp,
+             FloorDivOp>(op);
 }
 
 /// Reads its operands where they are, at another place.

@@ -311,6 +311,12 @@ protected:
       if (!certain(x) && x[0].real - ea <= 0)
         return make(value, unknown);
       return function(types, value, byCorners(op, x, value));
+    case S::Sigmoid: {
+      if (bitsOf(types.from) >= 32)
+        return function(types, value, byCorners(op, x, value));
+      Cell near = function(types, value, byCorners(op, x, value), 1 << 11);
+      return make(near.real, near.error + 0x1p-126L);
+    }
     case S::Silu:
     case S::Gelu:
     case S::GeluTanh: {
@@ -319,12 +325,15 @@ protected:
       bool wide = types.in == Element::F64;
       bool narrow = bitsOf(types.from) < 32;
       Real own = narrow && op == S::Gelu      ? 0x1p-13L
+                 : narrow && op == S::Silu    ? 0x1p-12L
                  : !wide || op == S::GeluTanh ? (wide ? 0x1p-50L : 0x1p-21L)
                  : op == S::Silu              ? 0x1p-50L
                                               : (4 + 2 * a * a) * 0x1p-52L;
       Real moved = 1.13L * ea;
       Real size = op == S::GeluTanh ? a + ea : std::fabs(value) + moved;
       Real error = moved + own * size + tiny(types.in);
+      if (narrow && op == S::Silu) // a power below 2^-126 may be 0
+        error += (std::fabs(a) + ea) * 0x1p-126L;
       return narrowed(types, make(value, error));
     }
     case S::Erfc: // of fp32: 5.22 over all inputs (docs/numerics.md)

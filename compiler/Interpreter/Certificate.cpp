@@ -379,8 +379,10 @@ private:
       known.size = number(1);
       known.positive = scalar == S::Sigmoid ||
                        (x[0].positive && scalar != S::Sin && scalar != S::Cos);
-      known.error =
-          plus({scalar == S::Erf ? times({number(1.13), ea}) : ea, two});
+      known.error = plus({scalar == S::Erf ? times({number(1.13), ea}) : ea,
+                          scalar == S::Sigmoid && to != in
+                              ? plus({number(0x1p-12), unit(to)})
+                              : two});
       return give(op, known);
     case S::Log1p:
       if (!x[0].positive)
@@ -428,8 +430,9 @@ private:
                 times({in == Element::F64
                            ? times({number(16),
                                     plus({number(1), times({a, a})}), unit(in)})
-                       : scalar == S::Gelu && to != in
-                           ? number(0x1p-13)
+                       : scalar == S::Gelu && to != in ? number(0x1p-13)
+                       : scalar == S::Silu && to != in
+                           ? number(0x1p-12)
                            : times({number(8), unit(in)}),
                        a}),
                 to == in ? number(0) : times({unit(to), a})});

@@ -74,7 +74,7 @@ Cell Domain::apply(ScalarOp op, Types types, ArrayRef<Cell> x) {
   return certainAs(ofOptional(referenceInteger(op, types.from, values)), x);
 }
 
-/// As DecomposeComposites.cpp and Tile/IR/Gelu.cpp spell them.
+/// As DecomposeComposites.cpp and Tile/IR/Activations.cpp spell them.
 Cell Domain::compose(ScalarOp op, Types types, const Cell &input) {
   Element in = types.in;
   Types same{in, in, in}, test{in, in, Element::I1};
@@ -91,11 +91,23 @@ Cell Domain::compose(ScalarOp op, Types types, const Cell &input) {
   long double lowest = in == Element::F64
                            ? (long double)std::numeric_limits<double>::lowest()
                            : std::numeric_limits<float>::lowest();
+  auto nearReciprocal = [&](const Cell &e) {
+    Cell d = two(S::Sub, number(-1), e);
+    Cell p = fma(d, number(128.0 / 577), number(768.0 / 577));
+    p = fma(d, p, number(1696.0 / 577));
+    p = fma(d, p, number(1632.0 / 577));
+    return two(S::Mul, p, fma(d, p, number(2)));
+  };
   auto sigmoid = [&] {
-    Cell e = one(S::Exp, one(S::Neg, one(S::Abs, x)));
+    bool isNear = bitsOf(types.from) < 32;
+    Cell size = one(S::Abs, x);
+    Cell e = isNear ? one(S::Exp2Near,
+                          two(S::Mul, size, number(-std::numbers::log2e)))
+                    : one(S::Exp, one(S::Neg, size));
     Cell positive = apply(S::Ge, test, {x, number(0)});
     Cell top = apply(S::Select, same, {positive, number(1), e});
-    return two(S::Div, top, two(S::Add, number(1), e));
+    return isNear ? two(S::Mul, top, nearReciprocal(e))
+                  : two(S::Div, top, two(S::Add, number(1), e));
   };
   Cell bounded = two(S::Maximum, x, number(lowest)), result;
   switch (op) {

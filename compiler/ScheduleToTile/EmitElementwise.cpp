@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/ScheduleToTile/Emitter.h"
-#include "compiler/Tile/IR/Gelu.h"
+#include "compiler/Tile/IR/Activations.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -335,6 +335,9 @@ Value Emitter::evaluateElementwise(Operation *op, ArrayRef<Value> operands,
           .Case<TanhOp>(UNARY(math::TanhOp))
           .Case<ErfOp>(UNARY(math::ErfOp))
           .Case<GeluOp>([&](auto) { return createGelu(b, loc, x, narrow); })
+          .Case<SigmoidOp>(
+              [&](auto) { return createSigmoid(b, loc, x, narrow); })
+          .Case<SiluOp>([&](auto) { return createSilu(b, loc, x, narrow); })
           .Case<FloorOp>(UNARY(math::FloorOp))
           .Case<CeilOp>(UNARY(math::CeilOp))
           .Case<RoundOp>(UNARY(math::RoundEvenOp))

@@ -2,15 +2,16 @@
 // RUN: tessera-opt %s --graph-to-schedule-decompose-composites | FileCheck %s
 
 // f32 inside, one rounding at the end.
-// CHECK-LABEL: func.func @silu
+// CHECK-LABEL: func.func @gelu
 // CHECK:         %[[X:.*]] = gir.cast %{{.*}} : tensor<?xbf16> -> tensor<?xf32>
 // CHECK-NOT:     -> tensor<?xbf16>
 // CHECK:         %[[B:.*]] = gir.maximum %[[X]], %{{.*}} : tensor<?xf32>
-// CHECK:         %[[Y:.*]] = gir.mul %[[B]], %{{.*}} : tensor<?xf32>
+// CHECK:         %[[H:.*]] = gir.mul %{{.*}}, %[[B]] : tensor<?xf32>
+// CHECK:         %[[Y:.*]] = gir.mul %[[H]], %{{.*}} : tensor<?xf32>
 // CHECK-NEXT:    gir.cast %[[Y]] : tensor<?xf32> -> tensor<?xbf16>
 // CHECK-NEXT:    return
-func.func @silu(%x: tensor<?xbf16>) -> tensor<?xbf16> {
-  %y = gir.silu %x : tensor<?xbf16>
+func.func @gelu(%x: tensor<?xbf16>) -> tensor<?xbf16> {
+  %y = gir.gelu %x {tanh} : tensor<?xbf16>
   return %y : tensor<?xbf16>
 }
 

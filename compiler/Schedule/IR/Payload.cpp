@@ -19,14 +19,14 @@ bool schedule::isElementwise(Operation *op) {
   return isWholeGelu(op) ||
          isa<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, Log1pOp, SqrtOp,
              RsqrtOp, SinOp, CosOp, TanhOp, ErfOp, FloorOp, CeilOp, RoundOp,
-             ReluOp, NotOp, AddOp, SubOp, MulOp, DivOp, FloorDivOp, ModOp,
-             PowOp, AndOp, OrOp, XorOp, ShlOp, ShrOp, MaximumOp, MinimumOp,
-             FmaOp, CompareOp, IsNanOp, IsFiniteOp, SelectOp, CastOp>(op);
+             ReluOp, SigmoidOp, SiluOp, NotOp, AddOp, SubOp, MulOp, DivOp,
+             FloorDivOp, ModOp, PowOp, AndOp, OrOp, XorOp, ShlOp, ShrOp,
+             MaximumOp, MinimumOp, FmaOp, CompareOp, IsNanOp, IsFiniteOp,
+             SelectOp, CastOp>(op);
 }
 
 bool schedule::isComposite(Operation *op) {
-  return isa<SigmoidOp, SiluOp, GeluOp, SoftmaxOp, LayerNormOp, CrossEntropyOp>(
-             op) &&
+  return isa<GeluOp, SoftmaxOp, LayerNormOp, CrossEntropyOp>(op) &&
          !isWholeGelu(op);
 }
 

@@ -41,6 +41,8 @@ private:
   Value groupOf(tile::ProgramOp op);
   void defineRange(Value range, Value start, Value extent, int64_t size);
   LogicalResult emitFor(tile::ForOp loop);
+  void fetchForResults(tile::ForOp loop);
+  void fetchTile(tile::LoadOp load);
   LogicalResult emitScfFor(scf::ForOp loop);
   LogicalResult emitIf(scf::IfOp branch);
   LogicalResult emitWhile(scf::WhileOp loop);
@@ -545,7 +547,63 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
 
 static void emptyBody(OpBuilder &, Location, Value, ValueRange) {}
 
+/// While products are summed, what their sum is combined with comes nearer: its
+/// rows are too short and too far apart for the machine to see.
+void KernelEmitter::fetchForResults(tile::ForOp loop) {
+  if (loop->getBlock() != &func.getBody().front() ||
+      !loop.walk([](tile::MmaOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return;
+  for (Operation *op = loop->getNextNode(); op; op = op->getNextNode())
+    if (auto nest = dyn_cast<tile::NestOp>(op))
+      for (auto load : nest.getBody().getOps<tile::LoadOp>())
+        fetchTile(load);
+}
+
+void KernelEmitter::fetchTile(tile::LoadOp load) {
+  const CpuView &view = lower.views[load.getView()];
+  auto type = cast<MemRefType>(load.getView().getType());
+  OperandRange indices = load.getIndices();
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (indices.size() < 2 || view.packing || strides.back() != 1 ||
+      !llvm::all_of(indices, [&](Value index) {
+        return isa<tile::RangeType>(index.getType())
+                   ? lower.ranges.contains(index)
+                   : lower.values.contains(index) && index.getType().isIndex();
+      }))
+    return;
+  // Every place but those of rows and columns is one.
+  auto columns = dyn_cast<tile::RangeType>(indices.back().getType());
+  int64_t rowAxis = -1;
+  Value start = lower.constant(0);
+  for (auto [axis, index] : llvm::enumerate(indices)) {
+    Value at;
+    if (isa<tile::RangeType>(index.getType())) {
+      if (axis + 1 < indices.size() && std::exchange(rowAxis, axis) >= 0)
+        return;
+      at = lower.ranges[index].start;
+    } else {
+      at = lower.values.lookup(index);
+    }
+    start = lower.add(start, lower.offsetAlong(view, axis, at));
+  }
+  if (!columns || rowAxis < 0)
+    return;
+  int64_t bytes = tile::scratchBytesOf(view.element);
+  Value zero = lower.constant(0), one = lower.constant(1);
+  auto rows = scf::ForOp::create(builder, lower.loc, zero,
+                                 lower.ranges[indices[rowAxis]].length, one);
+  OpBuilder::InsertionGuard saved(builder);
+  builder.setInsertionPoint(rows.getBody()->getTerminator());
+  Value row = lower.add(
+      start, lower.offsetAlong(view, rowAxis, rows.getInductionVar()));
+  Value place = lower.mul(row, lower.constant(bytes));
+  for (int64_t line = 0; line < columns.getSize() * bytes; line += 64)
+    lower.prefetch(view.base, lower.addConstant(place, line));
+}
+
 LogicalResult KernelEmitter::emitFor(tile::ForOp loop) {
+  fetchForResults(loop);
   Value start = lower.values.lookup(loop.getStart());
   Value stop = lower.values.lookup(loop.getStop());
   auto made = scf::ForOp::create(builder, lower.loc, start, stop,

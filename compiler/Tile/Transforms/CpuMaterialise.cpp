@@ -175,5 +175,8 @@ bool CpuMaterialise::decide(Value tile) {
     return false;
   SmallVector<Reader> all;
   readers(tile, true, all);
-  return all.size() > 1;
+  // In one nest an element is computed once, however often it is read.
+  return llvm::any_of(all, [&](const Reader &reader) {
+    return reader.op != all[0].op || (!reader.aligned && all.size() > 1);
+  });
 }

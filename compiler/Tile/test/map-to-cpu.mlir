@@ -22,6 +22,26 @@ tile.func @add(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>)
   tile.return
 }
 
+// An exponential that one nest reads twice is computed there, once.
+// CHECK-LABEL: tile.func @silu
+// CHECK-NOT:     tile.alloc
+// CHECK:         tile.nest
+// CHECK:           math.exp
+// CHECK-NOT:       math.exp
+// CHECK:           tile.store
+// CHECK-NOT:     tile.nest
+tile.func @silu(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) {
+  %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
+  %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
+  %a = tile.load %x[%i] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+  %e = math.exp %a : tensor<64xf32>
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %d = arith.addf %e, %one : tensor<64xf32>
+  %s = arith.divf %e, %d : tensor<64xf32>
+  tile.store %s, %z[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+  tile.return
+}
+
 // An exponential with two readers is computed once: stored, and summed in the
 // same pass.
 // CHECK-LABEL: tile.func @exp_and_sum
