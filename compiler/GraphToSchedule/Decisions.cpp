@@ -220,8 +220,10 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
     // AMX is quick with a panel: programs enough, and longer pieces.
     offer(128, 256, 1024, 2048);
   } else if (element.isF32()) {
-    offer(4, 512, 1024);
-    offer(16, 512, 1024);
+    // Few steps of k, so that lines of B follow each other for long.
+    offer(4, 1024, 64, 4096);
+    offer(4, 512, 64);
+    offer(16, 512, 64);
   }
   return tiles.empty() ? DenseI64ArrayAttr()
                        : builder.getDenseI64ArrayAttr(tiles);

@@ -462,6 +462,8 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse,
   }
   fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
   std::string symbol = (fuse.getSymName() + "_thin" + Twine(tiles[0])).str();
+  if (tiles[3])
+    symbol += "x" + std::to_string(tiles[1]);
   Decisions decisions(fuse.getBody().front());
   LogicalResult done = launch(fuse, symbol, interface, decisions, 0, true);
   for (auto [tile, size] : before)
