@@ -209,6 +209,15 @@ static bool isRightIdentity(Operation *op, Attribute right) {
   return false;
 }
 
+/// `operand`, which `op` gives to the bit. A user's kernel was made for what
+/// `op` writes, which is row-major; an argument has the strides it has.
+static OpFoldResult same(Operation *op, Value operand) {
+  if (isa<BlockArgument>(operand) &&
+      llvm::any_of(op->getUsers(), llvm::IsaPred<CallKernelOp>))
+    return {};
+  return operand;
+}
+
 static OpFoldResult foldBinary(Operation *op, Attribute lhs, Attribute rhs) {
   Type type = op->getResult(0).getType();
   std::optional<APFloat> fa = splat<APFloat>(lhs), fb = splat<APFloat>(rhs);
@@ -219,10 +228,10 @@ static OpFoldResult foldBinary(Operation *op, Attribute lhs, Attribute rhs) {
     return make(type, fold(op, *a, *b));
   // The operands have the result's type, so either may stand for it.
   if (isRightIdentity(op, constantUnderBroadcast(op->getOperand(1))))
-    return op->getOperand(0);
+    return same(op, op->getOperand(0));
   if (op->hasTrait<OpTrait::IsCommutative>() &&
       isRightIdentity(op, constantUnderBroadcast(op->getOperand(0))))
-    return op->getOperand(1);
+    return same(op, op->getOperand(1));
   return {};
 }
 
@@ -307,9 +316,9 @@ OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   if (std::optional<APInt> which = splat<APInt>(adaptor.getCondition()))
-    return which->isOne() ? getA() : getB();
+    return same(*this, which->isOne() ? getA() : getB());
   if (getA() == getB())
-    return getA();
+    return same(*this, getA());
   return {};
 }
 
