@@ -56,6 +56,14 @@ bool isStreamable(BlockArgument view) {
   return stored;
 }
 
+/// A product of a product (attention) computes for so long that how its result
+/// is written does not matter: no second kernel is compiled for that.
+bool isLong(FuncOp func) {
+  int64_t products = 0;
+  func.walk([&](MmaOp) { ++products; });
+  return products > 1;
+}
+
 struct StreamStoresPass
     : tessera::tile::impl::StreamStoresPassBase<StreamStoresPass> {
   using StreamStoresPassBase::StreamStoresPassBase;
@@ -88,7 +96,8 @@ struct StreamStoresPass
       // The schedule may say never (0) or always (2).
       auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
       auto said = config ? config.getAs<IntegerAttr>("stream") : IntegerAttr();
-      if (func->hasAttr("tile.as_is") || (said && said.getInt() == 0))
+      if (func->hasAttr("tile.as_is") || (said && said.getInt() == 0) ||
+          (!said && isLong(func)))
         continue;
       SmallVector<BlockArgument> views;
       for (BlockArgument argument : func.getArguments())
