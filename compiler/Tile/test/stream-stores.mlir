@@ -72,6 +72,20 @@ tile.func @again(%y: memref<?xf32, strided<[1]>> {gir.mode = "out", gir.name = "
   tile.return
 }
 
+// A product of a product computes for long: one kernel is enough.
+// CHECK-NOT: @twice_stream
+tile.func @twice(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) {
+  %M = tile.dim %y, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %y, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %i:2 = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %t = tile.load %a[%i#0, %i#1] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %p = tile.mma %t, %t, %zero : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  %q = tile.mma %p, %t, %zero : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  tile.store %q, %y[%i#0, %i#1] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
 // CHECK-LABEL: tile.plan @f
 // CHECK:         "  if size(%Y, 0) * size(%Y, 1) >= 256 and address(%Y) mod 64 == 0 and stride(%Y, 0) mod 16 == 0"
 // CHECK-NEXT:    "    launch @rows_stream(%X, %Y) grid $M work 5"
