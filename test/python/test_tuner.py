@@ -383,7 +383,7 @@ def test_time_is_limited_and_spent_once(tmp_path):
     space = dict(BLOCK=[16, 32, 64, 128, 256], unroll=[1, 2, 4, 8])
     start = time.monotonic()
     found = fn.tune(X, space=space, seconds=0.5, cache=str(tmp_path))
-    assert time.monotonic() - start < 60 and 0 < len(found.tried) < 20
+    assert time.monotonic() - start < 8 and 0 < len(found.tried) < 20
     again = tsr.kernel(scale).tune(X, space=space, seconds=0.5, cache=str(tmp_path))
     assert again.measured == 0 and again.best == found.best
     assert pathlib.Path(tmp_path).stat().st_mode & 0o022 == 0

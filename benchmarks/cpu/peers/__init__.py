@@ -20,9 +20,24 @@ class Missing(Exception):
     """A peer that cannot be measured here; its text is the reason."""
 
 
-@functools.lru_cache
 def shim(source: str, *flags: str) -> ctypes.CDLL:
     """A C++ file of this folder as a library, compiled once per source and flags into the user's cache."""
+    made = _library_or_reason(source, flags)
+    if isinstance(made, Missing):
+        raise made
+    return made
+
+
+@functools.lru_cache
+def _library_or_reason(source: str, flags: tuple):
+    """What does not compile is not tried again for the next case."""
+    try:
+        return _library(source, flags)
+    except Missing as missing:
+        return missing
+
+
+def _library(source: str, flags: tuple) -> ctypes.CDLL:
     compiler = shutil.which("g++") or shutil.which("clang++-22") or shutil.which("clang++")
     if not compiler:
         raise Missing("no C++ compiler for its C++ API")

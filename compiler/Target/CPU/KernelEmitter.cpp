@@ -562,44 +562,32 @@ void KernelEmitter::fetchForResults(tile::ForOp loop) {
 
 void KernelEmitter::fetchTile(tile::LoadOp load) {
   const CpuView &view = lower.views[load.getView()];
-  auto type = cast<MemRefType>(load.getView().getType());
-  OperandRange indices = load.getIndices();
-  auto [strides, offset] = type.getStridesAndOffset();
-  if (indices.size() < 2 || view.packing || strides.back() != 1 ||
-      !llvm::all_of(indices, [&](Value index) {
-        return isa<tile::RangeType>(index.getType())
-                   ? lower.ranges.contains(index)
-                   : lower.values.contains(index) && index.getType().isIndex();
-      }))
-    return;
-  // Every place but those of rows and columns is one.
-  auto columns = dyn_cast<tile::RangeType>(indices.back().getType());
-  int64_t rowAxis = -1;
-  Value start = lower.constant(0);
-  for (auto [axis, index] : llvm::enumerate(indices)) {
-    Value at;
-    if (isa<tile::RangeType>(index.getType())) {
-      if (axis + 1 < indices.size() && std::exchange(rowAxis, axis) >= 0)
-        return;
-      at = lower.ranges[index].start;
-    } else {
-      at = lower.values.lookup(index);
-    }
-    start = lower.add(start, lower.offsetAlong(view, axis, at));
+  SmallVector<int64_t> axes; // of rows and columns
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    bool isRange = isa<tile::RangeType>(index.getType());
+    if (isRange ? !lower.ranges.contains(index)
+                : !index.getType().isIndex() || !lower.values.contains(index))
+      return; // not known yet
+    if (isRange)
+      axes.push_back(axis);
   }
-  if (!columns || rowAxis < 0)
+  if (axes.size() != 2 || axes[1] + 1 != int64_t(view.strides.size()) ||
+      view.packing || view.staticStrides.back() != 1)
     return;
+  Value rows = load.getIndices()[axes[0]], columns = load.getIndices().back();
+  Value inside; // or not: the fetch reads nothing
+  Value start = lower.tileStart(load, inside);
   int64_t bytes = tile::scratchBytesOf(view.element);
-  Value zero = lower.constant(0), one = lower.constant(1);
-  auto rows = scf::ForOp::create(builder, lower.loc, zero,
-                                 lower.ranges[indices[rowAxis]].length, one);
+  auto loop = scf::ForOp::create(builder, lower.loc, lower.constant(0),
+                                 lower.ranges[rows].length, lower.constant(1));
   OpBuilder::InsertionGuard saved(builder);
-  builder.setInsertionPoint(rows.getBody()->getTerminator());
-  Value row = lower.add(
-      start, lower.offsetAlong(view, rowAxis, rows.getInductionVar()));
-  Value place = lower.mul(row, lower.constant(bytes));
-  for (int64_t line = 0; line < columns.getSize() * bytes; line += 64)
-    lower.prefetch(view.base, lower.addConstant(place, line));
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  Value row =
+      lower.mul(lower.offsetAlong(view, axes[0], loop.getInductionVar()),
+                lower.constant(bytes));
+  int64_t size = cast<tile::RangeType>(columns.getType()).getSize();
+  for (int64_t line = 0; line < size * bytes; line += 64)
+    lower.prefetch(start, lower.addConstant(row, line));
 }
 
 LogicalResult KernelEmitter::emitFor(tile::ForOp loop) {

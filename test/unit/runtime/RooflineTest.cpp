@@ -52,10 +52,10 @@ static void expectFaster(int32_t fast, double factor, int32_t slow) {
 }
 
 TEST(Roofline, WiderRegistersAreNotSlower) {
-  // Even in its slow state a matrix unit keeps up with vectors.
+  // Even in its slow state a matrix unit beats vectors.
   expectFaster(TSR_ROOF_FMA_F32_AVX512, 0.5, TSR_ROOF_FMA_F32_AVX2);
   expectFaster(TSR_ROOF_FMA_F16_AVX512, 1, TSR_ROOF_FMA_F32_AVX512);
-  expectFaster(TSR_ROOF_AMX_BF16, 0.5, TSR_ROOF_FMA_F32_AVX512);
+  expectFaster(TSR_ROOF_AMX_BF16, 1, TSR_ROOF_FMA_F32_AVX512);
   expectFaster(TSR_ROOF_AMX_I8, 0.5, TSR_ROOF_AMX_BF16);
 }
 
