@@ -11,6 +11,8 @@
 
 #include "compiler/Target/CPU/CpuLowering.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
@@ -53,24 +55,24 @@ struct AmxTiles {
 } // namespace
 
 /// The panels of a packed right operand that are read after those at column
-/// `j` of the step: the next columns', or the first ones' further down, or
-/// those of the next program.
+/// `j`, of the 64 columns at `pair`: 64 columns on, or the first ones' further
+/// down, or those of the next program.
 Value CpuLowering::nextPanels(tile::NestOp nest, tile::LoadOp load,
-                              const CpuPanels &panels, Value j) {
+                              const CpuPanels &panels, Value pair, Value j) {
   const CpuView &view = views[load.getView()];
   const auto &columns = ranges[nest.getAxes()[1]],
              &depth = ranges[nest.getAxes()[2]];
   auto count = [&](Value column) {
     return mul(ceilDiv(column, constant(16)), panels.stride);
   };
-  Value beside = count(addConstant(j, 32));
+  Value beside = count(addConstant(pair, 64));
   Value further = mul(depth.length, panels.along);
   Value program = sub(count(columns.length), mul(depth.start, panels.along));
   Value isDeep = less(depth.stop, view.sizes[view.deepAxis()]);
-  Value isWide = less(addConstant(j, 32), columns.length);
+  Value isWide = less(addConstant(pair, 64), columns.length);
   Value next = arith::SelectOp::create(builder, loc, isDeep, further, program);
   next = arith::SelectOp::create(builder, loc, isWide, beside, next);
-  return pointerTo(panels.base, next, view.element);
+  return pointerTo(panels.base, add(next, count(sub(j, pair))), view.element);
 }
 
 namespace {
@@ -86,7 +88,10 @@ private:
     SmallVector<Value> places, a, b, rest;
     int64_t columns; // of tiles: 1 or 2
   };
+  void emitBlocks();
   void emitBlock(int64_t columns);
+  Value placeAt(Value column);
+  Value placeOfPair();
   Block blockAt(int64_t columns);
   Value panelAt(Value base, Value stride, Value at);
   SmallVector<Value> startSums(const Block &block);
@@ -105,11 +110,14 @@ private:
   tile::MmaOp mma;
   Value m, n, k; // lengths
   Value i, j;    // the block's row and column
+  Value pair;    // the first of its 64 columns
   CpuPanels lhs, rhs;
-  Value result; // pointer
+  Value out, result; // the buffer of C, and where it is
   int64_t resultStride;
   Value first; // i1: nothing was summed before
   std::optional<CpuDirect> direct;
+  tile::NestOp after; // makes results of the sum
+  Value last;         // i1: and may do so now
   Type element, sum;
   AmxTiles amx;
 };
@@ -129,12 +137,15 @@ AmxStep::AmxStep(CpuLowering &lower, tile::NestOp nest)
   // What lies outside of its view is 0: nothing is added.
   if (inside)
     k = arith::SelectOp::create(builder, loc, inside, k, lower.constant(0));
-  auto out =
+  auto buffer =
       cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
+  out = buffer;
   result = lower.buffers[out];
-  resultStride = tile::CpuBuffer(out.getType()).stride(0);
+  resultStride = tile::CpuBuffer(buffer.getType()).stride(0);
   first = lower.isFirst(nest);
   direct = lower.resultOf(nest);
+  if ((after = lower.finishOf(nest)))
+    last = lower.isLast(nest);
 }
 
 Value AmxStep::panelAt(Value base, Value stride, Value at) {
@@ -142,9 +153,23 @@ Value AmxStep::panelAt(Value base, Value stride, Value at) {
   return lower.pointerTo(base, lower.mul(number, stride), element);
 }
 
+Value AmxStep::placeAt(Value column) {
+  Value row = lower.mul(i, lower.constant(resultStride));
+  return lower.pointerTo(result, lower.add(row, column), sum);
+}
+
+/// Where sums of 64 columns are. Those that become results at once need no more
+/// place than they take.
+Value AmxStep::placeOfPair() {
+  Value both = arith::AndIOp::create(builder, loc, first, last);
+  return arith::SelectOp::create(builder, loc, both, result, placeAt(pair));
+}
+
 AmxStep::Block AmxStep::blockAt(int64_t columns) {
   Block block;
   block.columns = columns;
+  Value corner = after ? lower.pointerTo(placeOfPair(), lower.sub(j, pair), sum)
+                       : placeAt(j);
   for (int64_t row : {0, 16}) {
     Value at = lower.addConstant(i, row);
     block.a.push_back(panelAt(lhs.base, lhs.stride, at));
@@ -154,11 +179,8 @@ AmxStep::Block AmxStep::blockAt(int64_t columns) {
       block.b.push_back(
           panelAt(rhs.base, rhs.stride, lower.addConstant(j, row)));
     for (int64_t column = 0; column < 16 * columns; column += 16)
-      block.places.push_back(
-          lower.pointerTo(result,
-                          lower.add(lower.mul(at, lower.constant(resultStride)),
-                                    lower.addConstant(j, column)),
-                          sum));
+      block.places.push_back(lower.pointerTo(
+          corner, lower.constant(row * resultStride + column), sum));
   }
   // Rows that do not exist are those before, once more.
   block.a[1] = arith::SelectOp::create(builder, loc,
@@ -187,7 +209,7 @@ SmallVector<Value> AmxStep::nextPanels() {
   auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
   if (!load || !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>())
     return {};
-  Value next = lower.nextPanels(nest, load, rhs, j);
+  Value next = lower.nextPanels(nest, load, rhs, pair, j);
   return {next, lower.pointerTo(next, rhs.stride, element)};
 }
 
@@ -279,31 +301,49 @@ void AmxStep::emitBlock(int64_t columns) {
             lower.mul(direct->row, lower.constant(4)));
 }
 
-void AmxStep::run() {
-  // What the inner loop reads again and again stays near: a panel of B, or,
-  // where B is narrow and deep, the rows of A.
-  bool rowsFirst = sizeOf(1) < sizeOf(2) &&
-                   !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
-  OpBuilder::InsertionGuard guard(builder);
-  auto open = [&](Value end) -> Value {
-    auto loop = scf::ForOp::create(builder, loc, lower.constant(0), end,
-                                   lower.constant(32));
-    builder.setInsertionPoint(loop.getBody()->getTerminator());
-    return loop.getInductionVar();
-  };
-  Value outer = open(rowsFirst ? m : n), inner = open(rowsFirst ? n : m);
-  i = rowsFirst ? outer : inner;
-  j = rowsFirst ? inner : outer;
+void AmxStep::emitBlocks() {
   // Of 80 columns, the last 16 take half of the products.
   int64_t last = sizeOf(1) % 32;
   if (last == 0 || last > 16)
     return emitBlock(2);
   auto both = scf::IfOp::create(builder, loc,
                                 lower.less(lower.addConstant(j, 16), n), true);
+  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(both.thenBlock());
   emitBlock(2);
   builder.setInsertionPointToStart(both.elseBlock());
   emitBlock(1);
+}
+
+void AmxStep::run() {
+  OpBuilder::InsertionGuard guard(builder);
+  auto open = [&](Value begin, Value end, int64_t step) -> Value {
+    auto loop =
+        scf::ForOp::create(builder, loc, begin, end, lower.constant(step));
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+    return loop.getInductionVar();
+  };
+  // What the inner loop reads again and again stays near: panels of B, or,
+  // where B is narrow and deep, the rows of A.
+  Value zero = lower.constant(0);
+  if (sizeOf(1) < sizeOf(2) &&
+      !nest.getAxes()[1].getDefiningOp<tile::ProgramOp>()) {
+    i = open(zero, m, 32);
+    j = open(zero, n, 32);
+    return emitBlocks();
+  }
+  // Results of 64 columns are whole pairs of lines: half of them is slow.
+  pair = open(zero, n, 64);
+  i = open(zero, m, 32);
+  j = open(pair, lower.minimum(lower.addConstant(pair, 64), n), 32);
+  emitBlocks();
+  if (!after)
+    return;
+  builder.setInsertionPointAfter(j.getParentBlock()->getParentOp());
+  auto now = scf::IfOp::create(builder, loc, last, false);
+  builder.setInsertionPointToStart(now.thenBlock());
+  llvm::SaveAndRestore place(lower.buffers[out], placeOfPair());
+  lower.emitPart(after, {i, pair}, {32, 64});
 }
 
 void CpuLowering::emitAmxStep(tile::NestOp nest) { AmxStep(*this, nest).run(); }

@@ -79,6 +79,7 @@ public:
   int64_t vectorBytes;
   bool bf16 = false;   // has an instruction that rounds to it
   bool paired = false; // 32 lanes of f32 are those of even, then of odd places
+  llvm::ArrayRef<int64_t> partSizes; // of a nest that is emitted in part
   mlir::Value scratch;
   mlir::Value status; // pointer to the kernel's i32 result, or null
   llvm::SmallVector<std::string> *messages = nullptr;
@@ -138,7 +139,8 @@ public:
   Ahead fetchAhead(tile::NestOp nest, int64_t rows, mlir::Value at,
                    int64_t lines, mlir::Value steps);
   mlir::Value nextPanels(tile::NestOp nest, tile::LoadOp load,
-                         const CpuPanels &panels, mlir::Value j);
+                         const CpuPanels &panels, mlir::Value pair,
+                         mlir::Value j);
   void prefetch(mlir::Value base, mlir::Value bytes);
   mlir::Type memoryType(mlir::Type element); // i1 -> i8, index -> i64
   mlir::Value load(mlir::Value pointer, mlir::Type element, int64_t lanes);
@@ -198,11 +200,25 @@ public:
   static bool readsFewVectors(tile::NestOp step);
   /// Where the nest after the loop would copy the sum to, if it is one.
   std::optional<CpuDirect> resultOf(tile::NestOp step);
-  /// Whether (i1) the step is the first one of its sum.
+  /// The nest after the loop that makes results of the sum, if the last step
+  /// does that, block by block while they are near. Then the loop takes a step
+  /// even if there is nothing to sum.
+  static tile::NestOp finishOf(tile::NestOp step);
+  /// Does the step always do what this nest would?
+  static bool isPartOfStep(tile::NestOp nest);
+  /// Whether (i1) the step is the first, or the last, one of its sum.
   mlir::Value isFirst(tile::NestOp step);
+  mlir::Value isLast(tile::NestOp step);
+  /// Is this tile a sum as AMX leaves it, without subnormals?
+  static bool isSumOfAmx(mlir::Value tile);
 
   // Emitters.
   void emitNest(tile::NestOp nest);
+  /// The part of a nest whose axes begin at `at` and are at most `sizes` long;
+  /// its buffers begin there, too.
+  void emitPart(tile::NestOp nest, llvm::ArrayRef<mlir::Value> at,
+                llvm::ArrayRef<int64_t> sizes);
+  void emitWhole(tile::NestOp nest);
   void emitVersions(tile::NestOp nest, NestEmitter &emitter);
   void emitMatrixStep(tile::NestOp nest);
   void emitAmxStep(tile::NestOp nest);

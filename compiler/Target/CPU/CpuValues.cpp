@@ -580,10 +580,18 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
     return arith::ExtSIOp::create(builder, loc, type, operands[0]);
   }
   if (isa<arith::TruncFOp>(op)) {
-    auto weight = op->getOperand(0).getDefiningOp<math::Exp2Op>();
+    Value wide = op->getOperand(0);
+    auto weight = wide.getDefiningOp<math::Exp2Op>();
+    bool near = weight && bitEnumContainsAll(weight.getFastmath(),
+                                             arith::FastMathFlags::afn);
+    // LLVM does not store vectors of bf16 past the caches, only what it cannot
+    // tell to be one.
+    bool streams = llvm::any_of(op->getUsers(), [](Operation *user) {
+      auto store = dyn_cast<tile::StoreOp>(user);
+      return store && isStreaming(store);
+    });
     return truncate(operands[0], result,
-                    weight && bitEnumContainsAll(weight.getFastmath(),
-                                                 arith::FastMathFlags::afn));
+                    near || (isSumOfAmx(wide) && !streams));
   }
   if (isa<arith::ExtFOp>(op))
     return extend(operands[0], result);

@@ -593,8 +593,17 @@ void KernelEmitter::fetchTile(tile::LoadOp load) {
 LogicalResult KernelEmitter::emitFor(tile::ForOp loop) {
   fetchForResults(loop);
   Value start = lower.values.lookup(loop.getStart());
-  Value stop = lower.values.lookup(loop.getStop());
-  auto made = scf::ForOp::create(builder, lower.loc, start, stop,
+  Value stop = lower.values.lookup(loop.getStop()), end = stop;
+  auto steps = loop.getBody().getOps<tile::NestOp>();
+  bool finishes = llvm::any_of(steps, [&](tile::NestOp step) {
+    return stepIn(step) && lower.finishOf(step);
+  });
+  if (finishes) { // one step at least, be it of nothing
+    stop = arith::MaxSIOp::create(builder, lower.loc, start, stop);
+    end = arith::MaxSIOp::create(builder, lower.loc, stop,
+                                 lower.addConstant(start, 1));
+  }
+  auto made = scf::ForOp::create(builder, lower.loc, start, end,
                                  lower.constant(loop.getSize()),
                                  lookup(loop.getInits()), emptyBody);
   OpBuilder::InsertionGuard saved(builder);

@@ -1,11 +1,12 @@
 //===- MatrixShortcuts.cpp - What a matrix step can do without ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Three nests around a matrix step need not run where the step can do without:
+// Four nests around a matrix step need not run where the step can do without:
 //
 //   clearing the sum before a loop over k: the first step starts from zero
 //   packing an operand that is read well where it lies
 //   copying the sum to the result: the last step stores it there
+//   making results of the sum: the last step does, block by block
 //
 // Which it is depends on sizes and strides, so the program asks when it runs.
 //
@@ -104,6 +105,14 @@ Value CpuLowering::isFirst(tile::NestOp step) {
   return known(false);
 }
 
+Value CpuLowering::isLast(tile::NestOp step) {
+  auto loop = cast<tile::ForOp>(step->getParentOp());
+  return arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sge,
+      addConstant(ranges[loop.getRange()].start, loop.getSize()),
+      values.lookup(loop.getStop()));
+}
+
 /// A nest that copies a matrix from an argument that is only read, its rows
 /// contiguous, into a buffer.
 static tile::LoadOp copiedBy(tile::NestOp nest, const CpuLowering &lower) {
@@ -158,6 +167,34 @@ static tile::NestOp readerOf(Value buffer, bool &isLhs) {
   return step;
 }
 
+/// Does nobody else write this view, or read it?
+static bool isOnlyWritten(tile::StoreOp store) {
+  return llvm::all_of(store.getView().getUsers(), [&](Operation *user) {
+    return user == store || isa<tile::DimOp>(user);
+  });
+}
+
+/// The matrix step of a loop before `nest` that alone sums into `buffer`, for
+/// `nest` alone and over its axes.
+static tile::NestOp summedBefore(tile::NestOp nest, Value buffer) {
+  tile::NestOp step;
+  for (Operation *user : buffer.getUsers()) {
+    auto owner = user->getParentOfType<tile::NestOp>();
+    if (owner == nest || (owner && clearedBy(owner)))
+      continue;
+    if (!owner || (step && owner != step) || !stepIn(owner))
+      return {};
+    step = owner;
+  }
+  auto loop = step ? dyn_cast<tile::ForOp>(step->getParentOp()) : tile::ForOp();
+  if (!loop || loop->getBlock() != nest->getBlock() ||
+      !loop->isBeforeInBlock(nest) || CpuLowering::isThin(step) ||
+      step.getAxes()[0] != nest.getAxes()[0] ||
+      step.getAxes()[1] != nest.getAxes()[1])
+    return {};
+  return step;
+}
+
 /// The matrix step of the loop before `nest` whose sum the nest copies to a
 /// result, and does nothing else. Nobody reads the sum or the result but they.
 static tile::NestOp copiedStep(tile::NestOp nest) {
@@ -178,27 +215,48 @@ static tile::NestOp copiedStep(tile::NestOp nest) {
   }
   if (ranges != llvm::to_vector(nest.getAxes()))
     return {};
-  for (Operation *user : store.getView().getUsers())
-    if (user != store && !isa<tile::DimOp>(user))
-      return {};
-  tile::NestOp step;
-  for (Operation *user : load.getBuffer().getUsers()) {
-    auto owner = user->getParentOfType<tile::NestOp>();
-    if (owner == nest || (owner && clearedBy(owner)))
-      continue;
-    if (!owner || (step && owner != step) || !stepIn(owner))
-      return {};
-    step = owner;
-  }
-  auto loop = step ? dyn_cast<tile::ForOp>(step->getParentOp()) : tile::ForOp();
-  if (!loop || loop->getBlock() != nest->getBlock() ||
-      !loop->isBeforeInBlock(nest) || CpuLowering::isThin(step) ||
-      step.getAxes()[0] != nest.getAxes()[0] ||
-      step.getAxes()[1] != nest.getAxes()[1])
+  if (!isOnlyWritten(store))
     return {};
+  tile::NestOp step = summedBefore(nest, load.getBuffer());
   // AMX stores whole tiles, and not past the caches.
-  if (isAmx(step) && isStreaming(store))
+  if (step && isAmx(step) && isStreaming(store))
     return {};
+  return step;
+}
+
+/// The AMX step of the loop before `nest` whose sum the nest makes results of,
+/// element by element, from what was there before the loop.
+static tile::NestOp finishedStep(tile::NestOp nest) {
+  if (nest.getAxes().size() != 2 || nest.getNumResults() || copiedStep(nest))
+    return {};
+  Value sum;
+  for (Operation &op : nest.getBody().front().without_terminator()) {
+    if (auto load = dyn_cast<tile::LocalLoadOp>(op)) {
+      if (load.getSlot() || (sum && sum != load.getBuffer()))
+        return {};
+      sum = load.getBuffer();
+    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      if (!isOnlyWritten(store))
+        return {};
+    } else if (!isa<tile::LoadOp, tile::FillOp, tile::BroadcastOp,
+                    tile::IndexOp>(op) &&
+               !OpTrait::hasElementwiseMappableTraits(&op)) {
+      return {};
+    }
+  }
+  tile::NestOp step = sum ? summedBefore(nest, sum) : tile::NestOp();
+  if (!step || !isAmx(step) ||
+      !step.getAxes()[1].getDefiningOp<tile::ProgramOp>())
+    return {};
+  Operation *loop = step->getParentOp();
+  auto isLate = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    return def && def->getBlock() == loop->getBlock() &&
+           !def->isBeforeInBlock(loop);
+  };
+  for (Operation &op : nest.getBody().front())
+    if (llvm::any_of(op.getOperands(), isLate))
+      return {};
   return step;
 }
 
@@ -243,11 +301,7 @@ std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
     if (view.packing || view.staticStrides.back() != 1 ||
         axes[1] + 1 != int64_t(view.sizes.size()))
       return std::nullopt;
-    auto loop = cast<tile::ForOp>(step->getParentOp());
-    Value last = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::sge,
-        addConstant(ranges[loop.getRange()].start, loop.getSize()),
-        values.lookup(loop.getStop()));
+    Value last = isLast(step);
     if (isAmx(step))
       last =
           arith::AndIOp::create(builder, loc, last, hasWholeTiles(*this, step));
@@ -255,6 +309,35 @@ std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
                      view.strides[axes[0]], last, isStreaming(store)};
   }
   return std::nullopt;
+}
+
+bool CpuLowering::isPartOfStep(tile::NestOp nest) {
+  if (Value sum = clearedBy(nest))
+    if (tile::NestOp step = summedAfter(nest, sum).second)
+      return bool(finishOf(step));
+  return bool(finishedStep(nest));
+}
+
+/// The one nest that looks at the sum of `step` after its loop.
+tile::NestOp CpuLowering::finishOf(tile::NestOp step) {
+  auto sum = cast<tile::LocalStoreOp>(*stepIn(step).getResult().user_begin())
+                 .getBuffer();
+  for (Operation *user : sum.getUsers())
+    if (auto nest = user->getParentOfType<tile::NestOp>();
+        nest && nest != step && finishedStep(nest) == step)
+      return nest;
+  return {};
+}
+
+bool CpuLowering::isSumOfAmx(Value tile) {
+  auto load = tile.getDefiningOp<tile::LocalLoadOp>();
+  if (!load)
+    return false;
+  return llvm::all_of(load.getBuffer().getUsers(), [](Operation *user) {
+    auto nest = user->getParentOfType<tile::NestOp>();
+    return !isa<tile::LocalStoreOp>(user) ||
+           (nest && (clearedBy(nest) || (stepIn(nest) && isAmx(nest))));
+  });
 }
 
 Value CpuLowering::isSuperfluous(tile::NestOp nest) {

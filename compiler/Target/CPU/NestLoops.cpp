@@ -66,6 +66,9 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
     unroll = std::max<int64_t>(1, unroll / 2);
     paired = hasPairs(nest, lower);
   }
+  if (!lower.partSizes.empty() && vectorAxis >= 0)
+    unroll =
+        std::clamp<int64_t>(lower.partSizes[vectorAxis] / lanes, 1, unroll);
   // A vector lies within one panel: of f64, 24 wide, not 16 lanes of f32.
   for (Operation &op : nest.getBody().front()) {
     auto store = dyn_cast<tile::LocalStoreOp>(op);
@@ -664,6 +667,8 @@ void CpuLowering::emitVersions(tile::NestOp nest, NestEmitter &emitter) {
 }
 
 void CpuLowering::emitNest(tile::NestOp nest) {
+  if (isPartOfStep(nest))
+    return;
   Location outer = loc;
   loc = nest.getLoc();
   bool matrix = llvm::any_of(nest.getBody().front(), [](Operation &op) {
@@ -677,8 +682,28 @@ void CpuLowering::emitNest(tile::NestOp nest) {
   }
   if (matrix)
     emitMatrixStep(nest);
-  else if (NestEmitter emitter(*this, nest);
-           !emitter.runAsPacking() && !emitter.runAsTransposing())
-    emitVersions(nest, emitter);
+  else
+    emitWhole(nest);
   loc = outer;
+}
+
+void CpuLowering::emitWhole(tile::NestOp nest) {
+  NestEmitter emitter(*this, nest);
+  if (!emitter.runAsPacking() && !emitter.runAsTransposing())
+    emitVersions(nest, emitter);
+}
+
+void CpuLowering::emitPart(tile::NestOp nest, ArrayRef<Value> at,
+                           ArrayRef<int64_t> sizes) {
+  llvm::SaveAndRestore outer(loc, nest.getLoc());
+  llvm::SaveAndRestore whole(ranges);
+  llvm::SaveAndRestore part(partSizes, sizes);
+  OpBuilder::InsertionGuard guard(builder);
+  for (auto [axis, begin, size] : llvm::zip_equal(nest.getAxes(), at, sizes)) {
+    CpuRange &range = ranges[axis];
+    range.start = add(range.start, begin);
+    range.length = minimum(sub(range.length, begin), constant(size));
+    range.stop = add(range.start, range.length);
+  }
+  emitWhole(nest);
 }
