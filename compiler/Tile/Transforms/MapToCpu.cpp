@@ -648,19 +648,25 @@ void CpuMapper::scheduleNest(NestOp nest) {
     if (best < 0 || counts.votes[axis] > counts.votes[best])
       best = axis;
   }
-  // Rows of AMX tiles are runs of k; what is packed in groups of k is read
-  // along its rows, whichever they are.
-  for (Operation &op : body)
-    if (auto axis = op.getAttrOfType<IntegerAttr>("zero_padding")) {
-      AxisVotes reads;
-      reads.votes.assign(rank, 0);
-      if (auto store = dyn_cast<StoreOp>(op))
-        reads.visit(store.getValue(), identity, 2);
-      if (axis.getInt() == 1 || best < 0)
-        best = 1;
-      else if (reads.votes[0] > reads.votes[1])
-        best = 0;
-    }
+  // Rows of AMX tiles are runs of k; what else is packed is read along its
+  // rows, whichever they are, and turned in registers.
+  for (Operation &op : body) {
+    auto store = dyn_cast<StoreOp>(op);
+    auto axis = op.getAttrOfType<IntegerAttr>("zero_padding");
+    bool turns = store && CpuPacking::of(store.getView()) && rank == 2 &&
+                 getElementTypeOrSelf(store.getValue().getType())
+                         .getIntOrFloatBitWidth() >= 32;
+    if (!axis && !turns)
+      continue;
+    AxisVotes reads;
+    reads.votes.assign(rank, 0);
+    if (store)
+      reads.visit(store.getValue(), identity, 2);
+    if (axis && (axis.getInt() == 1 || best < 0))
+      best = 1;
+    else if (reads.votes[0] > reads.votes[1])
+      best = 0;
+  }
   nest.setVectorAxis(scalar ? -1 : best);
   auto config = nest->getParentOfType<FuncOp>()->getAttrOfType<DictionaryAttr>(
       "tile.config");

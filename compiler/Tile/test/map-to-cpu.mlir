@@ -263,3 +263,16 @@ tile.func @stores_apart(%x: memref<?xf32, strided<[1]>>, %t: memref<?xf32, strid
   tile.store %a, %y[%one, %n] : tensor<256xf32>, memref<2x?xf32, strided<[?, 1]>>, index, !tile.range<256>
   tile.return
 }
+
+// A transposed operand is packed along its own rows, without a gather.
+// CHECK-LABEL: tile.func @pack_turned
+// CHECK:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64}
+tile.func @pack_turned(%k: memref<?x?xf32, strided<[?, 1]>>, %p: memref<?x?xf32, strided<[?, 1]>> {tile.packed = {deep_last = 0 : i64, group = 1 : i64, step = 1 : i64, wide_step = 64 : i64, width = 64 : i64}}) {
+  %d = tile.dim %k, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %s = tile.dim %k, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %i:2 = tile.program extents(%d, %s) tiles = [512, 64] : !tile.range<512>, !tile.range<64>
+  %a = tile.load %k[%i#1, %i#0] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<512> -> tensor<64x512xf32>
+  %t = tile.transpose %a [1, 0] : tensor<64x512xf32> -> tensor<512x64xf32>
+  tile.store %t, %p[%i#0, %i#1] : tensor<512x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<512>, !tile.range<64>
+  tile.return
+}
