@@ -236,6 +236,12 @@ inline bool isHalf(mlir::Type element) {
   return element.isF16() || element.isBF16();
 }
 
+inline mlir::Type withElement(mlir::Type type, mlir::Type element) {
+  if (auto vector = mlir::dyn_cast<mlir::VectorType>(type))
+    return vector.clone(element);
+  return element;
+}
+
 /// i1 and index as they are computed with: index is i64.
 inline mlir::Type computeType(mlir::Type type) {
   return type.isIndex() ? mlir::IntegerType::get(type.getContext(), 64) : type;

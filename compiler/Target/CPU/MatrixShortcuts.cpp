@@ -224,6 +224,31 @@ static tile::NestOp copiedStep(tile::NestOp nest) {
   return step;
 }
 
+/// Is the view never written?
+static bool isOnlyRead(tile::LoadOp load) {
+  return llvm::all_of(load.getView().getUsers(),
+                      llvm::IsaPred<tile::LoadOp, tile::DimOp>);
+}
+
+/// May the loop of `step` take one more turn, of nothing? The others of its
+/// nests do no more than pack operands.
+static bool maySumNothing(tile::NestOp step) {
+  auto loop = cast<tile::ForOp>(step->getParentOp());
+  auto packs = [&](Operation &op) {
+    auto store = dyn_cast<tile::LocalStoreOp>(op);
+    Operation *alloc = store ? store.getBuffer().getDefiningOp() : nullptr;
+    return (alloc && loop->isProperAncestor(alloc)) || isa<tile::LoadOp>(op) ||
+           isPure(&op);
+  };
+  return loop.getInits().empty() &&
+         llvm::all_of(loop.getBody().front(), [&](Operation &op) {
+           auto nest = dyn_cast<tile::NestOp>(op);
+           return nest ? nest == step ||
+                             llvm::all_of(nest.getBody().front(), packs)
+                       : isa<tile::AllocOp>(op) || isPure(&op);
+         });
+}
+
 /// The AMX step of the loop before `nest` whose sum the nest makes results of,
 /// element by element, from what was there before the loop.
 static tile::NestOp finishedStep(tile::NestOp nest) {
@@ -238,14 +263,16 @@ static tile::NestOp finishedStep(tile::NestOp nest) {
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       if (!isOnlyWritten(store))
         return {};
-    } else if (!isa<tile::LoadOp, tile::FillOp, tile::BroadcastOp,
-                    tile::IndexOp>(op) &&
+    } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (!isOnlyRead(load))
+        return {};
+    } else if (!isa<tile::FillOp, tile::BroadcastOp, tile::IndexOp>(op) &&
                !OpTrait::hasElementwiseMappableTraits(&op)) {
       return {};
     }
   }
   tile::NestOp step = sum ? summedBefore(nest, sum) : tile::NestOp();
-  if (!step || !isAmx(step) ||
+  if (!step || !isAmx(step) || !maySumNothing(step) ||
       !step.getAxes()[1].getDefiningOp<tile::ProgramOp>())
     return {};
   Operation *loop = step->getParentOp();
