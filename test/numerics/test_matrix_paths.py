@@ -133,3 +133,19 @@ def test_a_product_of_a_product(sizes):
     between = np.maximum(a.astype(np.float64) @ b.astype(np.float64), 0)
     want = (between @ c.astype(np.float64)).astype(ml_dtypes.bfloat16)
     np.testing.assert_array_equal(function("tsr.maximum(a @ b, 0) @ c", "a b c")(a, b, c), want)
+
+
+@tsr.kernel
+def one_operand_for_all_rows(X: Tensor["M", "K"], W: Tensor["K", "N"], Y: Out["M", "N"], BLOCK: const = 64):
+    for n in tsr.grid(tsr.tile(N, BLOCK)):
+        w = W[:, n]
+        for m in tsr.tile(M, BLOCK):
+            Y[m, n] = X[m, :] @ w
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_an_operand_that_is_loaded_before_the_loop_over_rows(dtype):
+    rng = np.random.default_rng(0)
+    x, w = small(rng, (100, 64), TYPES[dtype]), small(rng, (64, 130), TYPES[dtype])
+    for right, y in layouts(w):
+        np.testing.assert_array_equal(one_operand_for_all_rows(x, y), (x.astype(np.float64) @ w.astype(np.float64)).astype(TYPES[dtype]), err_msg=right)

@@ -89,6 +89,13 @@ def test_the_gradient_of_attention(dtype, causal):
 
     gradients.gradient_of_keys.check(*given, causal=causal, **SMALL, reference=lambda Q, K, V, L, P, dO: values(*by_hand(Q, K, V, L, P, dO)[1:]))
     gradients.gradient_of_queries.check(*given, causal=causal, **SMALL, reference=lambda Q, K, V, L, P, dO: values(by_hand(Q, K, V, L, P, dO)[0]))
+
+    def at_once(Q, K, V, L, P, dO, X):
+        dq, dk, dv = by_hand(Q, K, V, L, P, dO)
+        return values(wide(X)[0] + dq.transpose(2, 3) * Q.shape[3] ** 0.5, dk, dv)
+
+    before = normal(*q.shape[:2], q.shape[3], q.shape[2], seed=7)
+    gradients.gradients_by_heads.check(*given, before, causal=causal, **SMALL, reference=at_once)
     # And what was done by hand is the gradient.
     q64, k64, v64 = grown(q, k, v)
     o64, scores = attention64(q64, k64, v64, causal)
@@ -126,6 +133,24 @@ def test_norms(dtype):
 
     rows.layer_norm_weight_gradient.check(x, dy, mean, scale, **SMALL, reference=weights)
     rows.rms_norm_weight_gradient.check(x, dy, scale, **SMALL, reference=lambda X, dY, scale: weights(X, dY, np.zeros(9), scale)[:1])
+
+
+@pytest.mark.parametrize("causal", (False, True))
+@pytest.mark.parametrize("dtype", ("fp32", "bf16"))
+def test_the_gradient_of_attention_has_the_same_bits_by_one_kernel_and_by_two(monkeypatch, dtype, causal):
+    q, do = (normal(2, 4, 70, 80, dtype=dtype, seed=i) for i in range(2))
+    k, v = (normal(2, 2, 200, 80, dtype=dtype, seed=i) for i in range(2, 4))
+    o, l = kernels.attention_with_sums(q, k, v, causal=causal)
+    used = []
+    results = []
+    for threads, kernel in ((1, "gradients_by_heads"), (64, "gradient_of_queries")):
+        monkeypatch.setattr(gradients.tsr, "num_threads", lambda threads=threads: threads)
+        call = getattr(gradients, kernel)
+        monkeypatch.setattr(gradients, kernel, lambda *args, call=call, kernel=kernel, **kwargs: used.append(kernel) or call(*args, **kwargs))
+        results.append(kernels.attention_gradient(q, k, v, o, l, do, causal=causal))
+    assert used == ["gradients_by_heads", "gradient_of_queries"]
+    for one, two in zip(*results):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_the_pieces_are_put_together():

@@ -450,7 +450,12 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     columns, constant(few * registers[2])));
       // Rows half a page apart push each other out of the first-level cache.
-      Value few = less(ranges[step.getAxes()[0]].length, constant(25));
+      // (The rows may be those of a loop that is still to come.)
+      Value known = step.getAxes()[0];
+      auto most = cast<tile::RangeType>(known.getType()).getSize();
+      Value few =
+          less(ranges.contains(known) ? ranges[known].length : constant(most),
+               constant(25));
       Value apart = arith::OrIOp::create(
           builder, loc, few, multiple(bytes, tile::halfPageBytes, false));
       usable =
