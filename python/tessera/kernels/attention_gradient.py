@@ -9,7 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import math
 
 import tessera as tsr
-from tessera import InOut, Out, Tensor, const, fp32
+from tessera import InOut, Out, Tensor, arrays, const, fp32
 
 
 @tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=1024)
@@ -128,18 +128,19 @@ def turned_gradient(Q: Tensor["B", "H", "S", "D"], X: Tensor["B", "H", "D", "S",
         dQ[b, h, m, :] = X[b, h, :, m].T / math.sqrt(D)
 
 
-def _has_heads_for_all_threads(K) -> bool:
-    """Four fifths of the threads' time at least."""
+def _is_done_by_heads(K, target: str) -> bool:
+    """On a CPU, with heads for four fifths of the threads' time at least."""
     heads, threads = K.shape[0] * K.shape[1], tsr.num_threads()
-    return 5 * heads >= 4 * math.ceil(heads / threads) * threads
+    return target.startswith("cpu") and not arrays.is_on_gpu(K) and 5 * heads >= 4 * math.ceil(heads / threads) * threads
 
 
-def attention_gradient(Q, K, V, O, L, dO, causal: bool = False, **schedule):
+def attention_gradient(Q, K, V, O, L, dO, causal: bool = False, target: str | None = None, **schedule):
     """dQ, dK, dV of attention_with_sums. On a CPU with heads for all threads by one kernel, else by two; bits are the same."""
-    P = row_products(O, dO, target=schedule.get("target"))
-    if schedule.get("target") is None and _has_heads_for_all_threads(K):
-        X = no_gradient(Q)
-        dK, dV = gradients_by_heads(Q, K, V, L, P, dO, X, causal=causal, **schedule)
-        return turned_gradient(Q, X), dK, dV
-    dK, dV = gradient_of_keys(Q, K, V, L, P, dO, causal=causal, **schedule)
-    return gradient_of_queries(Q, K, V, L, P, dO, causal=causal, **schedule), dK, dV
+    P = row_products(O, dO, target=target)
+    given = (Q, K, V, L, P, dO)
+    if _is_done_by_heads(K, target or "cpu"):
+        X = no_gradient(Q, target=target)
+        dK, dV = gradients_by_heads(*given, X, causal=causal, target=target, **schedule)
+        return turned_gradient(Q, X, target=target), dK, dV
+    dK, dV = gradient_of_keys(*given, causal=causal, target=target, **schedule)
+    return gradient_of_queries(*given, causal=causal, target=target, **schedule), dK, dV
