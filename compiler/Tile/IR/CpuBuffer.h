@@ -107,6 +107,9 @@ struct CpuPacking {
   static CpuPacking amxLhs(mlir::Type element) {
     return {16, amxStep(element), amxStep(element), 32, true};
   }
+  /// Rows along the summed axis, as everywhere else.
+  static CpuPacking plain() { return {1, 1, 1, 1, true}; }
+  bool isPlain() const { return *this == plain(); }
 
   mlir::Attribute attribute(mlir::Builder &builder) const;
   /// That of an argument of a tile.func; nothing if it is not packed.

@@ -119,6 +119,7 @@ private:
   void rewriteOperand(IRMapping &map, Operand &operand, Value from);
   std::string sharedText(ArrayRef<unsigned> taken, const PlanLaunch &launch);
   static bool hasContiguousRows(Operand &operand);
+  static bool hasContiguousColumns(Operand &operand);
   std::string farText(Operand &operand, const PlanLaunch &launch);
   std::string awkwardText(Operand &operand, const PlanLaunch &launch);
   std::string packingLines(unsigned number, const PlanLaunch &launch,
@@ -194,9 +195,13 @@ std::optional<Operand> Packer::operandOf(MmaOp mma, bool isLhs) {
         CpuPacking::panels(registerTileFor(lhs.getDimSize(0), rhs.getDimSize(1),
                                            accumulate, vectorBytes)
                                .nr());
-  // Rows of A are read where they lie.
-  if (isLhs && !tiles)
-    return std::nullopt;
+  // Rows of A are read where they lie; columns are made rows.
+  if (isLhs && !tiles) {
+    if (element != accumulate || scratchBytesOf(element) != 4 ||
+        !hasContiguousColumns(operand))
+      return std::nullopt;
+    operand.packing = CpuPacking::plain();
+  }
   operand.element = tiles ? element : accumulate;
   if (element != operand.element && !isa<FloatType>(element) &&
       !element.isInteger(8))
@@ -311,7 +316,8 @@ FuncOp Packer::buildPacking(Operand &operand, StringRef symbol) {
   copy.setArgAttr(0, "gir.mode", builder.getStringAttr("in"));
   copy.setArgAttr(1, "gir.name", builder.getStringAttr(name + "_packed"));
   copy.setArgAttr(1, "gir.mode", builder.getStringAttr("out"));
-  copy.setArgAttr(1, "tile.packed", operand.packing.attribute(builder));
+  if (!operand.packing.isPlain())
+    copy.setArgAttr(1, "tile.packed", operand.packing.attribute(builder));
 
   Block &body = copy.getBody().emplaceBlock();
   Value source = body.addArgument(view, loc);
@@ -456,14 +462,23 @@ std::string Packer::sharedText(ArrayRef<unsigned> taken,
   return "(" + llvm::join(texts, ") and (") + ")";
 }
 
-/// Are the rows of the matrix, as the product takes it, contiguous?
-bool Packer::hasContiguousRows(Operand &operand) {
+static bool isContiguousAlong(Operand &operand, int64_t axis) {
   auto view = cast<MemRefType>(operand.load.getView().getType());
   SmallVector<int64_t> strides;
   int64_t offset;
+  return succeeded(view.getStridesAndOffset(strides, offset)) &&
+         strides[axis] == 1;
+}
+
+/// Are the rows of the matrix, as the product takes it, contiguous?
+bool Packer::hasContiguousRows(Operand &operand) {
   return operand.axes[0] < operand.axes[1] &&
-         succeeded(view.getStridesAndOffset(strides, offset)) &&
-         strides[operand.axes[1]] == 1;
+         isContiguousAlong(operand, operand.axes[1]);
+}
+
+bool Packer::hasContiguousColumns(Operand &operand) {
+  return isContiguousAlong(operand, operand.axes[0]) &&
+         !isContiguousAlong(operand, operand.axes[1]);
 }
 
 /// " and" that a right operand is not read well where it lies: it is large, its
@@ -497,7 +512,7 @@ std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
 /// which AMX would read twice, or fall on the same lines of the first-level
 /// cache; nothing if they are not contiguous at all.
 std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
-  if (!hasContiguousRows(operand))
+  if (!operand.packing.isPlain() && !hasContiguousRows(operand))
     return "";
   StringRef name = launch.views[operand.argument()];
   std::string stride =
@@ -508,6 +523,8 @@ std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
   std::string columns =
       ("size(" + launch.views[rhs.argument()] + ", " + Twine(rhs.axes[1]) + ")")
           .str();
+  if (operand.packing.isPlain())
+    return " and " + columns + " >= 256";
   return (" and (address(" + name + ") mod 64 != 0 or " + stride + " mod " +
           Twine(operand.packing.step) + " != 0 or " + columns +
           " >= 1024 and " + stride + " mod " + Twine(halfPage) + " == 0)")
@@ -612,7 +629,7 @@ void Packer::rewrite(const PlanLaunch &launch, StringRef line,
     std::string awkward;
     if (left.size() == 1)
       awkward = awkwardText(made[left[0]], launch);
-    if (!awkward.empty())
+    if (!awkward.empty() && !made[left[0]].packing.isPlain())
       leftNames.insert(launch.views[made[left[0]].argument()]);
     emit("  if (" + sharedLeft + ")" + awkward);
     std::string all = views;
