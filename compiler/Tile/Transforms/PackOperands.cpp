@@ -8,9 +8,10 @@
 //
 // and a branch in the plan: where several programs would pack the same piece,
 // it is packed once before, and once for all calls if it is a constant; else @f
-// runs as it is. Left operands are read where
-// they lie (Target/CPU/MatrixShortcuts.cpp); AMX has @f_packed_both for those
-// whose rows are not contiguous or not whole lines of the cache.
+// runs as it is. Left operands are read where they lie
+// (Target/CPU/MatrixShortcuts.cpp), but for @f_packed_both: AMX has it for rows
+// that are not contiguous or not whole lines of the cache, vectors for columns
+// of 4 bytes, which are made rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -510,7 +511,8 @@ std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
 
 /// " and" that rows of a left operand are not whole lines of the cache, each of
 /// which AMX would read twice, or fall on the same lines of the first-level
-/// cache; nothing if they are not contiguous at all.
+/// cache; nothing if they are not contiguous at all. Of vectors, that columns
+/// are read often enough.
 std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
   if (!operand.packing.isPlain() && !hasContiguousRows(operand))
     return "";

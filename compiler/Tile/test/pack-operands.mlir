@@ -29,6 +29,30 @@ tile.func @plain(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
   tile.return
 }
 
+// Columns of A are made rows, and those read where they lie.
+// CHECK-LABEL: tile.func @columns_pack_a(%arg0: {{.*}}strided<[1, ?]>{{.*}}, %arg1: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "a_packed"})
+// CHECK-LABEL: tile.func @columns_packed_both(
+// CHECK:           tile.load %arg4
+// CHECK:           tile.load %arg3
+tile.func @columns(%a: memref<?x?xf32, strided<[1, ?]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "b"},
+                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %a, 0 : memref<?x?xf32, strided<[1, ?]>>
+  %K = tile.dim %a, 1 : memref<?x?xf32, strided<[1, ?]>>
+  %N = tile.dim %c, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %z = arith.constant 0.0 : f32
+  %acc0 = tile.fill %z [%m, %n] : f32, !tile.range<64>, !tile.range<64> -> tensor<64x64xf32>
+  %r = tile.for %k = %zero to %K carry(%acc = %acc0) : !tile.range<32>, (tensor<64x64xf32>) {
+    %x = tile.load %a[%m, %k] : memref<?x?xf32, strided<[1, ?]>>, !tile.range<64>, !tile.range<32> -> tensor<64x32xf32>
+    %y = tile.load %b[%k, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<32>, !tile.range<64> -> tensor<32x64xf32>
+    %d = tile.mma %x, %y, %acc : tensor<64x32xf32>, tensor<32x64xf32>, tensor<64x64xf32>
+    tile.yield %d : tensor<64x64xf32>
+  }
+  tile.store %r, %c[%m, %n] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
 // The schedule says never.
 // CHECK-NOT: @never_pack
 tile.func @never(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "b"},
