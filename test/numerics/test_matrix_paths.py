@@ -149,3 +149,22 @@ def test_an_operand_that_is_loaded_before_the_loop_over_rows(dtype):
     x, w = small(rng, (100, 64), TYPES[dtype]), small(rng, (64, 130), TYPES[dtype])
     for right, y in layouts(w):
         np.testing.assert_array_equal(one_operand_for_all_rows(x, y), (x.astype(np.float64) @ w.astype(np.float64)).astype(TYPES[dtype]), err_msg=right)
+
+
+@tsr.kernel
+def some_blocks_of_k(X: Tensor["M", "K"], W: Tensor["K", "N"], C: Tensor["T"], Y: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 64), tsr.tile(N, 64)):
+        acc = tsr.zeros(m, n)
+        for t in tsr.tile(T, 1):
+            k = tsr.range_at(K, t.start * 64, 64)
+            acc += X[m, k] @ W[k, n]
+        Y[m, n] = acc
+
+
+@pytest.mark.parametrize("count", (0, 1, 2))
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_loop_without_turns_sums_nothing(dtype, count):
+    rng = np.random.default_rng(0)
+    x, w = small(rng, (70, 128), TYPES[dtype]), small(rng, (128, 130), TYPES[dtype])
+    want = (x[:, :64 * count].astype(np.float64) @ w[:64 * count].astype(np.float64)).astype(TYPES[dtype])
+    np.testing.assert_array_equal(some_blocks_of_k(x, w, np.zeros(count, TYPES[dtype])), want)

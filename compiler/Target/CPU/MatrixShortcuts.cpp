@@ -230,8 +230,8 @@ static bool isOnlyRead(tile::LoadOp load) {
                       llvm::IsaPred<tile::LoadOp, tile::DimOp>);
 }
 
-/// May the loop of `step` take one more turn, of nothing? The others of its
-/// nests do no more than pack operands.
+/// May the loop of `step` take one more turn, of nothing? It is the loop that
+/// is summed over, and the others of its nests do no more than pack operands.
 static bool maySumNothing(tile::NestOp step) {
   auto loop = cast<tile::ForOp>(step->getParentOp());
   auto packs = [&](Operation &op) {
@@ -240,7 +240,7 @@ static bool maySumNothing(tile::NestOp step) {
     return (alloc && loop->isProperAncestor(alloc)) || isa<tile::LoadOp>(op) ||
            isPure(&op);
   };
-  return loop.getInits().empty() &&
+  return step.getAxes()[2] == loop.getRange() && loop.getInits().empty() &&
          llvm::all_of(loop.getBody().front(), [&](Operation &op) {
            auto nest = dyn_cast<tile::NestOp>(op);
            return nest ? nest == step ||
@@ -252,7 +252,8 @@ static bool maySumNothing(tile::NestOp step) {
 /// The AMX step of the loop before `nest` whose sum the nest makes results of,
 /// element by element, from what was there before the loop.
 static tile::NestOp finishedStep(tile::NestOp nest) {
-  if (nest.getAxes().size() != 2 || nest.getNumResults() || copiedStep(nest))
+  if (nest.getAxes().size() != 2 || nest.getAxes()[0] == nest.getAxes()[1] ||
+      nest.getNumResults() || copiedStep(nest))
     return {};
   Value sum;
   for (Operation &op : nest.getBody().front().without_terminator()) {

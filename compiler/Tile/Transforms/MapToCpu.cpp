@@ -602,6 +602,14 @@ struct AxisVotes {
 };
 } // namespace
 
+/// A tile of 32 bits or more an element, as it lies in memory or transposed.
+static bool isLoadedAs32Bits(Value tile) {
+  if (auto transpose = tile.getDefiningOp<TransposeOp>())
+    tile = transpose.getInput();
+  return tile.getDefiningOp<LoadOp>() &&
+         scratchBytesOf(getElementTypeOrSelf(tile.getType())) >= 4;
+}
+
 /// Picks the axis to vectorise and how many vectors to keep in flight.
 void CpuMapper::scheduleNest(NestOp nest) {
   int64_t rank = nest.getAxes().size();
@@ -653,9 +661,8 @@ void CpuMapper::scheduleNest(NestOp nest) {
   for (Operation &op : body) {
     auto store = dyn_cast<StoreOp>(op);
     auto axis = op.getAttrOfType<IntegerAttr>("zero_padding");
-    bool turns = store && CpuPacking::of(store.getView()) && rank == 2 &&
-                 getElementTypeOrSelf(store.getValue().getType())
-                         .getIntOrFloatBitWidth() >= 32;
+    bool turns = store && rank == 2 && CpuPacking::of(store.getView()) &&
+                 isLoadedAs32Bits(store.getValue());
     if (!axis && !turns)
       continue;
     AxisVotes reads;

@@ -135,7 +135,7 @@ def _is_done_by_heads(K, target: str) -> bool:
 
 
 def attention_gradient(Q, K, V, O, L, dO, causal: bool = False, target: str | None = None, **schedule):
-    """dQ, dK, dV of attention_with_sums. On a CPU with heads for all threads by one kernel, else by two; bits are the same."""
+    """dQ, dK, dV of attention_with_sums. On a CPU with heads for all threads by one kernel, else by two; finite numbers give the same bits."""
     P = row_products(O, dO, target=target)
     given = (Q, K, V, L, P, dO)
     if _is_done_by_heads(K, target or "cpu"):
