@@ -137,11 +137,9 @@ AmxStep::AmxStep(CpuLowering &lower, tile::NestOp nest)
   // What lies outside of its view is 0: nothing is added.
   if (inside)
     k = arith::SelectOp::create(builder, loc, inside, k, lower.constant(0));
-  auto buffer =
-      cast<tile::LocalStoreOp>(*mma.getResult().user_begin()).getBuffer();
-  out = buffer;
+  out = sumOf(nest);
   result = lower.buffers[out];
-  resultStride = tile::CpuBuffer(buffer.getType()).stride(0);
+  resultStride = tile::CpuBuffer(sumOf(nest).getType()).stride(0);
   first = lower.isFirst(nest);
   direct = lower.resultOf(nest);
   if ((after = lower.finishOf(nest)))

@@ -232,6 +232,12 @@ inline tile::MmaOp stepIn(tile::NestOp nest) {
   return steps.empty() ? tile::MmaOp() : *steps.begin();
 }
 
+/// The buffer that a matrix step sums into.
+inline mlir::TypedValue<tile::BufferType> sumOf(tile::NestOp step) {
+  return mlir::cast<tile::LocalStoreOp>(*stepIn(step).getResult().user_begin())
+      .getBuffer();
+}
+
 inline bool isHalf(mlir::Type element) {
   return element.isF16() || element.isBF16();
 }

@@ -88,9 +88,8 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   if (inside)
     k = arith::SelectOp::create(builder, lower.loc, inside, k,
                                 lower.constant(0));
-  auto store = cast<tile::LocalStoreOp>(*mma.getResult().user_begin());
-  result = lower.buffers[store.getBuffer()];
-  resultStride = tile::CpuBuffer(store.getBuffer().getType()).stride(0);
+  result = lower.buffers[sumOf(nest)];
+  resultStride = tile::CpuBuffer(sumOf(nest).getType()).stride(0);
   packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
   first = lower.isFirst(nest);
   direct = lower.resultOf(nest);

@@ -308,8 +308,7 @@ static Value hasWholeTiles(CpuLowering &lower, tile::NestOp step) {
 }
 
 std::optional<CpuDirect> CpuLowering::resultOf(tile::NestOp step) {
-  auto sum = cast<tile::LocalStoreOp>(*stepIn(step).getResult().user_begin())
-                 .getBuffer();
+  Value sum = sumOf(step);
   for (Operation *user : sum.getUsers()) {
     auto nest = user->getParentOfType<tile::NestOp>();
     if (!nest || nest == step || copiedStep(nest) != step)
@@ -348,8 +347,7 @@ bool CpuLowering::isPartOfStep(tile::NestOp nest) {
 
 /// The one nest that looks at the sum of `step` after its loop.
 tile::NestOp CpuLowering::finishOf(tile::NestOp step) {
-  auto sum = cast<tile::LocalStoreOp>(*stepIn(step).getResult().user_begin())
-                 .getBuffer();
+  Value sum = sumOf(step);
   for (Operation *user : sum.getUsers())
     if (auto nest = user->getParentOfType<tile::NestOp>();
         nest && nest != step && finishedStep(nest) == step)
@@ -452,10 +450,10 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
                                     columns, constant(few * registers[2])));
       // Rows half a page apart push each other out of the first-level cache.
       // (The rows may be those of a loop that is still to come.)
-      Value known = step.getAxes()[0];
-      auto most = cast<tile::RangeType>(known.getType()).getSize();
+      Value range = step.getAxes()[0];
+      int64_t most = cast<tile::RangeType>(range.getType()).getSize();
       Value few =
-          less(ranges.contains(known) ? ranges[known].length : constant(most),
+          less(ranges.contains(range) ? ranges[range].length : constant(most),
                constant(25));
       Value apart = arith::OrIOp::create(
           builder, loc, few, multiple(bytes, tile::halfPageBytes, false));
