@@ -174,7 +174,8 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   // A core reads panels of B, as long as its cache holds them, for few rows at
   // a time: many programs, in an order that finds the panel again. A GPU's
   // shared memory holds a small block. AMX multiplies faster than a cache
-  // brings new panels, and wants more rows.
+  // brings new panels, and wants more rows, and sums that stay in its registers
+  // for as long as the second-level cache holds the operands.
   bool gpu = writer.gpu;
   bool tiles = tensorType(gemm.getLhs()).getElementType().isBF16();
   writer.tile(rank - 2, value, rank - 2,
@@ -186,7 +187,10 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   SmallVector<int64_t> depths = {64, 128, 256, 512, 1024, 2048};
   if (gpu)
     depths.insert(depths.begin(), 32);
-  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1, gpu ? 32 : 1024,
+  int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1,
+                              gpu     ? 32
+                              : tiles ? 2048
+                                      : 1024,
                               depths, "loop");
   if (!gpu && rank == 2)
     writer.group = tiles ? 2 : 4;

@@ -39,7 +39,7 @@ func.func @softmax(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "N"], g
 // CHECK-LABEL: tile.func @gemm_relu_0
 // CHECK:         tile.program extents(%{{.*}}, %{{.*}}) tiles = [128, 64] {group = 2 : i64}
 // CHECK:         %[[ACC:.*]] = tile.for
-// CHECK:           tile.mma {{.*}} tensor<128x1024xbf16>, tensor<1024x64xbf16>, tensor<128x64xf32>
+// CHECK:           tile.mma {{.*}} tensor<128x2048xbf16>, tensor<2048x64xbf16>, tensor<128x64xf32>
 // CHECK:         arith.truncf %[[ACC]] : tensor<128x64xf32> to tensor<128x64xbf16>
 // CHECK:         arith.maximumf
 // CHECK:         tile.store
