@@ -58,6 +58,11 @@ def scaled(x: Tensor["M", "N"], w: Tensor["N"], b: Tensor["N"]):
     return tsr.rms_norm(x, (x.shape[-1],), w) + b
 
 
+@tsr.function
+def weighted(x: Tensor["B", "M", "N"], w: Tensor["M", "N"]):
+    return x / tsr.mean(x, axis=-1, keepdims=True) * w
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("size", [1, 1000, 1024, 4097, 32768, 32769, 40000, 66000])
 def test_softmax_of_rows_of_any_length(size, dtype):
@@ -93,9 +98,9 @@ def test_results_written_beside_the_next_row_have_the_same_bits(rows, size, dtyp
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
-@pytest.mark.parametrize("rows, size", [(1, 512), (2, 1024), (3, 992), (40, 4096), (17, 1056), (4, 32832)])
-def test_normed_rows_written_beside_the_next_have_the_same_bits(rows, size, dtype):
-    """Nothing is kept of a row but its mean and deviation."""
+@pytest.mark.parametrize("rows, size", [(1, 512), (2, 1024), (3, 992), (40, 4096), (17, 1056), (4, 32832), (9, 140000)])
+def test_normed_rows_written_together_have_the_same_bits(rows, size, dtype):
+    """Nothing is kept of a row but its mean and deviation: four rows are written together while they are near, and those left one by one."""
     torch.manual_seed(rows)
     x, w, b = ((4 * torch.randn(*shape)).to(TYPES[dtype]) for shape in ((rows, size), (size,), (size,)))
     for function in (centred.__wrapped__, scaled.__wrapped__):
@@ -103,6 +108,17 @@ def test_normed_rows_written_beside_the_next_have_the_same_bits(rows, size, dtyp
         out = torch.empty_like(x)
         delayed(x, w, b, out=out)
         assert torch.equal(out.view(torch.uint8), at_once(x, w, b).view(torch.uint8))
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 1024), (2, 1, 1056), (7, 2, 64)])
+def test_rows_of_several_axes_written_together_have_the_same_bits(shape):
+    torch.manual_seed(0)
+    x, w = torch.randn(*shape), torch.randn(*shape[1:])
+    delayed, at_once = (tsr.function.schedule(stream=stream)(weighted.__wrapped__) for stream in (2, 0))
+    out = torch.empty_like(x)
+    delayed(x, w, out=out)
+    assert torch.equal(out, at_once(x, w))
+    torch.testing.assert_close(out, x / x.mean(-1, keepdim=True) * w, rtol=2e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))

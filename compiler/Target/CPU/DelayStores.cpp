@@ -1,4 +1,4 @@
-//===- DelayStores.cpp - Results of a row beside the next row -------------===//
+//===- DelayStores.cpp - Results of rows beside other rows ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/CPU/DelayStores.h"
@@ -33,30 +33,37 @@ static tile::NestOp nestOf(tile::ForOp loop) {
 }
 
 namespace {
-class Delayer {
+/// The loop at a kernel's end that writes a row, and what it is made of.
+class RowEnd {
 public:
-  explicit Delayer(tile::FuncOp func)
+  explicit RowEnd(tile::FuncOp func)
       : func(func), entry(func.getBody().front()), builder(func.getContext()) {}
 
-  std::optional<DelayedStores> run();
+  std::optional<DelayedStores> delay();
+  std::optional<StoresTogether> together();
 
 private:
   bool find();
+  tile::ForOp findKeeps(tile::NestOp &nest);
   bool isInvariant(Value value);
-  bool takeBefore(Value value);
-  bool takeOperands(Operation *op);
+  bool takeValue(Value value, OtherProgram &other);
+  bool takeOperands(Operation *op, OtherProgram &other);
+  void addStores(tile::NestOp nest, IRMapping &map, const IRMapping &like);
+  /// Without what was added, which began after `last`.
+  std::nullopt_t undo(Operation *last, unsigned arguments);
 
   tile::FuncOp func;
   Block &entry;
   OpBuilder builder;
-  tile::ForOp rest;
-  tile::NestOp keepsNest, storesNest;
-  IRMapping map; // to the program before
-  DelayedStores result;
+  tile::ForOp stores, rest;
+  tile::NestOp storesNest;
+  llvm::SmallDenseSet<Value> kept; // buffers that `stores` reads
+  SmallVector<Operation *> shared;
+  IRMapping sharedMap; // of what is the same for all programs
 };
 } // namespace
 
-bool Delayer::find() {
+bool RowEnd::find() {
   if (func.walk([](Operation *op) {
             return isa<tile::AssertOp, tile::AtomicOp, tile::PrintOp>(op) ||
                            (isa<tile::AllocOp>(op) &&
@@ -71,15 +78,14 @@ bool Delayer::find() {
     rest = dyn_cast<tile::ForOp>(last);
     last = last->getPrevNode();
   }
-  result.stores = dyn_cast_or_null<tile::ForOp>(last);
-  if (!result.stores || isRest(last) || result.stores->getNumResults() != 0 ||
+  stores = dyn_cast_or_null<tile::ForOp>(last);
+  if (!stores || isRest(last) || stores->getNumResults() != 0 ||
       (rest && rest->getNumResults() != 0))
     return false;
-  storesNest = nestOf(result.stores);
+  storesNest = nestOf(stores);
   if (!storesNest)
     return false;
   bool streams = false;
-  llvm::SmallDenseSet<Value> kept;
   for (Operation &op : storesNest.getBody().front()) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
       streams |= isStreaming(store);
@@ -88,29 +94,30 @@ bool Delayer::find() {
     else if (isa<tile::ReduceOp, tile::LocalStoreOp>(op))
       return false;
   }
-  if (!streams)
-    return false;
+  return streams;
+}
+
+/// The loop that writes what the results are made of, and its nest.
+tile::ForOp RowEnd::findKeeps(tile::NestOp &nest) {
+  tile::ForOp found;
   for (auto loop : entry.getOps<tile::ForOp>()) {
-    if (loop == result.stores || isRest(loop))
+    if (loop == stores || isRest(loop))
       continue;
-    tile::NestOp nest = nestOf(loop);
-    if (!nest || loop.getSize() != result.stores.getSize())
-      continue;
-    bool keeps = llvm::any_of(nest.getBody().getOps<tile::LocalStoreOp>(),
-                              [&](tile::LocalStoreOp store) {
-                                return kept.contains(store.getBuffer());
-                              });
-    // Without anything kept: the first to read the row.
-    if (keeps || (kept.empty() && !result.keeps)) {
-      result.keeps = loop;
-      keepsNest = nest;
+    tile::NestOp inside = nestOf(loop);
+    if (inside && loop.getSize() == stores.getSize() &&
+        llvm::any_of(inside.getBody().getOps<tile::LocalStoreOp>(),
+                     [&](tile::LocalStoreOp store) {
+                       return kept.contains(store.getBuffer());
+                     })) {
+      found = loop;
+      nest = inside;
     }
   }
-  return bool(result.keeps);
+  return found;
 }
 
 /// Does every program compute the same?
-bool Delayer::isInvariant(Value value) {
+bool RowEnd::isInvariant(Value value) {
   Operation *op = value.getDefiningOp();
   return !op || isa<tile::DimOp>(op) ||
          (isa<arith::ArithDialect>(op->getDialect()) &&
@@ -118,73 +125,145 @@ bool Delayer::isInvariant(Value value) {
                        [&](Value operand) { return isInvariant(operand); }));
 }
 
-/// Maps `value`, of the kernel's own block, to what it is one program before.
-bool Delayer::takeBefore(Value value) {
+/// Maps `value`, of the kernel's own block, to what it is in another program.
+bool RowEnd::takeValue(Value value, OtherProgram &other) {
   Operation *op = value.getDefiningOp();
-  if (map.contains(value) || !op)
+  if (other.map.contains(value) || !op)
     return true;
   if (isa<tile::AllocOp>(op)) {
-    result.rows.push_back({value, builder.clone(*op)->getResult(0)});
-    map.map(value, result.rows.back().second);
+    other.rows.push_back({value, builder.clone(*op)->getResult(0)});
+    other.map.map(value, other.rows.back().second);
     return true;
   }
-  if (isa<tile::ProgramOp>(op) || isInvariant(value)) {
+  bool invariant = isInvariant(value);
+  if (invariant || isa<tile::ProgramOp>(op)) {
     for (Value operand : op->getOperands())
-      if (!takeBefore(operand))
+      if (!takeValue(operand, other))
         return false;
-    result.again.push_back(builder.clone(*op, map));
+    if (!invariant) {
+      other.again.push_back(builder.clone(*op, other.map));
+      return true;
+    }
+    if (!sharedMap.contains(value))
+      shared.push_back(builder.clone(*op, sharedMap));
+    other.map.map(value, sharedMap.lookup(value));
     return true;
   }
   if (!value.getType().isIntOrIndexOrFloat())
     return false;
-  result.carried.push_back(
+  other.carried.push_back(
       {value, entry.addArgument(value.getType(), value.getLoc())});
-  map.map(value, result.carried.back().second);
+  other.map.map(value, other.carried.back().second);
   return true;
 }
 
-bool Delayer::takeOperands(Operation *op) {
+bool RowEnd::takeOperands(Operation *op, OtherProgram &other) {
   return !op->walk([&](Operation *inner) {
               for (Value operand : inner->getOperands())
-                if (operand.getParentBlock() == &entry && !takeBefore(operand))
+                if (operand.getParentBlock() == &entry &&
+                    !takeValue(operand, other))
                   return WalkResult::interrupt();
               return WalkResult::advance();
             }).wasInterrupted();
 }
 
-std::optional<DelayedStores> Delayer::run() {
-  if (!find())
+std::nullopt_t RowEnd::undo(Operation *last, unsigned arguments) {
+  while (entry.getTerminator()->getPrevNode() != last)
+    entry.getTerminator()->getPrevNode()->erase();
+  entry.eraseArguments(arguments, entry.getNumArguments() - arguments);
+  return std::nullopt;
+}
+
+/// Adds to `nest` and its loop what `stores` does, by `map`; what is the same
+/// by `like`, once.
+void RowEnd::addStores(tile::NestOp nest, IRMapping &map,
+                       const IRMapping &like) {
+  auto add = [&](Operation &op) {
+    bool same = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return like.lookupOrDefault(operand) == map.lookupOrDefault(operand);
+    });
+    if (same && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+        like.contains(op.getResult(0)))
+      map.map(op.getResult(0), like.lookup(op.getResult(0)));
+    else
+      builder.clone(op, map);
+  };
+  builder.setInsertionPoint(nest);
+  for (Operation &op : stores.getBody().front().without_terminator())
+    if (&op != storesNest)
+      add(op);
+  builder.setInsertionPoint(nest.getBody().front().getTerminator());
+  for (Operation &op : storesNest.getBody().front().without_terminator())
+    add(op);
+}
+
+std::optional<DelayedStores> RowEnd::delay() {
+  DelayedStores result;
+  tile::NestOp keepsNest;
+  if (!find() || kept.empty() || !(result.keeps = findKeeps(keepsNest)))
     return std::nullopt;
+  result.stores = stores;
   builder.setInsertionPoint(entry.getTerminator());
   Operation *last = entry.getTerminator()->getPrevNode();
   unsigned arguments = entry.getNumArguments();
-  if (!takeOperands(result.stores) || (rest && !takeOperands(rest))) {
-    while (entry.getTerminator()->getPrevNode() != last)
-      entry.getTerminator()->getPrevNode()->erase();
-    entry.eraseArguments(arguments, entry.getNumArguments() - arguments);
-    return std::nullopt;
-  }
-  result.before = cast<tile::ForOp>(builder.clone(*result.stores, map));
-  IRMapping here;
+  OtherProgram &before = result.earlier;
+  if (!takeOperands(stores, before) || (rest && !takeOperands(rest, before)))
+    return undo(last, arguments);
+  before.again.insert(before.again.begin(), shared.begin(), shared.end());
+  result.before = cast<tile::ForOp>(builder.clone(*stores, before.map));
+  IRMapping here, map = before.map;
   result.both = cast<tile::ForOp>(builder.clone(*result.keeps, here));
   auto nest = cast<tile::NestOp>(here.lookup(keepsNest.getOperation()));
-  map.map(result.stores.getRange(), result.both.getRange());
-  builder.setInsertionPoint(nest);
-  for (Operation &op : result.stores.getBody().front().without_terminator())
-    if (&op != storesNest)
-      builder.clone(op, map);
-  builder.setInsertionPoint(nest.getBody().front().getTerminator());
-  for (Operation &op : storesNest.getBody().front().without_terminator())
-    if (Operation *copy = builder.clone(op, map); isa<tile::LoadOp>(copy))
-      copy->setAttr(kBefore, builder.getUnitAttr());
-  for (tile::ForOp loop : {result.keeps, result.stores, result.before})
+  map.map(stores.getRange(), result.both.getRange());
+  Operation *end = nest.getBody().front().getTerminator()->getPrevNode();
+  addStores(nest, map, /*like=*/{});
+  for (Operation *op = end->getNextNode(); op; op = op->getNextNode())
+    if (isa<tile::LoadOp>(op))
+      op->setAttr(kBefore, builder.getUnitAttr());
+  for (tile::ForOp loop : {result.keeps, stores, result.before})
     loop->setAttr(kBefore, builder.getUnitAttr());
   builder.setInsertionPoint(entry.getTerminator());
   if (rest)
-    result.restOfBefore = cast<tile::ForOp>(builder.clone(*rest, map));
+    result.restOfBefore = cast<tile::ForOp>(builder.clone(*rest, before.map));
+  return result;
+}
+
+std::optional<StoresTogether> RowEnd::together() {
+  constexpr int64_t programs = 4;
+  if (!find() || !kept.empty() || rest || !isInvariant(stores.getStop()) ||
+      !llvm::any_of(entry.getOps<tile::ForOp>(),
+                    [&](tile::ForOp loop) { return loop != stores; }))
+    return std::nullopt;
+  StoresTogether result{stores};
+  for (auto load : storesNest.getBody().getOps<tile::LoadOp>())
+    if (llvm::any_of(load.getIndices(), [](Value index) {
+          return index.getDefiningOp<tile::ProgramOp>();
+        }))
+      result.rowBytes += tile::scratchBytesOf(
+          cast<MemRefType>(load.getView().getType()).getElementType());
+  builder.setInsertionPoint(entry.getTerminator());
+  Operation *last = entry.getTerminator()->getPrevNode();
+  unsigned arguments = entry.getNumArguments();
+  result.programs.resize(programs);
+  for (OtherProgram &program : result.programs)
+    if (!takeOperands(stores, program))
+      return undo(last, arguments);
+  result.shared = shared;
+  IRMapping &first = result.programs.front().map;
+  result.together = cast<tile::ForOp>(builder.clone(*stores, first));
+  result.together->setAttr(kTogether, builder.getI64IntegerAttr(programs));
+  auto nest = cast<tile::NestOp>(first.lookup(storesNest.getOperation()));
+  for (OtherProgram &program : llvm::drop_begin(result.programs)) {
+    program.map.map(stores.getRange(), result.together.getRange());
+    addStores(nest, program.map, first);
+  }
   return result;
 }
 
 std::optional<DelayedStores> target::delayStores(tile::FuncOp func) {
-  return Delayer(func).run();
+  return RowEnd(func).delay();
+}
+
+std::optional<StoresTogether> target::storeTogether(tile::FuncOp func) {
+  return RowEnd(func).together();
 }

@@ -1,4 +1,4 @@
-//===- DelayStores.h - Results of a row beside the next row -----*- C++ -*-===//
+//===- DelayStores.h - Results of rows beside other rows --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A store past the caches waits for memory, an exponential for the arithmetic
@@ -16,9 +16,13 @@
 //
 // What is kept of a row lies in two halves of its buffer in turn
 // (`tile.twice`). Where nothing is kept, as in layer_norm, results are made of
-// the row itself, which is near still, beside the first pass over the next one:
-// memory reads and writes at a time, as it does in a copy. The order of each
-// row's sums does not change.
+// the rows themselves, which are near still, for four programs at a time:
+//
+//   for row by 4: { for 4 rows: mean = ..., root = ...
+//                   for n: 4 rows: y[n] = (x[n] - mean) * root * w[n] + b[n] }
+//
+// `w` and `b` are read once for all of them, and memory reads and writes
+// several rows at a time. The order of each row's sums does not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,23 +41,43 @@ namespace tessera::target {
 /// program before: they fetch nothing for the next one.
 inline constexpr llvm::StringLiteral kBefore = "tile.before";
 
-struct DelayedStores {
-  tile::ForOp keeps;  ///< writes what the results are made of, or is first
-  tile::ForOp stores; ///< the results; nothing but `tile.rest` follows
-  tile::ForOp both;   ///< `keeps`, and `stores` of the program before
-  tile::ForOp before; ///< `stores` of the program before
-  tile::ForOp restOfBefore; ///< its turns past what is kept, or null
-  /// Computed again for the program before: its number, constants, bounds.
+/// On the loop that writes the results of several programs: how many.
+inline constexpr llvm::StringLiteral kTogether = "tile.together";
+
+/// What the results of another program than the one at hand are made of.
+struct OtherProgram {
+  /// Computed again for that program: its number, constants, bounds.
   llvm::SmallVector<mlir::Operation *> again;
-  /// A scalar of this program, and the one of the program before.
+  /// A scalar of this program, and the one of that program.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> carried;
-  /// The buffer of this program, and that of the program before.
+  /// The buffer of this program, and that of that program.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> rows;
+  mlir::IRMapping map;
+};
+
+struct DelayedStores {
+  tile::ForOp keeps;        ///< writes what the results are made of
+  tile::ForOp stores;       ///< the results; nothing but `tile.rest` follows
+  tile::ForOp both;         ///< `keeps`, and `stores` of the program before
+  tile::ForOp before;       ///< `stores` of the program before
+  tile::ForOp restOfBefore; ///< its turns past what is kept, or null
+  OtherProgram earlier;     ///< the program before
 };
 
 /// If the kernel can be turned so, adds the loops at its end, and arguments
 /// that stand for the scalars of the program before.
 std::optional<DelayedStores> delayStores(tile::FuncOp func);
+
+struct StoresTogether {
+  tile::ForOp stores;   ///< the results of one program, at its end
+  tile::ForOp together; ///< those of all `programs`
+  llvm::SmallVector<mlir::Operation *> shared; ///< the same for all programs
+  llvm::SmallVector<OtherProgram, 4> programs;
+  int64_t rowBytes = 0; ///< of an element of a row, which results are made of
+};
+
+/// The same for a kernel that keeps nothing of a row.
+std::optional<StoresTogether> storeTogether(tile::FuncOp func);
 
 } // namespace tessera::target
 

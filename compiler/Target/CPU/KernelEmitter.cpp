@@ -1,7 +1,8 @@
 //===- KernelEmitter.cpp - target-lower-to-cpu: ABI, scalars, control -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Target/CPU/CpuLowering.h"
+#include "compiler/Target/CPU/KernelEmitter.h"
+
 #include "compiler/Target/CPU/DelayStores.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Target/IR/Target.h"
@@ -16,49 +17,6 @@ namespace tessera::target {
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
-
-namespace {
-class KernelEmitter {
-public:
-  KernelEmitter(tile::FuncOp func, int64_t vectorBytes, bool bf16,
-                SmallVector<std::string> &messages)
-      : func(func), builder(func.getContext()),
-        lower(builder, func.getLoc(), vectorBytes) {
-    lower.messages = &messages;
-    lower.bf16 = bf16;
-  }
-
-  LogicalResult run();
-
-private:
-  void readArguments(Value pointers, Value integers);
-  LogicalResult emitDelayed(DelayedStores &delayed, Value begin, Value end);
-  void placeRows(DelayedStores &delayed, Value turn);
-  LogicalResult emitBefore(DelayedStores &delayed, bool rest);
-  LogicalResult emitBlock(Block &block);
-  LogicalResult emitOp(Operation *op);
-  void emitProgram(tile::ProgramOp op);
-  Value groupOf(tile::ProgramOp op);
-  void defineRange(Value range, Value start, Value extent, int64_t size);
-  LogicalResult emitFor(tile::ForOp loop);
-  void fetchForResults(tile::ForOp loop);
-  void fetchTile(tile::LoadOp load);
-  LogicalResult emitScfFor(scf::ForOp loop);
-  LogicalResult emitIf(scf::IfOp branch);
-  LogicalResult emitWhile(scf::WhileOp loop);
-  Value loadScalar(tile::LoadOp load);
-  void storeScalar(tile::StoreOp store);
-  void atomicScalar(tile::AtomicOp op);
-  /// Offset in elements of an all-scalar access, and whether it is inside.
-  std::pair<Value, Value> addressOf(const CpuView &view, OperandRange indices);
-  SmallVector<Value> lookup(ValueRange values);
-
-  tile::FuncOp func;
-  OpBuilder builder;
-  CpuLowering lower;
-  Value program; // this program's number
-};
-} // namespace
 
 SmallVector<Value> KernelEmitter::lookup(ValueRange values) {
   SmallVector<Value> result;
@@ -103,6 +61,9 @@ LogicalResult KernelEmitter::run() {
   if (auto delayed = delayStores(func)) {
     if (failed(emitDelayed(*delayed, begin, end)))
       return failure();
+  } else if (auto together = storeTogether(func)) {
+    if (failed(emitTogether(*together, begin, end)))
+      return failure();
   } else if (!asserts) {
     auto loop =
         scf::ForOp::create(builder, lower.loc, begin, end, lower.constant(1));
@@ -146,122 +107,6 @@ LogicalResult KernelEmitter::run() {
   ReturnOp::create(builder, lower.loc, result);
   func.erase();
   return success();
-}
-
-/// In turn `turn` what is kept of a row lies in this half of its buffer; of the
-/// row before, in the other.
-void KernelEmitter::placeRows(DelayedStores &delayed, Value turn) {
-  Value two = lower.constant(2);
-  for (auto [here, before] : delayed.rows) {
-    auto alloc = here.getDefiningOp<tile::AllocOp>();
-    int64_t offset = alloc->getAttrOfType<IntegerAttr>("offset").getInt();
-    Value half = lower.constant(tile::CpuBuffer(alloc.getType()).bytes() / 2);
-    for (auto [buffer, at] : {std::pair(here, turn),
-                              std::pair(before, lower.addConstant(turn, 1))}) {
-      Value odd = arith::RemUIOp::create(builder, lower.loc, at, two);
-      lower.buffers[buffer] = lower.pointerTo(
-          lower.scratch, lower.addConstant(lower.mul(odd, half), offset),
-          builder.getI8Type());
-    }
-  }
-}
-
-/// The results of the program before, or their rest.
-LogicalResult KernelEmitter::emitBefore(DelayedStores &delayed, bool rest) {
-  tile::ForOp loop = rest ? delayed.restOfBefore : delayed.before;
-  return loop ? emitFor(loop) : success();
-}
-
-/// The programs from `begin` to `end`, each with the results of the one before
-/// it (DelayStores.h).
-LogicalResult KernelEmitter::emitDelayed(DelayedStores &delayed, Value begin,
-                                         Value end) {
-  SmallVector<Value> scalars, before, zeros;
-  for (auto [here, earlier] : delayed.carried) {
-    scalars.push_back(here);
-    before.push_back(earlier);
-    Type type = computeType(here.getType());
-    zeros.push_back(lower.splatConstant(builder.getZeroAttr(type), 0));
-  }
-  Value one = lower.constant(1);
-  auto emitAgain = [&](Value number) {
-    program = number;
-    for (Operation *op : delayed.again)
-      if (failed(emitOp(op)))
-        return failure();
-    return success();
-  };
-  auto emptyTurn = [](OpBuilder &, Location, Value, ValueRange) {};
-  auto loop =
-      scf::ForOp::create(builder, lower.loc, begin, end, one, zeros, emptyTurn);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
-    Value number = loop.getInductionVar();
-    lower.values.map(ValueRange(before), loop.getRegionIterArgs());
-    placeRows(delayed, lower.sub(number, begin));
-    if (failed(emitAgain(lower.sub(number, one))))
-      return failure();
-    program = number;
-    for (Operation &op : func.getBody().front()) {
-      if (&op == delayed.stores)
-        break;
-      if (isa<tile::AllocOp>(op) && lower.buffers.contains(op.getResult(0)))
-        continue; // in halves
-      if (&op != delayed.keeps) {
-        if (failed(emitOp(&op)))
-          return failure();
-        continue;
-      }
-      lower.loc = op.getLoc();
-      // Two views may give the row different lengths.
-      Value started = lower.less(begin, number);
-      Value alike =
-          arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::eq,
-                                lower.values.lookup(delayed.before.getStop()),
-                                lower.values.lookup(delayed.keeps.getStop()));
-      SmallVector<Type> types;
-      for (Type type : op.getResultTypes())
-        types.push_back(computeType(type));
-      auto choice = scf::IfOp::create(
-          builder, lower.loc, types,
-          arith::AndIOp::create(builder, lower.loc, started, alike),
-          /*addThenBlock=*/true, /*addElseBlock=*/true);
-      OpBuilder::InsertionGuard inside(builder);
-      builder.setInsertionPointToEnd(choice.thenBlock());
-      if (failed(emitFor(delayed.both)))
-        return failure();
-      scf::YieldOp::create(builder, lower.loc,
-                           lookup(delayed.both.getResults()));
-      builder.setInsertionPointToEnd(choice.elseBlock());
-      auto alone = scf::IfOp::create(builder, lower.loc, started, false);
-      builder.setInsertionPointToStart(alone.thenBlock());
-      if (failed(emitBefore(delayed, /*rest=*/false)))
-        return failure();
-      builder.setInsertionPointAfter(alone);
-      if (failed(emitFor(delayed.keeps)))
-        return failure();
-      scf::YieldOp::create(builder, lower.loc, lookup(op.getResults()));
-      lower.values.map(op.getResults(), choice.getResults());
-      builder.setInsertionPointAfter(choice);
-      auto rest = scf::IfOp::create(builder, lower.loc, started, false);
-      builder.setInsertionPointToStart(rest.thenBlock());
-      if (failed(emitBefore(delayed, /*rest=*/true)))
-        return failure();
-    }
-    scf::YieldOp::create(builder, lower.loc, lookup(scalars));
-  }
-  // The last program's.
-  auto some = scf::IfOp::create(builder, lower.loc, lower.less(begin, end),
-                                /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(some.thenBlock());
-  lower.values.map(ValueRange(before), loop.getResults());
-  placeRows(delayed, lower.sub(end, begin));
-  if (failed(emitAgain(lower.sub(end, one))) ||
-      failed(emitBefore(delayed, /*rest=*/false)))
-    return failure();
-  return emitBefore(delayed, /*rest=*/true);
 }
 
 /// Sizes, strides and scalars as docs/abi.md orders them.

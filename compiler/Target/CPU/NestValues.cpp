@@ -291,6 +291,8 @@ bool NestEmitter::fetches(tile::LoadOp load) {
   auto isRest = [&](tile::NestOp nest) { return isIn("tile.rest", nest); };
   if (load->hasAttr(kBefore) || isIn(kBefore, nest))
     return false;
+  if (isIn(kTogether, nest)) // the one that writes
+    return true;
   // The next program has the next row, unless memory is a program's own; and if
   // this one loops over other axes, too, it is not known when that is wanted.
   bool streams = false, loops = false;
@@ -307,7 +309,7 @@ bool NestEmitter::fetches(tile::LoadOp load) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
       streams |= isStreaming(store);
     auto other = dyn_cast<tile::NestOp>(op);
-    if (!other || isIn(kBefore, other))
+    if (!other || isIn(kBefore, other) || isIn(kTogether, other))
       return;
     if (isRest(nest) || !isRest(other))
       for (auto read : other.getBody().getOps<tile::LoadOp>())
@@ -339,6 +341,9 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
   }
   if (!stride)
     return;
+  if (auto loop = nest->getParentOfType<tile::ForOp>())
+    if (auto programs = loop->getAttrOfType<IntegerAttr>(kTogether))
+      stride = lower.mul(stride, lower.constant(programs.getInt()));
   Value bytes = lower.constant(tile::scratchBytesOf(view.element));
   lower.prefetch(address.base,
                  lower.mul(lower.add(address.offset, stride), bytes));

@@ -37,12 +37,15 @@ tile.func @three_passes(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32
   tile.return
 }
 
-// The pass that writes past the caches does: here the first one, beside which
-// the row before is written (DelayStores.h).
+// The pass that writes past the caches does, for four programs at a time or
+// for one (DelayStores.h).
 // CHECK-LABEL: tessera_target.kernel @written_past_the_caches
-// CHECK:         llvm.intr.prefetch
-// CHECK:         nontemporal
+// CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         arith.mulf
+// CHECK-COUNT-16: llvm.intr.prefetch
+// CHECK-NOT:     llvm.intr.prefetch
+// CHECK:         arith.mulf
+// CHECK-COUNT-4: llvm.intr.prefetch
 // CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         tessera_target.return
 tile.func @written_past_the_caches(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
