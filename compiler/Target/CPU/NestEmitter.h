@@ -99,6 +99,7 @@ private:
   mlir::Value eval(mlir::Value tile, const Positions &at, int64_t copy);
   mlir::Value compute(mlir::Operation *op, const Positions &at, int64_t copy);
   mlir::Value evalLoad(tile::LoadOp load, const Positions &at, int64_t copy);
+  bool writesRowsPastCaches();
   bool fetches(tile::LoadOp load);
   mlir::Value evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
                             int64_t copy);

@@ -119,12 +119,25 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
     order.push_back(vectorAxis);
   if (carryAxis >= 0)
     order.push_back(carryAxis);
+  else if (writesRowsPastCaches())
+    std::swap(order[0], order[1]);
   depths.resize(rank);
   for (auto [i, axis] : llvm::enumerate(order))
     depths[axis] = i + 1;
   counters.resize(rank);
   openLoops.resize(order.size() + 2, nullptr);
   memo.resize(order.size() + 1);
+}
+
+/// A few rows that go past the caches: their columns in turn, so that what all
+/// rows read is read once, and memory writes several rows at a time.
+bool NestEmitter::writesRowsPastCaches() {
+  if (order.size() != 2 || vectorAxis != 1)
+    return false;
+  auto rows = cast<tile::RangeType>(nest.getAxes()[0].getType());
+  return rows.getSize() > 1 && rows.getSize() <= 8 &&
+         llvm::any_of(nest.getBody().getOps<tile::StoreOp>(),
+                      tile::isStreaming);
 }
 
 void NestEmitter::run() {

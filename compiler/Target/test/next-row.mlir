@@ -78,10 +78,15 @@ tile.func @written_past_the_caches(%x: memref<?x?xf32, strided<[?, 1]>>, %y: mem
   tile.return
 }
 
-// Of a block of rows, the next block's.
+// Of a block of rows, the next block's. A few rows that go past the caches are
+// written a piece of each in turn.
 // CHECK-LABEL: tessera_target.kernel @blocks
-// CHECK:         %[[AHEAD:.*]] = arith.muli %{{.*}}, %c4_i64
-// CHECK:         llvm.intr.prefetch
+// CHECK:         scf.for
+// CHECK:           scf.for %[[COLUMN:[a-z0-9]+]] = {{.*}} step %c64_i64
+// CHECK:             scf.for %[[ROW:[a-z0-9]+]] = {{.*}} step %c1_i64
+// CHECK:               %[[AHEAD:.*]] = arith.muli %{{.*}}, %c4_i64
+// CHECK:               llvm.intr.prefetch
+// CHECK-COUNT-4:       nontemporal
 // CHECK:         tessera_target.return
 tile.func @blocks(%x: memref<?x256xf32, strided<[?, 1]>>, %y: memref<?x256xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index

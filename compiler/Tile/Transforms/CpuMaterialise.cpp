@@ -13,6 +13,14 @@ using namespace tessera::tile;
 static constexpr int64_t kTripThroughL1 = 6;
 static constexpr int64_t kExpensive = 10;
 
+/// From what price on a tile that is broadcast is materialised: along a leading
+/// axis the value is needed again for every row; along a trailing one it would
+/// be computed one scalar at a time.
+static int64_t limitOf(BroadcastOp broadcast) {
+  bool leads = !broadcast.getAxes().empty() && broadcast.getAxes()[0] != 0;
+  return leads ? 3 : kExpensive;
+}
+
 static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -89,6 +97,9 @@ int64_t CpuMaterialise::cost(Value tile) {
   for (Value operand : op->getOperands())
     if (isTile(operand))
       sum += cost(operand);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op);
+      broadcast && sum >= limitOf(broadcast))
+    sum = 1; // a buffer's element
   return costs[tile] = std::min<int64_t>(sum, 1000);
 }
 
@@ -161,13 +172,9 @@ bool CpuMaterialise::decide(Value tile) {
       return true;
     if (user->getBlock() != block && price > 2)
       return true;
-    if (auto broadcast = dyn_cast<BroadcastOp>(user)) {
-      // Along a leading axis the value is needed again for every row; along a
-      // trailing one it would be computed one scalar at a time.
-      bool leads = !broadcast.getAxes().empty() && broadcast.getAxes()[0] != 0;
-      if (price >= (leads ? 3 : kExpensive))
-        return true;
-    }
+    if (auto broadcast = dyn_cast<BroadcastOp>(user);
+        broadcast && price >= limitOf(broadcast))
+      return true;
     if (isa<TransposeOp>(user) && price >= kExpensive)
       return true;
   }

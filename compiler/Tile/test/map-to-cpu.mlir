@@ -67,6 +67,39 @@ tile.func @exp_and_sum(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, stride
   tile.return
 }
 
+// A quotient for each row has a buffer, so that the rows less it are cheap to
+// compute again: they have none.
+// CHECK-LABEL: tile.func @less_the_mean
+// CHECK-NOT:     tile.alloc {{.*}}<4x256xf32
+// CHECK:         tile.nest
+// CHECK:           arith.divf %{{.*}} : tensor<4xf32>
+// CHECK-NOT:     tile.alloc {{.*}}<4x256xf32
+// CHECK:         tile.nest
+// CHECK:           arith.subf
+// CHECK:           tile.reduce sum
+// CHECK:         tile.nest
+// CHECK:           arith.subf
+// CHECK:           tile.store
+tile.func @less_the_mean(%X: memref<?x256xf32>, %Y: memref<?x256xf32>) {
+  %zero = arith.constant 0 : index
+  %M = tile.dim %X, 0 : memref<?x256xf32>
+  %N = arith.constant 256 : index
+  %m = tile.program extents(%M) tiles = [4] : !tile.range<4>
+  %n = tile.range_at %zero of %N : <256>
+  %size = arith.constant dense<2.560000e+02> : tensor<4xf32>
+  %x = tile.load %X[%m, %n] : memref<?x256xf32>, !tile.range<4>, !tile.range<256> -> tensor<4x256xf32>
+  %sum = tile.reduce sum %x axis = 1 : tensor<4x256xf32> -> tensor<4xf32>
+  %mean = arith.divf %sum, %size : tensor<4xf32>
+  %means = tile.broadcast %mean axes = [0][%n] : tensor<4xf32>, !tile.range<256> -> tensor<4x256xf32>
+  %less = arith.subf %x, %means : tensor<4x256xf32>
+  %square = arith.mulf %less, %less : tensor<4x256xf32>
+  %squares = tile.reduce sum %square axis = 1 : tensor<4x256xf32> -> tensor<4xf32>
+  %all = tile.broadcast %squares axes = [0][%n] : tensor<4xf32>, !tile.range<256> -> tensor<4x256xf32>
+  %y = arith.mulf %less, %all : tensor<4x256xf32>
+  tile.store %y, %Y[%m, %n] : tensor<4x256xf32>, memref<?x256xf32>, !tile.range<4>, !tile.range<256>
+  tile.return
+}
+
 // A load does not move past a store to its own view: what it read before is
 // stored, element by element.
 // CHECK-LABEL: tile.func @load_before_store

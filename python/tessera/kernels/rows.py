@@ -24,7 +24,7 @@ def softmax_gradient(Y: Tensor["M", "N"], dY: Tensor["M", "N"], dX: Out["M", "N"
         dX[m, :] = y * (dy - tsr.sum(y * dy, N))
 
 
-@tsr.kernel.schedule(target="cpu", BLOCK=1)
+@tsr.kernel
 def layer_norm(X: Tensor["M", "N"], weight: Tensor["N"], bias: Tensor["N"], Y: Out["M", "N"], eps: const = 1e-5, BLOCK: const = 4):
     """(x - mean) / sqrt(var + eps) * weight + bias along the last axis, in fp32."""
     for m in tsr.grid(tsr.tile(M, BLOCK)):
@@ -34,7 +34,7 @@ def layer_norm(X: Tensor["M", "N"], weight: Tensor["N"], bias: Tensor["N"], Y: O
         Y[m, :] = y * weight[:].to(fp32) + bias[:].to(fp32)
 
 
-@tsr.kernel.schedule(target="cpu", BLOCK=1)
+@tsr.kernel
 def rms_norm(X: Tensor["M", "N"], weight: Tensor["N"], Y: Out["M", "N"], eps: const = 1e-6, BLOCK: const = 4):
     """x / sqrt(mean of squares + eps) * weight along the last axis, in fp32."""
     for m in tsr.grid(tsr.tile(M, BLOCK)):
