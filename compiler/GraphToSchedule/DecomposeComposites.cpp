@@ -350,8 +350,46 @@ struct DecomposeCompositesPass
     }
   }
 
+  /// A matrix by a vector reads each element once: a sum along rows, without
+  /// panels. (16-bit floats have AMX, or tensor cores.)
+  static Value byVector(Primitives &p, GemmOp op) {
+    Value lhs = op.getLhs(), rhs = op.getRhs();
+    int64_t rank = rankOf(lhs);
+    Type element = tensorType(lhs).getElementType();
+    int64_t one = op.getTransposeRhs() ? rank - 2 : rank - 1;
+    SmallVector<int64_t> column(tensorType(lhs).getShape().drop_back());
+    column.push_back(1);
+    if (op.getType() != RankedTensorType::get(column, element) ||
+        !(element.isF32() || element.isF64()) || op.getTransposeLhs() ||
+        tensorType(rhs).getDimSize(one) != 1 ||
+        op.getAccumulate().value_or(element) != element ||
+        op.getPrecision() != "ieee")
+      return {};
+    auto reshape = [&](Value value, ArrayRef<int64_t> shape) -> Value {
+      return ReshapeOp::create(p.builder, p.loc,
+                               RankedTensorType::get(shape, element), value,
+                               p.sizesOf(value));
+    };
+    SmallVector<int64_t> shape(tensorType(rhs).getShape());
+    shape.erase(shape.begin() + one);
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
+    axes.push_back(rank - 1);
+    Value product =
+        p.binary<MulOp>(lhs, p.broadcast(reshape(rhs, shape), axes, lhs));
+    Value sum;
+    if (rank == 2 && tensorType(lhs).getDimSize(0) == 1)
+      sum = p.reduce(
+          ReduceKind::Sum,
+          reshape(product, tensorType(product).getShape().drop_front()), {0});
+    else
+      sum = p.reduce(ReduceKind::Sum, product, {rank - 1});
+    return reshape(sum, column);
+  }
+
   /// Transposed operands become views, so that a kernel reads one order.
   static Value gemm(Primitives &p, GemmOp op) {
+    if (Value sum = byVector(p, op))
+      return sum;
     if (!op.getTransposeLhs() && !op.getTransposeRhs())
       return {};
     auto swap = [&](Value value) -> Value {

@@ -12,7 +12,7 @@ from tessera import Out, Tensor, const, kernels
 
 # few rows; rows that are whole tiles of AMX or not; what is left of k; whole and broken panels; more than one block of k and of rows
 SHAPES = ((1, 64, 64), (1, 1000, 33), (3, 70, 1030), (4, 512, 8), (5, 512, 8), (16, 32, 32), (16, 130, 45), (32, 600, 300), (33, 64, 31), (96, 64, 2048),
-          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025), (9, 600, 40), (14, 513, 1030), (205, 16, 1030), (100, 32, 70), (40, 130, 2048), (40, 2100, 70), (128, 2050, 1056))
+          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025), (9, 600, 40), (14, 513, 1030), (205, 16, 1030), (100, 32, 70), (40, 130, 2048), (40, 2100, 70), (128, 2050, 1056), (131, 32, 4100), (128, 16, 4100))
 TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 
@@ -168,3 +168,34 @@ def test_a_loop_without_turns_sums_nothing(dtype, count):
     x, w = small(rng, (70, 128), TYPES[dtype]), small(rng, (128, 130), TYPES[dtype])
     want = (x[:, :64 * count].astype(np.float64) @ w[:64 * count].astype(np.float64)).astype(TYPES[dtype])
     np.testing.assert_array_equal(some_blocks_of_k(x, w, np.zeros(count, TYPES[dtype])), want)
+
+
+@tsr.function
+def by_vector(a: Tensor["M", "K"], v: Tensor["K"], b: Tensor["M"]):
+    return a @ v, tsr.maximum(a @ v + b, 0)
+
+
+@tsr.function
+def batched_by_column(a: Tensor["B", "M", "K"], v: Tensor["B", "K", 1]):
+    return a @ v
+
+
+@tsr.function
+def dot(u: Tensor["K"], v: Tensor["K"]):
+    return u @ v
+
+
+@pytest.mark.parametrize("dtype", [*TYPES.values(), np.float64], ids=[*TYPES, "f64"])
+@pytest.mark.parametrize("shape", [(1, 5), (4, 1), (3, 0), (0, 3), (7, 64), (130, 1030), (9, 40000)], ids=lambda s: "x".join(map(str, s)))
+def test_a_matrix_by_a_vector(shape, dtype):
+    rng = np.random.default_rng(shape[1])
+    a, v, b = small(rng, shape, dtype), small(rng, shape[1:], dtype), small(rng, shape[:1], dtype)
+    want = a.astype(np.float64) @ v.astype(np.float64)
+    for left, x in layouts(a):
+        for y in (v, np.repeat(v, 2)[::2]):
+            plain, cut = by_vector(x, y, b)
+            np.testing.assert_array_equal(plain, want.astype(dtype), err_msg=left)
+            np.testing.assert_array_equal(cut, np.maximum(want.astype(dtype) + b, 0), err_msg=left)
+    np.testing.assert_array_equal(batched_by_column(np.stack([a, -a]), np.stack([v, v])[..., None])[..., 0], np.stack([want, -want]).astype(dtype))
+    with np.errstate(over="ignore"):  # of f16
+        np.testing.assert_array_equal(dot(v, v), (v.astype(np.float64) @ v.astype(np.float64)).astype(dtype))

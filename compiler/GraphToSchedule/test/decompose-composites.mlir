@@ -44,3 +44,20 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> {
   %y = gir.reduce mean %x axes = [0] : tensor<?xf32> -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// A matrix by a vector is a sum along rows; of one row, in chunks. Of 16-bit
+// floats, or of several columns, it is a product.
+// CHECK-LABEL: func.func @by_vector
+// CHECK:         %[[V:.*]] = gir.reshape %{{.*}} -> tensor<?xf32>
+// CHECK:         %[[W:.*]] = gir.broadcast %[[V]]
+// CHECK:         %[[P:.*]] = gir.mul %{{.*}}, %[[W]]
+// CHECK:         gir.reduce sum %[[P]] axes = [1]
+// CHECK:         sched.partial "sum"
+// CHECK-COUNT-2: gir.gemm
+func.func @by_vector(%a: tensor<?x?xf32>, %v: tensor<?x1xf32>, %row: tensor<1x?xf32>, %b: tensor<?x2xf32>, %c: tensor<?x?xbf16>, %w: tensor<?x1xbf16>) -> (tensor<?x1xf32>, tensor<1x1xf32>, tensor<?x2xf32>, tensor<?x1xbf16>) {
+  %0 = gir.gemm %a, %v : tensor<?x?xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %1 = gir.gemm %row, %row transpose_rhs : tensor<1x?xf32>, tensor<1x?xf32> -> tensor<1x1xf32>
+  %2 = gir.gemm %a, %b : tensor<?x?xf32>, tensor<?x2xf32> -> tensor<?x2xf32>
+  %3 = gir.gemm %c, %w : tensor<?x?xbf16>, tensor<?x1xbf16> -> tensor<?x1xbf16>
+  return %0, %1, %2, %3 : tensor<?x1xf32>, tensor<1x1xf32>, tensor<?x2xf32>, tensor<?x1xbf16>
+}
