@@ -212,22 +212,40 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
         return {};
   GemmOp gemm = gemmOf(group);
   Type element = tensorType(gemm.getLhs()).getElementType();
-  Extent rows = getExtent(group.root->getResult(0), 0);
+  Value result = group.root->getResult(0);
   SmallVector<int64_t> tiles;
-  auto offer = [&](int64_t few, int64_t columns, int64_t depth,
-                   int64_t least = 0) {
-    if (!rows.isConstant() || rows.constant <= few)
-      tiles.append({few, columns, depth, least});
+  struct Sizes {
+    int64_t least = 0, most = 0;
+  };
+  auto mayBe = [&](int64_t axis, Sizes sizes) {
+    Extent extent = getExtent(result, axis);
+    return !extent.isConstant() ||
+           (extent.constant >= sizes.least &&
+            (!sizes.most || extent.constant <= sizes.most));
+  };
+  auto offer = [&](ArrayRef<int64_t> tile, Sizes rows, Sizes columns) {
+    if (!mayBe(0, rows) || !mayBe(1, columns))
+      return;
+    tiles.append(tile.begin(), tile.end());
+    tiles.append({rows.least, rows.most, columns.least, columns.most});
   };
   if (element.isBF16()) {
-    offer(32, 512, 256);
+    offer({32, 512, 256}, {0, 32}, {});
     // AMX is quick with a panel: programs enough, and longer pieces.
-    offer(128, 256, 1024, 2048);
+    offer({128, 256, 1024}, {0, 128}, {2048, 0});
   } else if (element.isF32()) {
     // Few steps of k, so that lines of B follow each other for long.
-    offer(4, 1024, 64, 4096);
-    offer(4, 512, 64);
-    offer(16, 512, 64);
+    offer({4, 1024, 64}, {0, 4}, {4096, 0});
+    offer({4, 512, 64}, {0, 4}, {});
+    offer({16, 512, 64}, {0, 16}, {});
+    // Eight rows are read at a time: sums enough for the multipliers. B is a
+    // panel as it lies.
+    bool computed = llvm::any_of(group.members, [&](const auto &member) {
+      return member.first == gemm.getRhs().getDefiningOp();
+    });
+    for (int64_t few : {16, 32})
+      if (!computed)
+        offer({8, few, 4096}, {128, 0}, {few, few});
   }
   return tiles.empty() ? DenseI64ArrayAttr()
                        : builder.getDenseI64ArrayAttr(tiles);

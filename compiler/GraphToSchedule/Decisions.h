@@ -14,9 +14,10 @@ namespace tessera::schedule {
 std::string writeDecisions(mlir::OpBuilder &builder, const Group &group,
                            mlir::DictionaryAttr schedule, bool gpu);
 
-/// Fours: tiles of M, N and K for a product of no more rows than the first of
-/// them, and of at least the fourth columns. Such a one reads B once and wants
-/// long pieces of its rows. Null: none.
+/// Sevens: tiles of M, N and K for a product of at least and at most so many
+/// rows, and of at least and at most so many columns (0: any). One of few rows
+/// reads B once and wants long pieces of its rows; one of few columns reads A
+/// once, and its rows to their ends. Null: none.
 mlir::DenseI64ArrayAttr thinTiles(mlir::OpBuilder &builder, const Group &group,
                                   mlir::DictionaryAttr schedule, bool gpu);
 

@@ -84,6 +84,8 @@ private:
   mlir::LogicalResult writeBlock(mlir::Block &block);
   mlir::LogicalResult write(schedule::FuseOp fuse);
 
+  std::string thinCondition(schedule::FuseOp fuse,
+                            llvm::ArrayRef<int64_t> tiles);
   mlir::LogicalResult launchThin(schedule::FuseOp fuse,
                                  llvm::ArrayRef<int64_t> tiles,
                                  const Interface &interface);
