@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/ScheduleToTile/PlanWriterImpl.h"
-#include "compiler/Tile/IR/CpuBuffer.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -407,24 +406,8 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   Decisions decisions(fuse.getBody().front());
   auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
   bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
-  if (auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin")) {
-    int64_t variants = 0;
-    for (int64_t at = 0; at + 6 < thin.size(); at += 7) {
-      ArrayRef<int64_t> tiles = thin.asArrayRef().slice(at, 7);
-      std::string condition = thinCondition(fuse, tiles);
-      if (condition.empty())
-        continue;
-      body.push_back("if " + condition);
-      if (failed(launchThin(fuse, tiles, interface)))
-        return failure();
-      body.push_back("else");
-      ++variants;
-    }
-    if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
-      return failure();
-    body.insert(body.end(), variants, "end");
-    return success();
-  }
+  if (auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin"))
+    return writeThin(fuse, thin.asArrayRef(), interface, decisions);
   if (!open)
     return launch(fuse, fuse.getSymName(), interface, decisions, 0);
 
@@ -447,63 +430,6 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   for (size_t i = 0; i < std::size(openWidths); ++i)
     body.push_back("end");
   return success();
-}
-
-/// The sizes that `tiles` are for. Those for few columns read B where it lies,
-/// which must be near; empty if it does not lie anywhere.
-std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
-                                      ArrayRef<int64_t> tiles) {
-  SmallVector<std::string> all;
-  for (int64_t axis : {0, 1}) {
-    std::string size = sizeOf(fuse.getResult(0), axis);
-    int64_t least = tiles[3 + 2 * axis], most = tiles[4 + 2 * axis];
-    if (least)
-      all.push_back(size + (least == most ? " == " : " >= ") +
-                    std::to_string(least));
-    if (most && least != most)
-      all.push_back(size + " <= " + std::to_string(most));
-  }
-  if (tiles[6]) {
-    auto gemms = fuse.getBody().getOps<graph::GemmOp>();
-    auto rhs = gemms.empty()
-                   ? BlockArgument()
-                   : dyn_cast<BlockArgument>((*gemms.begin()).getRhs());
-    if (!rhs)
-      return "";
-    std::string name = tensors[fuse.getInputs()[rhs.getArgNumber()]].name;
-    all.push_back("stride(" + name + ", 1) == 1");
-    all.push_back("size(" + name + ", 0) * stride(" + name +
-                  ", 0) <= " + std::to_string(tile::nearOperandBytes / 4));
-  }
-  return llvm::join(all, " and ");
-}
-
-/// The product with tiles for few rows or columns. No other variants are made
-/// of it.
-LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse,
-                                     ArrayRef<int64_t> tiles,
-                                     const Interface &interface) {
-  StringAttr numerics = fuse.getNumericsAttr();
-  SmallVector<std::pair<schedule::TileOp, schedule::ParamAttr>> before;
-  for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
-    schedule::ParamAttr size = tile.getSize();
-    before.push_back({tile, size});
-    tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(),
-                                              tiles[tile.getLoop()],
-                                              size.getRange(), size.getBy()));
-  }
-  fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
-  std::string symbol = fuse.getSymName().str();
-  symbol += tiles[6] ? "_narrow" + std::to_string(tiles[1])
-                     : "_thin" + std::to_string(tiles[0]);
-  if (tiles[5] && !tiles[6])
-    symbol += "x" + std::to_string(tiles[1]);
-  Decisions decisions(fuse.getBody().front());
-  LogicalResult done = launch(fuse, symbol, interface, decisions, 0, true);
-  for (auto [tile, size] : before)
-    tile.setSizeAttr(size);
-  fuse.setNumericsAttr(numerics);
-  return done;
 }
 
 LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,

@@ -84,11 +84,18 @@ private:
   mlir::LogicalResult writeBlock(mlir::Block &block);
   mlir::LogicalResult write(schedule::FuseOp fuse);
 
+  mlir::LogicalResult writeThin(schedule::FuseOp fuse,
+                                llvm::ArrayRef<int64_t> thin,
+                                const Interface &interface,
+                                const Decisions &decisions);
   std::string thinCondition(schedule::FuseOp fuse,
                             llvm::ArrayRef<int64_t> tiles);
-  mlir::LogicalResult launchThin(schedule::FuseOp fuse,
+  mlir::LogicalResult launchThin(schedule::FuseOp fuse, llvm::StringRef suffix,
                                  llvm::ArrayRef<int64_t> tiles,
                                  const Interface &interface);
+  mlir::LogicalResult launchTurned(schedule::FuseOp fuse,
+                                   llvm::ArrayRef<int64_t> tiles,
+                                   Interface interface);
   mlir::LogicalResult launch(schedule::FuseOp fuse, llvm::StringRef symbol,
                              const Interface &interface,
                              const Decisions &decisions, int64_t width,

@@ -88,3 +88,39 @@ func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S
   %o = gir.attention %q, %k, %v causal : tensor<?x?x72xf16>, tensor<?x?x72xf16>, tensor<?x?x72xf16> -> tensor<?x?x72xf16>
   return %o : tensor<?x?x72xf16>
 }
+
+// Few rows by weights that lie in columns: the product is turned, so that they
+// are read as they lie. Few columns read A along its rows.
+// CHECK-LABEL: tile.func @linear_0_turned16
+// CHECK:         %[[I:.*]]:2 = tile.program extents(%{{.*}}, %{{.*}}) tiles = [16, 64]
+// CHECK:         %[[W:.*]] = tile.load %{{.*}}[%[[I]]#1, %{{.*}}] {{.*}} -> tensor<64x4096xf32>
+// CHECK:         %[[X:.*]] = tile.transpose %{{.*}} [1, 0] : tensor<16x4096xf32> -> tensor<4096x16xf32>
+// CHECK:         tile.mma %[[W]], %[[X]]
+// CHECK:         tile.transpose %{{.*}} [1, 0] : tensor<64x16xf32> -> tensor<16x64xf32>
+// CHECK:         arith.addf %{{.*}} : tensor<16x64xf32>
+// CHECK:         tile.store
+// CHECK:       tile.plan @linear
+// CHECK:         view %[[C:.*]] = %w offset 0
+// CHECK:         if $M <= 16
+// CHECK-NEXT:    view %[[R:.*]] = %[[C]] offset 0 sizes [$N, $K]
+// CHECK-NEXT:    launch @linear_0_turned16(%x, %b, %[[R]], %y)
+// CHECK:         else
+// CHECK-NEXT:    launch @linear_0(%x, %[[C]], %b, %y)
+func.func @linear(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},
+                  %w: tensor<?x?xf32> {gir.name = "w", gir.dims = ["N", "K"], gir.unit_axis = 1 : i64},
+                  %b: tensor<?x?xf32> {gir.name = "b", gir.dims = ["M", "N"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
+  %c = gir.gemm %x, %w transpose_rhs : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  %y = gir.add %c, %b : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: tile.func @narrow_0_narrow16
+// CHECK:         tile.program extents(%{{.*}}, %{{.*}}) tiles = [8, 16]
+// CHECK:         tile.mma {{.*}} tensor<8x4096xf32>, tensor<4096x16xf32>
+// CHECK:       tile.plan @narrow
+// CHECK:         if $M >= 128 and $N == 16 and stride(%b, 1) == 1 and size(%b, 0) * stride(%b, 0) <= 196608
+func.func @narrow(%a: tensor<?x?xf32> {gir.name = "a", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},
+                  %b: tensor<?x?xf32> {gir.name = "b", gir.dims = ["K", "N"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
+  %c = gir.gemm %a, %b : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  return %c : tensor<?x?xf32>
+}

@@ -288,13 +288,15 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
 }
 
 /// All rows of one panel, with the vectors that `used` columns of it need. One
-/// alone takes eight rows: sums enough to keep the multipliers busy, and no
-/// more than a set of the first-level cache holds where they are pages apart.
+/// alone takes eight rows of memory: sums enough to keep the multipliers busy,
+/// and no more than a set of the first-level cache holds where they are pages
+/// apart.
 void MatrixStep::panelLoop(Value j, int64_t used) {
   MatrixStep narrow = *this;
   narrow.vectors = used;
   int64_t size = cast<tile::RangeType>(nest.getAxes()[0].getType()).getSize();
-  if (used == 1 && vectors > 1 && size % 8 == 0)
+  bool near = vectors == 1 && mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
+  if (used == 1 && !near && size % 8 == 0)
     narrow.rows = 8;
   auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
                                   lower.constant(narrow.rows));

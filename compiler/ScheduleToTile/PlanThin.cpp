@@ -1,0 +1,171 @@
+//===- PlanThin.cpp - Products of few rows or few columns -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which product it is the sizes of a call say, so the plan asks:
+//
+//   if $M <= 4          @f_thin4      B is read once, along its rows
+//   if $N == 16 ...     @f_narrow16   A is read once, along its rows
+//   else                @f
+//
+// A right operand whose columns lie in memory one after the other, as the
+// weights of `x @ w.T` do, has one for few rows (`@f_turned16`): the product is
+// turned, (w @ x.T).T, and reads them along these columns. x is small and
+// packed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/ScheduleToTile/PlanWriterImpl.h"
+#include "compiler/Tile/IR/CpuBuffer.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+using schedule::tensorType;
+
+/// The right operand of the fused product if it lies in memory.
+static BlockArgument rightOperand(schedule::FuseOp fuse) {
+  auto gemms = fuse.getBody().getOps<graph::GemmOp>();
+  return gemms.empty() ? BlockArgument()
+                       : dyn_cast<BlockArgument>((*gemms.begin()).getRhs());
+}
+
+LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
+                                    ArrayRef<int64_t> thin,
+                                    const Interface &interface,
+                                    const Decisions &decisions) {
+  int64_t variants = 0;
+  auto otherwise = [&] {
+    body.push_back("else");
+    ++variants;
+  };
+  BlockArgument rhs = rightOperand(fuse);
+  if (rhs && tensors[fuse.getInputs()[rhs.getArgNumber()]].unitAxis == 0) {
+    bool amx = tensorType(rhs).getElementType().isBF16();
+    int64_t rows = amx ? 32 : 16;
+    body.push_back("if " + sizeOf(fuse.getResult(0), 0) +
+                   " <= " + std::to_string(rows));
+    if (failed(launchTurned(fuse, {rows, 64, 4096}, interface)))
+      return failure();
+    otherwise();
+  } else {
+    for (size_t at = 0; at + 6 < thin.size(); at += 7) {
+      ArrayRef<int64_t> tiles = thin.slice(at, 7);
+      std::string condition = thinCondition(fuse, tiles);
+      if (condition.empty())
+        continue;
+      body.push_back("if " + condition);
+      std::string symbol = tiles[6] ? "_narrow" + std::to_string(tiles[1])
+                                    : "_thin" + std::to_string(tiles[0]);
+      if (tiles[5] && !tiles[6])
+        symbol += "x" + std::to_string(tiles[1]);
+      if (failed(launchThin(fuse, symbol, tiles, interface)))
+        return failure();
+      otherwise();
+    }
+  }
+  if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
+    return failure();
+  body.insert(body.end(), variants, "end");
+  return success();
+}
+
+/// The sizes that `tiles` are for. Those for few columns read B where it lies,
+/// which must be near; empty if it does not lie anywhere.
+std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
+                                      ArrayRef<int64_t> tiles) {
+  SmallVector<std::string> all;
+  for (int64_t axis : {0, 1}) {
+    std::string size = sizeOf(fuse.getResult(0), axis);
+    int64_t least = tiles[3 + 2 * axis], most = tiles[4 + 2 * axis];
+    if (least)
+      all.push_back(size + (least == most ? " == " : " >= ") +
+                    std::to_string(least));
+    if (most && least != most)
+      all.push_back(size + " <= " + std::to_string(most));
+  }
+  if (tiles[6]) {
+    BlockArgument rhs = rightOperand(fuse);
+    if (!rhs)
+      return "";
+    std::string name = tensors[fuse.getInputs()[rhs.getArgNumber()]].name;
+    all.push_back("stride(" + name + ", 1) == 1");
+    all.push_back("size(" + name + ", 0) * stride(" + name +
+                  ", 0) <= " + std::to_string(tile::nearOperandBytes / 4));
+  }
+  return llvm::join(all, " and ");
+}
+
+/// The product with tiles for few rows or columns. No other variants are made
+/// of it.
+LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
+                                     ArrayRef<int64_t> tiles,
+                                     const Interface &interface) {
+  StringAttr numerics = fuse.getNumericsAttr();
+  SmallVector<std::pair<schedule::TileOp, schedule::ParamAttr>> before;
+  for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
+    schedule::ParamAttr size = tile.getSize();
+    before.push_back({tile, size});
+    tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(),
+                                              tiles[tile.getLoop()],
+                                              size.getRange(), size.getBy()));
+  }
+  fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
+  Decisions decisions(fuse.getBody().front());
+  LogicalResult done = launch(fuse, (fuse.getSymName() + suffix).str(),
+                              interface, decisions, 0, true);
+  for (auto [tile, size] : before)
+    tile.setSizeAttr(size);
+  fuse.setNumericsAttr(numerics);
+  return done;
+}
+
+/// `value` with its two axes swapped.
+static Value turned(OpBuilder &builder, Location loc, Value value) {
+  RankedTensorType type = tensorType(value);
+  return graph::TransposeOp::create(
+      builder, loc,
+      RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
+                            type.getElementType()),
+      value, ArrayRef<int64_t>{1, 0});
+}
+
+/// The same of the turned product. The fusion has it only for as long as its
+/// kernel is made.
+LogicalResult PlanWriter::launchTurned(schedule::FuseOp fuse,
+                                       ArrayRef<int64_t> tiles,
+                                       Interface interface) {
+  OpBuilder before(fuse); // kernels go where `builder` is
+  Block &inside = fuse.getBody().front();
+  graph::GemmOp gemm = *inside.getOps<graph::GemmOp>().begin();
+  unsigned number = rightOperand(fuse).getArgNumber(),
+           added = inside.getNumArguments();
+  Value columns = turned(before, gemm.getLoc(), fuse.getInputs()[number]);
+  if (failed(write(cast<graph::TransposeOp>(columns.getDefiningOp()))))
+    return failure();
+  fuse.getInputsMutable().append(columns);
+  interface.inputs.push_back(memoryType(columns));
+  interface.names.push_back(tensors[columns].name.substr(1));
+  Value lhs = inside.addArgument(columns.getType(), columns.getLoc());
+  before.setInsertionPoint(gemm);
+  Value rhs = turned(before, gemm.getLoc(), gemm.getLhs());
+  RankedTensorType type = gemm.getType();
+  auto product = graph::GemmOp::create(
+      before, gemm.getLoc(),
+      RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
+                            type.getElementType()),
+      lhs, rhs, UnitAttr(), UnitAttr(), gemm.getAccumulateAttr(),
+      gemm.getPrecisionAttr());
+  Value result = turned(before, gemm.getLoc(), product);
+  gemm.getResult().replaceAllUsesWith(result);
+  LogicalResult done =
+      launchThin(fuse, "_turned" + std::to_string(tiles[0]), tiles, interface);
+  result.replaceAllUsesWith(gemm.getResult());
+  for (Value made : {result, Value(product), rhs})
+    made.getDefiningOp()->erase();
+  inside.eraseArgument(added);
+  fuse.getInputsMutable().erase(fuse.getInputs().size() - 1);
+  return done;
+}
