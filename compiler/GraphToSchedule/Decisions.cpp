@@ -204,7 +204,7 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
 
 DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
                                       DictionaryAttr schedule, bool gpu) {
-  if (gpu || group.kind != Group::Kind::Gemm || group.rank != 2)
+  if (gpu || group.kind != Group::Kind::Gemm)
     return {};
   if (schedule)
     for (NamedAttribute named : schedule)
@@ -218,7 +218,7 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
     int64_t least = 0, most = 0;
   };
   auto mayBe = [&](int64_t axis, Sizes sizes) {
-    Extent extent = getExtent(result, axis);
+    Extent extent = getExtent(result, group.rank - 2 + axis);
     return !extent.isConstant() ||
            (extent.constant >= sizes.least &&
             (!sizes.most || extent.constant <= sizes.most));
@@ -244,7 +244,7 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
       return member.first == gemm.getRhs().getDefiningOp();
     });
     for (int64_t few : {16, 32})
-      if (!computed)
+      if (!computed && group.rank == 2)
         offer({8, few, 4096}, {128, 0}, {few, few});
   }
   return tiles.empty() ? DenseI64ArrayAttr()

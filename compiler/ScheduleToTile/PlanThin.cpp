@@ -3,7 +3,7 @@
 //
 // Which product it is the sizes of a call say, so the plan asks:
 //
-//   if $M <= 4          @f_thin4      B is read once, along its rows
+//   if $M <= 4 ...      @f_thin4      B is read once, along its rows
 //   if $N == 16 ...     @f_narrow16   A is read once, along its rows
 //   else                @f
 //
@@ -36,35 +36,37 @@ LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
                                     ArrayRef<int64_t> thin,
                                     const Interface &interface,
                                     const Decisions &decisions) {
-  int64_t variants = 0;
+  int64_t variants = 0, rows = 0; // of the turned product
   auto otherwise = [&] {
     body.push_back("else");
     ++variants;
   };
   BlockArgument rhs = rightOperand(fuse);
-  if (rhs && tensors[fuse.getInputs()[rhs.getArgNumber()]].unitAxis == 0) {
-    bool amx = tensorType(rhs).getElementType().isBF16();
-    int64_t rows = amx ? 32 : 16;
-    body.push_back("if " + sizeOf(fuse.getResult(0), 0) +
-                   " <= " + std::to_string(rows));
+  int64_t rank = tensorType(fuse.getResult(0)).getRank();
+  if (rhs &&
+      tensors[fuse.getInputs()[rhs.getArgNumber()]].unitAxis == rank - 2) {
+    // Short sums are not worth packing x again for every 64 columns.
+    rows = tensorType(rhs).getElementType().isBF16() ? 32 : 16;
+    body.push_back("if " + sizeOf(fuse.getResult(0), rank - 2) +
+                   " <= " + std::to_string(rows) + " and " +
+                   insideSize(fuse, rhs, rank - 2) + " >= 256");
     if (failed(launchTurned(fuse, {rows, 64, 4096}, interface)))
       return failure();
     otherwise();
-  } else {
-    for (size_t at = 0; at + 6 < thin.size(); at += 7) {
-      ArrayRef<int64_t> tiles = thin.slice(at, 7);
-      std::string condition = thinCondition(fuse, tiles);
-      if (condition.empty())
-        continue;
-      body.push_back("if " + condition);
-      std::string symbol = tiles[6] ? "_narrow" + std::to_string(tiles[1])
-                                    : "_thin" + std::to_string(tiles[0]);
-      if (tiles[5] && !tiles[6])
-        symbol += "x" + std::to_string(tiles[1]);
-      if (failed(launchThin(fuse, symbol, tiles, interface)))
-        return failure();
-      otherwise();
-    }
+  }
+  for (size_t at = 0; at + 6 < thin.size(); at += 7) {
+    ArrayRef<int64_t> tiles = thin.slice(at, 7);
+    std::string condition = thinCondition(fuse, tiles);
+    if (condition.empty() || tiles[4] < rows)
+      continue;
+    body.push_back("if " + condition);
+    std::string symbol = tiles[6] ? "_narrow" + std::to_string(tiles[1])
+                                  : "_thin" + std::to_string(tiles[0]);
+    if (tiles[5] && !tiles[6])
+      symbol += "x" + std::to_string(tiles[1]);
+    if (failed(launchThin(fuse, symbol, tiles, interface)))
+      return failure();
+    otherwise();
   }
   if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
     return failure();
@@ -73,12 +75,13 @@ LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
 }
 
 /// The sizes that `tiles` are for. Those for few columns read B where it lies,
-/// which must be near; empty if it does not lie anywhere.
+/// which must be near; empty if it does not.
 std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
                                       ArrayRef<int64_t> tiles) {
   SmallVector<std::string> all;
   for (int64_t axis : {0, 1}) {
-    std::string size = sizeOf(fuse.getResult(0), axis);
+    Value result = fuse.getResult(0);
+    std::string size = sizeOf(result, tensorType(result).getRank() - 2 + axis);
     int64_t least = tiles[3 + 2 * axis], most = tiles[4 + 2 * axis];
     if (least)
       all.push_back(size + (least == most ? " == " : " >= ") +
@@ -90,7 +93,10 @@ std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
     BlockArgument rhs = rightOperand(fuse);
     if (!rhs)
       return "";
-    std::string name = tensors[fuse.getInputs()[rhs.getArgNumber()]].name;
+    auto &[name, unitAxis, temporary] =
+        tensors[fuse.getInputs()[rhs.getArgNumber()]];
+    if (unitAxis == 0)
+      return "";
     all.push_back("stride(" + name + ", 1) == 1");
     all.push_back("size(" + name + ", 0) * stride(" + name +
                   ", 0) <= " + std::to_string(tile::nearOperandBytes / 4));
@@ -105,11 +111,14 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
                                      const Interface &interface) {
   StringAttr numerics = fuse.getNumericsAttr();
   SmallVector<std::pair<schedule::TileOp, schedule::ParamAttr>> before;
+  int64_t batches = tensorType(fuse.getResult(0)).getRank() - 2;
   for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
+    int64_t loop = int64_t(tile.getLoop()) - batches;
+    if (loop < 0)
+      continue;
     schedule::ParamAttr size = tile.getSize();
     before.push_back({tile, size});
-    tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(),
-                                              tiles[tile.getLoop()],
+    tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(), tiles[loop],
                                               size.getRange(), size.getBy()));
   }
   fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
@@ -122,14 +131,18 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
   return done;
 }
 
-/// `value` with its two axes swapped.
+/// `type` with its last two axes swapped.
+static RankedTensorType turned(RankedTensorType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
 static Value turned(OpBuilder &builder, Location loc, Value value) {
   RankedTensorType type = tensorType(value);
-  return graph::TransposeOp::create(
-      builder, loc,
-      RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
-                            type.getElementType()),
-      value, ArrayRef<int64_t>{1, 0});
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return graph::TransposeOp::create(builder, loc, turned(type), value, axes);
 }
 
 /// The same of the turned product. The fusion has it only for as long as its
@@ -151,13 +164,9 @@ LogicalResult PlanWriter::launchTurned(schedule::FuseOp fuse,
   Value lhs = inside.addArgument(columns.getType(), columns.getLoc());
   before.setInsertionPoint(gemm);
   Value rhs = turned(before, gemm.getLoc(), gemm.getLhs());
-  RankedTensorType type = gemm.getType();
   auto product = graph::GemmOp::create(
-      before, gemm.getLoc(),
-      RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
-                            type.getElementType()),
-      lhs, rhs, UnitAttr(), UnitAttr(), gemm.getAccumulateAttr(),
-      gemm.getPrecisionAttr());
+      before, gemm.getLoc(), turned(gemm.getType()), lhs, rhs, UnitAttr(),
+      UnitAttr(), gemm.getAccumulateAttr(), gemm.getPrecisionAttr());
   Value result = turned(before, gemm.getLoc(), product);
   gemm.getResult().replaceAllUsesWith(result);
   LogicalResult done =

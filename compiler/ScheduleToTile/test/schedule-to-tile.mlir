@@ -101,11 +101,12 @@ func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S
 // CHECK:         tile.store
 // CHECK:       tile.plan @linear
 // CHECK:         view %[[C:.*]] = %w offset 0
-// CHECK:         if $M <= 16
+// CHECK:         if $M <= 16 and $K >= 256
 // CHECK-NEXT:    view %[[R:.*]] = %[[C]] offset 0 sizes [$N, $K]
 // CHECK-NEXT:    launch @linear_0_turned16(%x, %b, %[[R]], %y)
 // CHECK:         else
-// CHECK-NEXT:    launch @linear_0(%x, %[[C]], %b, %y)
+// CHECK-NEXT:    if $M <= 16
+// CHECK:         launch @linear_0(%x, %[[C]], %b, %y)
 func.func @linear(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},
                   %w: tensor<?x?xf32> {gir.name = "w", gir.dims = ["N", "K"], gir.unit_axis = 1 : i64},
                   %b: tensor<?x?xf32> {gir.name = "b", gir.dims = ["M", "N"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
