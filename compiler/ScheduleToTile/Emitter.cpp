@@ -446,6 +446,39 @@ Value Emitter::evaluateReduce(graph::ReduceOp op, ArrayRef<Value> indices) {
   return nest(0, start);
 }
 
+/// Where `tile` has `value`, its extreme along `axis`, or NaN: the first
+/// position. A least position is a vector's work, unlike an extreme with its
+/// position.
+Value Emitter::firstOf(Value tile, Value value, ArrayRef<Value> indices,
+                       int64_t axis) {
+  Type i64 = builder.getI64Type();
+  SmallVector<int64_t> others;
+  for (int64_t other = 0; other < int64_t(indices.size()); ++other)
+    if (other != axis)
+      others.push_back(other);
+  Value same = spread(value, others, indices), hit;
+  if (isa<FloatType>(getElementTypeOrSelf(tile))) {
+    using P = arith::CmpFPredicate;
+    hit = arith::OrIOp::create(
+        at(), loc, arith::CmpFOp::create(at(), loc, P::OEQ, tile, same),
+        arith::CmpFOp::create(at(), loc, P::UNO, tile, tile));
+  } else {
+    hit =
+        arith::CmpIOp::create(at(), loc, arith::CmpIPredicate::eq, tile, same);
+  }
+  Value place =
+      IndexOp::create(at(), loc, typeOver(i64, indices[axis]), indices[axis]);
+  Value none = splat(neutral(ReduceKind::Min, i64), indices);
+  Value places = arith::SelectOp::create(at(), loc, hit,
+                                         spread(place, {axis}, indices), none);
+  SmallVector<Value> kept(indices);
+  kept.erase(kept.begin() + axis);
+  return ReduceOp::create(
+      at(), loc, llvm::any_of(kept, isRange) ? typeOver(i64, kept) : i64,
+      ReduceKind::Min, places,
+      llvm::count_if(indices.take_front(axis), isRange));
+}
+
 /// The position of the first largest (or smallest) element; NaN is beyond both.
 Value Emitter::evaluateArg(graph::ReduceOp op, ArrayRef<Value> indices) {
   Value input = op.getInput();
@@ -469,9 +502,7 @@ Value Emitter::evaluateArg(graph::ReduceOp op, ArrayRef<Value> indices) {
               llvm::count_if(ArrayRef<Value>(inner).take_front(axis), isRange);
           value = ReduceOp::create(at(), loc, carried[0].getType(), kind, tile,
                                    at_);
-          found = ReduceOp::create(
-              at(), loc, carried[1].getType(),
-              largest ? ReduceKind::Argmax : ReduceKind::Argmin, tile, at_);
+          found = firstOf(tile, value, inner, axis);
         } else {
           found =
               splat(arith::IndexCastOp::create(at(), loc, i64, index), indices);

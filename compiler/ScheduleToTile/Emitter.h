@@ -94,6 +94,8 @@ private:
                              llvm::ArrayRef<mlir::Value> indices);
   mlir::Value evaluateArg(graph::ReduceOp op,
                           llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value firstOf(mlir::Value tile, mlir::Value value,
+                      llvm::ArrayRef<mlir::Value> indices, int64_t axis);
   mlir::Value evaluateGemm(graph::GemmOp op,
                            llvm::ArrayRef<mlir::Value> indices);
   mlir::Value evaluateLookup(mlir::Value data, mlir::Value lookup, int64_t axis,

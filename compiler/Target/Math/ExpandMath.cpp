@@ -77,6 +77,29 @@ struct ExpandPower : OpRewritePattern<math::PowFOp> {
   }
 };
 
+/// math.powf %x, 3.0 -> (x * x) * x: 1 ULP; of the fourth power 1.5
+struct MultiplyForPower : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::PowFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type element = getElementTypeOrSelf(op.getType());
+    Value power = op.getRhs();
+    if (auto broadcast = power.getDefiningOp<vector::BroadcastOp>())
+      power = broadcast.getSource();
+    llvm::APFloat exponent(0.0);
+    if (!(element.isF32() || element.isF64()) ||
+        !matchPattern(power, m_ConstantFloat(&exponent)))
+      return rewriter.notifyMatchFailure(op, "not f32 or f64 to a constant");
+    bool third = exponent.isExactlyValue(3.0);
+    if (!third && !exponent.isExactlyValue(4.0))
+      return rewriter.notifyMatchFailure(op, "not 3 or 4");
+    Value x = op.getLhs();
+    Value square = arith::MulFOp::create(rewriter, op.getLoc(), x, x);
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, square, third ? x : square);
+    return success();
+  }
+};
+
 /// math.sincos %x -> arith ops, with one argument reduction for both
 struct ExpandSineCosine : OpRewritePattern<math::SincosOp> {
   ExpandSineCosine(MLIRContext *context, const ExpandMathOptions &options)
@@ -248,6 +271,7 @@ void populateExpandMathPatterns(RewritePatternSet &patterns,
   patterns.add<ExpandUnary<math::CosOp>>(
       context,
       [options](FloatEmitter &e, F x) { return expandCos(e, x, options); });
+  patterns.add<MultiplyForPower>(context, /*benefit=*/2);
   patterns.add<ExpandPower>(context);
   patterns.add<ExpandSineCosine>(context, options);
   patterns.add<ComputeInF32<math::ExpOp>, ComputeInF32<math::Exp2Op>,
