@@ -74,8 +74,13 @@ Value Emitter::convert(Value value, Type to) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
   }
   if (fromFloat && toFloat) {
-    if (to.getIntOrFloatBitWidth() > width)
+    if (to.getIntOrFloatBitWidth() > width) {
+      // One number everywhere stays one.
+      if (auto fill = value.getDefiningOp<FillOp>())
+        return FillOp::create(b, loc, type, convert(fill.getValue(), to),
+                              fill.getRanges());
       return arith::ExtFOp::create(b, loc, type, value);
+    }
     if (to.getIntOrFloatBitWidth() < width)
       return arith::TruncFOp::create(b, loc, type, value);
     // f16 and bf16: through f32, which holds both.
