@@ -118,7 +118,6 @@ def test_rows_of_several_axes_written_together_have_the_same_bits(shape):
     out = torch.empty_like(x)
     delayed(x, w, out=out)
     assert torch.equal(out, at_once(x, w))
-    torch.testing.assert_close(out, x / x.mean(-1, keepdim=True) * w, rtol=2e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", list(TYPES))
