@@ -10,7 +10,7 @@
 // A right operand whose columns lie in memory one after the other, as the
 // weights of `x @ w.T` do, has one for few rows (`@f_turned16`): the product is
 // turned, (w @ x.T).T, and reads them along these columns. x is small and
-// packed.
+// packed. One row of fp32 or fp64 is a sum for each column (`@f_row`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +32,16 @@ static BlockArgument rightOperand(schedule::FuseOp fuse) {
                        : dyn_cast<BlockArgument>((*gemms.begin()).getRhs());
 }
 
+/// May a product of one row be a sum along each row of its turned weights?
+static bool mayBeRow(graph::GemmOp gemm) {
+  Type element = tensorType(gemm).getElementType();
+  return tensorType(gemm).getRank() == 2 && isa<BlockArgument>(gemm.getLhs()) &&
+         (element.isF32() || element.isF64()) &&
+         tensorType(gemm.getLhs()).getElementType() == element &&
+         gemm.getAccumulate().value_or(element) == element &&
+         gemm.getPrecision() == "ieee";
+}
+
 LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
                                     ArrayRef<int64_t> thin,
                                     const Interface &interface,
@@ -45,6 +55,14 @@ LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
   int64_t rank = tensorType(fuse.getResult(0)).getRank();
   if (rhs &&
       tensors[fuse.getInputs()[rhs.getArgNumber()]].unitAxis == rank - 2) {
+    graph::GemmOp gemm = *fuse.getBody().getOps<graph::GemmOp>().begin();
+    std::string m = sizeOf(fuse.getResult(0), rank - 2);
+    if (mayBeRow(gemm)) {
+      body.push_back("if " + m + " == 1");
+      if (failed(launchTurned(fuse, {1, 1, 1024}, interface)))
+        return failure();
+      otherwise();
+    }
     // Short sums are not worth packing x again for every 64 columns.
     rows = tensorType(rhs).getElementType().isBF16() ? 32 : 16;
     body.push_back("if " + sizeOf(fuse.getResult(0), rank - 2) +
@@ -108,8 +126,9 @@ std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
 /// of it.
 LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
                                      ArrayRef<int64_t> tiles,
-                                     const Interface &interface) {
-  StringAttr numerics = fuse.getNumericsAttr();
+                                     const Interface &interface,
+                                     StringRef numerics) {
+  StringAttr ofAll = fuse.getNumericsAttr();
   SmallVector<std::pair<schedule::TileOp, schedule::ParamAttr>> before;
   int64_t batches = tensorType(fuse.getResult(0)).getRank() - 2;
   for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
@@ -121,13 +140,13 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
     tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(), tiles[loop],
                                               size.getRange(), size.getBy()));
   }
-  fuse.setNumerics("gemm:sequential-" + std::to_string(tiles[2]));
+  fuse.setNumerics((numerics + ":sequential-" + Twine(tiles[2])).str());
   Decisions decisions(fuse.getBody().front());
   LogicalResult done = launch(fuse, (fuse.getSymName() + suffix).str(),
                               interface, decisions, 0, true);
   for (auto [tile, size] : before)
     tile.setSizeAttr(size);
-  fuse.setNumericsAttr(numerics);
+  fuse.setNumericsAttr(ofAll);
   return done;
 }
 
@@ -145,36 +164,70 @@ static Value turned(OpBuilder &builder, Location loc, Value value) {
   return graph::TransposeOp::create(builder, loc, turned(type), value, axes);
 }
 
-/// The same of the turned product. The fusion has it only for as long as its
-/// kernel is made.
+/// The same of the turned product, or of one row: a sum along each row of the
+/// weights. The fusion has it only for as long as its kernel is made.
 LogicalResult PlanWriter::launchTurned(schedule::FuseOp fuse,
                                        ArrayRef<int64_t> tiles,
                                        Interface interface) {
-  OpBuilder before(fuse); // kernels go where `builder` is
+  bool row = tiles[0] == 1;
   Block &inside = fuse.getBody().front();
   graph::GemmOp gemm = *inside.getOps<graph::GemmOp>().begin();
-  unsigned number = rightOperand(fuse).getArgNumber(),
-           added = inside.getNumArguments();
-  Value columns = turned(before, gemm.getLoc(), fuse.getInputs()[number]);
+  Location loc = gemm.getLoc();
+  unsigned inputs = inside.getNumArguments();
+  auto addInput = [&](Value value, Type type) {
+    fuse.getInputsMutable().append(value);
+    interface.inputs.push_back(memoryType(value));
+    interface.names.push_back(tensors[value].name.substr(1));
+    return inside.addArgument(type, loc);
+  };
+  OpBuilder before(fuse); // kernels go where `builder` is
+  Value right = fuse.getInputs()[rightOperand(fuse).getArgNumber()];
+  Value columns = turned(before, loc, right);
   if (failed(write(cast<graph::TransposeOp>(columns.getDefiningOp()))))
     return failure();
-  fuse.getInputsMutable().append(columns);
-  interface.inputs.push_back(memoryType(columns));
-  interface.names.push_back(tensors[columns].name.substr(1));
-  Value lhs = inside.addArgument(columns.getType(), columns.getLoc());
+  Value weights = addInput(columns, columns.getType());
+  Operation *last = gemm->getPrevNode();
   before.setInsertionPoint(gemm);
-  Value rhs = turned(before, gemm.getLoc(), gemm.getLhs());
-  auto product = graph::GemmOp::create(
-      before, gemm.getLoc(), turned(gemm.getType()), lhs, rhs, UnitAttr(),
-      UnitAttr(), gemm.getAccumulateAttr(), gemm.getPrecisionAttr());
-  Value result = turned(before, gemm.getLoc(), product);
+  Value result;
+  if (row) {
+    auto left = cast<BlockArgument>(gemm.getLhs());
+    RankedTensorType type = tensorType(weights);
+    auto sizes = [&](Value value) {
+      SmallVector<Value> all;
+      for (int64_t axis : {0, 1})
+        if (tensorType(value).isDynamicDim(axis))
+          all.push_back(
+              graph::materialize(before, loc, graph::getExtent(value, axis)));
+      return all;
+    };
+    Value x = addInput(
+        fuse.getInputs()[left.getArgNumber()],
+        RankedTensorType::get({1, type.getDimSize(1)}, type.getElementType()));
+    Value rows = graph::BroadcastOp::create(
+        before, loc, type, x, ArrayRef<int64_t>{0, 1}, sizes(weights));
+    Value products = graph::MulOp::create(before, loc, type, weights, rows);
+    Value sums = graph::ReduceOp::create(
+        before, loc,
+        RankedTensorType::get({type.getDimSize(0)}, type.getElementType()),
+        graph::ReduceKind::Sum, products, ArrayRef<int64_t>{1}, TypeAttr(), 1);
+    result = graph::BroadcastOp::create(before, loc, gemm.getType(), sums,
+                                        ArrayRef<int64_t>{1}, sizes(gemm));
+  } else {
+    auto product = graph::GemmOp::create(
+        before, loc, turned(gemm.getType()), weights,
+        turned(before, loc, gemm.getLhs()), UnitAttr(), UnitAttr(),
+        gemm.getAccumulateAttr(), gemm.getPrecisionAttr());
+    result = turned(before, loc, product);
+  }
   gemm.getResult().replaceAllUsesWith(result);
   LogicalResult done =
-      launchThin(fuse, "_turned" + std::to_string(tiles[0]), tiles, interface);
+      row ? launchThin(fuse, "_row", tiles, interface, "rows")
+          : launchThin(fuse, "_turned" + std::to_string(tiles[0]), tiles,
+                       interface);
   result.replaceAllUsesWith(gemm.getResult());
-  for (Value made : {result, Value(product), rhs})
-    made.getDefiningOp()->erase();
-  inside.eraseArgument(added);
-  fuse.getInputsMutable().erase(fuse.getInputs().size() - 1);
+  while (gemm->getPrevNode() != last)
+    gemm->getPrevNode()->erase();
+  inside.eraseArguments(inputs, inside.getNumArguments() - inputs);
+  fuse.getInputsMutable().erase(inputs, fuse.getInputs().size() - inputs);
   return done;
 }

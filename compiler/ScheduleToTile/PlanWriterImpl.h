@@ -92,7 +92,8 @@ private:
                             llvm::ArrayRef<int64_t> tiles);
   mlir::LogicalResult launchThin(schedule::FuseOp fuse, llvm::StringRef suffix,
                                  llvm::ArrayRef<int64_t> tiles,
-                                 const Interface &interface);
+                                 const Interface &interface,
+                                 llvm::StringRef numerics = "gemm");
   mlir::LogicalResult launchTurned(schedule::FuseOp fuse,
                                    llvm::ArrayRef<int64_t> tiles,
                                    Interface interface);

@@ -90,7 +90,13 @@ func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S
 }
 
 // Few rows by weights that lie in columns: the product is turned, so that they
-// are read as they lie. Few columns read A along its rows.
+// are read as they lie; one row is a sum for each. Few columns read A along its
+// rows.
+// CHECK-LABEL: tile.func @linear_0_row
+// CHECK:         tile.program extents(%{{.*}}, %{{.*}}) tiles = [0, 0]
+// CHECK:         tile.for
+// CHECK:           arith.mulf %{{.*}} : tensor<1024xf32>
+// CHECK:           tile.reduce sum
 // CHECK-LABEL: tile.func @linear_0_turned16
 // CHECK:         %[[I:.*]]:2 = tile.program extents(%{{.*}}, %{{.*}}) tiles = [16, 64]
 // CHECK:         %[[W:.*]] = tile.load %{{.*}}[%[[I]]#1, %{{.*}}] {{.*}} -> tensor<64x4096xf32>
@@ -101,6 +107,8 @@ func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S
 // CHECK:         tile.store
 // CHECK:       tile.plan @linear
 // CHECK:         view %[[C:.*]] = %w offset 0
+// CHECK:         if $M == 1
+// CHECK:         launch @linear_0_row(%b, %{{.*}}, %x, %y) grid $M * $N
 // CHECK:         if $M <= 16 and $K >= 256
 // CHECK-NEXT:    view %[[R:.*]] = %[[C]] offset 0 sizes [$N, $K]
 // CHECK-NEXT:    launch @linear_0_turned16(%x, %b, %[[R]], %y)
