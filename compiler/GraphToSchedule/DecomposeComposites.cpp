@@ -350,6 +350,16 @@ struct DecomposeCompositesPass
     }
   }
 
+  /// Does it lie in memory? Else every row would compute it again.
+  static bool isStored(Value value) {
+    while (auto *op = value.getDefiningOp()) {
+      if (!isa<ReshapeOp, TransposeOp>(op))
+        return isa<GemmOp, AttentionOp, CallKernelOp>(op);
+      value = op->getOperand(0);
+    }
+    return true;
+  }
+
   /// A matrix by a vector reads each element once: a sum along rows, without
   /// panels. (16-bit floats have AMX, or tensor cores.)
   static Value byVector(Primitives &p, GemmOp op) {
@@ -361,7 +371,7 @@ struct DecomposeCompositesPass
     column.push_back(1);
     if (op.getType() != RankedTensorType::get(column, element) ||
         !(element.isF32() || element.isF64()) || op.getTransposeLhs() ||
-        tensorType(rhs).getDimSize(one) != 1 ||
+        tensorType(rhs).getDimSize(one) != 1 || !isStored(rhs) ||
         op.getAccumulate().value_or(element) != element ||
         op.getPrecision() != "ieee")
       return {};

@@ -486,6 +486,8 @@ Value Emitter::evaluateArg(graph::ReduceOp op, ArrayRef<Value> indices) {
   bool largest = op.getKind() == graph::ReduceKind::Argmax;
   ReduceKind kind = largest ? ReduceKind::Max : ReduceKind::Min;
   Type element = tensorType(input).getElementType(), i64 = builder.getI64Type();
+  if (isa<FloatType>(element) && !element.isF64())
+    element = builder.getF32Type(); // 16 bits are compared so
   SmallVector<Value> inner(indices);
   inner.insert(inner.begin() + axis, Value());
   Value best = splat(neutral(kind, element), indices);
@@ -496,7 +498,7 @@ Value Emitter::evaluateArg(graph::ReduceOp op, ArrayRef<Value> indices) {
       position(0), extent(input, axis), size, {best, where},
       [&](Value index, ValueRange carried) -> SmallVector<Value> {
         inner[axis] = index;
-        Value tile = emit(input, inner), value = tile, found;
+        Value tile = convert(emit(input, inner), element), value = tile, found;
         if (size > 0) {
           int64_t at_ =
               llvm::count_if(ArrayRef<Value>(inner).take_front(axis), isRange);

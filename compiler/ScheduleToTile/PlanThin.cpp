@@ -10,7 +10,7 @@
 // A right operand whose columns lie in memory one after the other, as the
 // weights of `x @ w.T` do, has one for few rows (`@f_turned16`): the product is
 // turned, (w @ x.T).T, and reads them along these columns. x is small and
-// packed. One row of fp32 or fp64 is a sum for each column (`@f_row`).
+// packed. One row of fp32 is a sum for each column (`@f_row`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,9 +34,11 @@ static BlockArgument rightOperand(schedule::FuseOp fuse) {
 
 /// May a product of one row be a sum along each row of its turned weights?
 static bool mayBeRow(graph::GemmOp gemm) {
-  Type element = tensorType(gemm).getElementType();
-  return tensorType(gemm).getRank() == 2 && isa<BlockArgument>(gemm.getLhs()) &&
-         (element.isF32() || element.isF64()) &&
+  RankedTensorType type = gemm.getType();
+  Type element = type.getElementType();
+  return type.getRank() == 2 &&
+         (type.isDynamicDim(0) || type.getDimSize(0) == 1) &&
+         isa<BlockArgument>(gemm.getLhs()) && element.isF32() &&
          tensorType(gemm.getLhs()).getElementType() == element &&
          gemm.getAccumulate().value_or(element) == element &&
          gemm.getPrecision() == "ieee";
@@ -56,26 +58,30 @@ LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
   if (rhs &&
       tensors[fuse.getInputs()[rhs.getArgNumber()]].unitAxis == rank - 2) {
     graph::GemmOp gemm = *fuse.getBody().getOps<graph::GemmOp>().begin();
-    std::string m = sizeOf(fuse.getResult(0), rank - 2);
+    rows = tensorType(rhs).getElementType().isBF16() ? 32 : 16;
+    int64_t m = tensorType(gemm).getDimSize(rank - 2);
+    int64_t k = tensorType(rhs).getDimSize(rank - 2);
+    std::string size = sizeOf(fuse.getResult(0), rank - 2);
     if (mayBeRow(gemm)) {
-      body.push_back("if " + m + " == 1");
+      body.push_back("if " + size + " == 1");
       if (failed(launchTurned(fuse, {1, 1, 1024}, interface)))
         return failure();
       otherwise();
     }
     // Short sums are not worth packing x again for every 64 columns.
-    rows = tensorType(rhs).getElementType().isBF16() ? 32 : 16;
-    body.push_back("if " + sizeOf(fuse.getResult(0), rank - 2) +
-                   " <= " + std::to_string(rows) + " and " +
-                   insideSize(fuse, rhs, rank - 2) + " >= 256");
-    if (failed(launchTurned(fuse, {rows, 64, 4096}, interface)))
-      return failure();
-    otherwise();
+    if ((ShapedType::isDynamic(m) || m <= rows) &&
+        (ShapedType::isDynamic(k) || k >= 256)) {
+      body.push_back("if " + size + " <= " + std::to_string(rows) + " and " +
+                     insideSize(fuse, rhs, rank - 2) + " >= 256");
+      if (failed(launchTurned(fuse, {rows, 64, 4096}, interface)))
+        return failure();
+      otherwise();
+    }
   }
   for (size_t at = 0; at + 6 < thin.size(); at += 7) {
     ArrayRef<int64_t> tiles = thin.slice(at, 7);
     std::string condition = thinCondition(fuse, tiles);
-    if (condition.empty() || tiles[4] < rows)
+    if (condition.empty() || (tiles[4] && tiles[4] < rows))
       continue;
     body.push_back("if " + condition);
     std::string symbol = tiles[6] ? "_narrow" + std::to_string(tiles[1])
@@ -180,7 +186,9 @@ LogicalResult PlanWriter::launchTurned(schedule::FuseOp fuse,
     interface.names.push_back(tensors[value].name.substr(1));
     return inside.addArgument(type, loc);
   };
-  OpBuilder before(fuse); // kernels go where `builder` is
+  // Kernels go where `builder` is. The view stays in the function: `tensors`
+  // knows it by its address.
+  OpBuilder before(fuse);
   Value right = fuse.getInputs()[rightOperand(fuse).getArgNumber()];
   Value columns = turned(before, loc, right);
   if (failed(write(cast<graph::TransposeOp>(columns.getDefiningOp()))))

@@ -406,7 +406,15 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   Decisions decisions(fuse.getBody().front());
   auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
   bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
-  if (auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin"))
+  auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin");
+  if (thin || open) {
+    // What all variants ask for is computed before the first of them.
+    for (Value input : fuse.getInputs())
+      if (schedule::isScalar(input))
+        (void)integer(input);
+    (void)workOf(fuse);
+  }
+  if (thin)
     return writeThin(fuse, thin.asArrayRef(), interface, decisions);
   if (!open)
     return launch(fuse, fuse.getSymName(), interface, decisions, 0);

@@ -199,3 +199,21 @@ def test_a_matrix_by_a_vector(shape, dtype):
     np.testing.assert_array_equal(batched_by_column(np.stack([a, -a]), np.stack([v, v])[..., None])[..., 0], np.stack([want, -want]).astype(dtype))
     with np.errstate(over="ignore"):  # of f16
         np.testing.assert_array_equal(dot(v, v), (v.astype(np.float64) @ v.astype(np.float64)).astype(dtype))
+
+
+@tsr.function
+def scaled_by_much(x: Tensor["B", "M", "K"], w: Tensor["B", "N", "K"], sone: int, stwo: int):
+    e = sone * stwo + sone * 3 + stwo * 5
+    e = e * e + sone * 7 + stwo * 11 + e * sone * 13 + e * stwo * 17 + sone
+    e = (e + sone * 19) * (e + stwo) + e * e * stwo
+    return (x @ w.mT) * (e % 5).to(tsr.fp32)
+
+
+@pytest.mark.parametrize("m, k", [(1, 300), (3, 300), (3, 8), (40, 8)])
+def test_numbers_that_all_variants_ask_for(m, k):
+    """A long expression is computed once, before the plan chooses."""
+    e = 2 * 3 + 2 * 3 + 3 * 5
+    e = e * e + 2 * 7 + 3 * 11 + e * 2 * 13 + e * 3 * 17 + 2
+    e = (e + 2 * 19) * (e + 3) + e * e * 3
+    got = scaled_by_much(np.ones((2, m, k), np.float32), np.ones((2, 5, k), np.float32), 2, 3)
+    np.testing.assert_array_equal(got, np.full((2, m, 5), k * (e % 5), np.float32))

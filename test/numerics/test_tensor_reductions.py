@@ -4,10 +4,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import bounds
+import ml_dtypes
 import numpy as np
 import pytest
+import tessera as tsr
 from conftest import EXTENTS, NUMPY, Inputs
 from programs import CARRIERS, function, row_kernel
+from tessera import Tensor
 
 FLOATS = ("fp64", "fp32", "fp16", "bf16")
 INTS = ("i32", "i64")
@@ -184,3 +187,26 @@ def test_a_bound_has_teeth(inputs):
     assert len(bounds.violations(np.array([total]), expected)) == 1
     y = np.abs(inputs.normal(1, 1000)) + 1
     assert len(bounds.violations(y[:, 1:].astype(np.float64).sum(-1), bounds.exact(y, "fp32").sum())) == 1
+
+
+@tsr.function
+def place_of_the_greatest(x: Tensor["M", "N"]):
+    return tsr.argmax(x, axis=-1), tsr.argmin(x, axis=-1), tsr.where(x > 1, tsr.max(x, axis=-1, keepdims=True), x)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu:avx2", "cpu:avx512"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32, np.int64])
+@pytest.mark.parametrize("size", [1, 7, 40, 1030])
+def test_argmax_on_all_levels(size, dtype, target):
+    rng = np.random.default_rng(size)
+    x = rng.integers(-9, 10, (6, size)).astype(dtype)
+    if np.dtype(dtype).kind != "i":
+        x[1, size // 2:] = np.nan
+        x[2] = -np.inf
+        x[3, ::2] = -0.0
+        x[3, 1::2] = 0.0
+    greatest, least, cut = place_of_the_greatest(x, target=target)
+    wide = x.astype(np.float64)
+    np.testing.assert_array_equal(greatest, wide.argmax(-1))
+    np.testing.assert_array_equal(least, wide.argmin(-1))
+    np.testing.assert_array_equal(cut.astype(np.float64), np.where(wide > 1, wide.max(-1, keepdims=True), wide))

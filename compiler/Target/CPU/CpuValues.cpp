@@ -345,10 +345,17 @@ Type CpuLowering::typeOf(Type element, int64_t lanes) {
 }
 
 Value CpuLowering::splat(Value scalar, int64_t lanes) {
-  if (!lanes || isa<VectorType>(scalar.getType()))
+  Type type = scalar.getType();
+  if (!lanes || isa<VectorType>(type))
     return scalar;
-  return vector::BroadcastOp::create(builder, loc,
-                                     typeOf(scalar.getType(), lanes), scalar);
+  if (!type.isBF16())
+    return vector::BroadcastOp::create(builder, loc, typeOf(type, lanes),
+                                       scalar);
+  // As bits: without AVX512-BF16 LLVM would round it, by a function of its own.
+  Type bits = builder.getI16Type();
+  Value all =
+      splat(arith::BitcastOp::create(builder, loc, bits, scalar), lanes);
+  return arith::BitcastOp::create(builder, loc, typeOf(type, lanes), all);
 }
 
 Value CpuLowering::splatConstant(TypedAttr value, int64_t lanes) {

@@ -3,7 +3,6 @@
 
 #include "compiler/Target/CPU/KernelEmitter.h"
 
-#include "compiler/Target/CPU/DelayStores.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Target/IR/Target.h"
 

@@ -1,7 +1,6 @@
 //===- KernelRows.cpp - Programs whose results wait for others ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Target/CPU/DelayStores.h"
 #include "compiler/Target/CPU/KernelEmitter.h"
 
 using namespace mlir;

@@ -8,8 +8,9 @@
 //     for n in rest .. extent(n) step lanes:         masked
 //
 // unless something is reduced along another axis: then that loop is innermost
-// and the sums stay in registers. Every tile of the body is computed at the
-// depth of the innermost axis it depends on.
+// and the sums stay in registers; or a few rows go past the caches: then the
+// loop over them is. Every tile of the body is computed at the depth of the
+// innermost axis it depends on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -146,18 +146,18 @@ func.func @sin(%x: vector<2x4xf32>) -> vector<2x4xf32> {
 
 // -----
 
-// Small whole powers are products.
-// CHECK-LABEL: func @whole_powers(
+// Third powers are products.
+// CHECK-LABEL: func @third_powers(
 // CHECK-SAME:    %[[X:.*]]: vector<16xf32>
 // CHECK:         %[[S:.*]] = arith.mulf %[[X]], %[[X]]
 // CHECK-NEXT:    %[[C:.*]] = arith.mulf %[[S]], %[[X]]
 // CHECK:         %[[T:.*]] = arith.mulf %[[C]], %[[C]]
-// CHECK-NEXT:    arith.mulf %[[T]], %[[T]]
-func.func @whole_powers(%x: vector<16xf32>) -> vector<16xf32> {
+// CHECK-NEXT:    arith.mulf %[[T]], %[[C]]
+func.func @third_powers(%x: vector<16xf32>) -> vector<16xf32> {
   %three = arith.constant dense<3.0> : vector<16xf32>
-  %four = arith.constant 4.0 : f32
-  %fours = vector.broadcast %four : f32 to vector<16xf32>
+  %one = arith.constant 3.0 : f32
+  %threes = vector.broadcast %one : f32 to vector<16xf32>
   %0 = math.powf %x, %three : vector<16xf32>
-  %1 = math.powf %0, %fours : vector<16xf32>
+  %1 = math.powf %0, %threes : vector<16xf32>
   return %1 : vector<16xf32>
 }
