@@ -68,10 +68,11 @@ def online_softmax(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 4, BN: con
 
 
 def inputs(kind: str) -> dict:
-    """small; large: beyond every tile and vector, several programs per call of a kernel; thin: products of few rows, which have a kernel of their own;
-    special: rows of minus infinity, of one value, far from 0."""
+    """small; large: beyond every tile and vector, several programs per call of a kernel; thin, narrow, narrower: products of few rows or columns, which
+    have kernels of their own; middling: neither, and too few rows to pack for; special: rows of minus infinity, of one value, far from 0."""
     r = np.random.default_rng(7)
-    large, (rows, columns) = kind == "large", (3, 600) if kind == "thin" else (7, 19)
+    large = kind == "large"
+    rows, columns = {"thin": (3, 600), "narrow": (131, 32), "narrower": (131, 16), "middling": (50, 70)}.get(kind, (7, 19))
 
     def normal(*shape):
         x = r.standard_normal(shape).astype(np.float32)
@@ -139,7 +140,7 @@ def campaign(seeds: int, limit: float | None = None, out=sys.stdout) -> dict:
 
     begin, count, survivors, elsewhere = time.monotonic(), collections.Counter(), [], []
     by_pass = collections.defaultdict(collections.Counter)
-    small, others = inputs("small"), [inputs("special"), inputs("large"), inputs("thin")]
+    small, others = inputs("small"), [inputs(kind) for kind in ("special", "large", "thin", "narrow", "narrower", "middling")]
     for seed in range(seeds):
         for fn, args in small.items():
             for number, name, stage in passes_of(fn, args):

@@ -106,7 +106,7 @@ def test_operations_of_elements():
 
 def test_operations_of_several_kernels():
     found = counted(steps, ones(64, 128), ones(128, 96), ones(96, 128))
-    totals = [sum(works[0].products.values()) for kernel, works in found.items() if "_thin" not in kernel]
+    totals = [sum(works[0].products.values()) for kernel, works in found.items() if "_thin" not in kernel and "_narrow" not in kernel]
     assert sorted(totals) == About([0.0, 2.0 * 64 * 96 * 128, 2.0 * 64 * 96 * 128])
 
 
