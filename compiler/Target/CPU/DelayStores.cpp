@@ -45,6 +45,8 @@ public:
 private:
   bool find();
   tile::ForOp findKeeps(tile::NestOp &nest);
+  /// Loops over the row before the one that writes it.
+  int64_t passes();
   bool isInvariant(Value value);
   bool takeValue(Value value, OtherProgram &other);
   bool takeOperands(Operation *op, OtherProgram &other);
@@ -97,7 +99,14 @@ bool RowEnd::find() {
   return streams;
 }
 
-/// The loop that writes what the results are made of, and its nest.
+int64_t RowEnd::passes() {
+  return llvm::count_if(entry.getOps<tile::ForOp>(), [&](tile::ForOp loop) {
+    return loop != stores && !isRest(loop);
+  });
+}
+
+/// The loop that writes what the results are made of, and its nest. Without
+/// anything kept: the first to read the row.
 tile::ForOp RowEnd::findKeeps(tile::NestOp &nest) {
   tile::ForOp found;
   for (auto loop : entry.getOps<tile::ForOp>()) {
@@ -105,10 +114,12 @@ tile::ForOp RowEnd::findKeeps(tile::NestOp &nest) {
       continue;
     tile::NestOp inside = nestOf(loop);
     if (inside && loop.getSize() == stores.getSize() &&
-        llvm::any_of(inside.getBody().getOps<tile::LocalStoreOp>(),
-                     [&](tile::LocalStoreOp store) {
-                       return kept.contains(store.getBuffer());
-                     })) {
+        (kept.empty()
+             ? !found
+             : llvm::any_of(inside.getBody().getOps<tile::LocalStoreOp>(),
+                            [&](tile::LocalStoreOp store) {
+                              return kept.contains(store.getBuffer());
+                            }))) {
       found = loop;
       nest = inside;
     }
@@ -200,7 +211,8 @@ void RowEnd::addStores(tile::NestOp nest, IRMapping &map,
 std::optional<DelayedStores> RowEnd::delay() {
   DelayedStores result;
   tile::NestOp keepsNest;
-  if (!find() || kept.empty() || !(result.keeps = findKeeps(keepsNest)))
+  if (!find() || (kept.empty() && passes() > 1) ||
+      !(result.keeps = findKeeps(keepsNest)))
     return std::nullopt;
   result.stores = stores;
   builder.setInsertionPoint(entry.getTerminator());
@@ -231,8 +243,7 @@ std::optional<DelayedStores> RowEnd::delay() {
 std::optional<StoresTogether> RowEnd::together() {
   constexpr int64_t programs = 4;
   if (!find() || !kept.empty() || rest || !isInvariant(stores.getStop()) ||
-      !llvm::any_of(entry.getOps<tile::ForOp>(),
-                    [&](tile::ForOp loop) { return loop != stores; }))
+      passes() < 2)
     return std::nullopt;
   StoresTogether result{stores};
   for (auto load : storesNest.getBody().getOps<tile::LoadOp>())

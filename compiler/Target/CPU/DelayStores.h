@@ -15,8 +15,11 @@
 //   the last row's results
 //
 // What is kept of a row lies in two halves of its buffer in turn
-// (`tile.twice`). Where nothing is kept, as in layer_norm, results are made of
-// the rows themselves, which are near still, for four programs at a time:
+// (`tile.twice`). Where nothing is kept, as in rms_norm, results are made of
+// the row itself, which is near still, beside the first pass over the next one:
+// memory reads and writes at a time, as it does in a copy. With two passes or
+// more before the results, as in layer_norm, they are written for four programs
+// at a time:
 //
 //   for row by 4: { for 4 rows: mean = ..., root = ...
 //                   for n: 4 rows: y[n] = (x[n] - mean) * root * w[n] + b[n] }
@@ -56,10 +59,10 @@ struct OtherProgram {
 };
 
 struct DelayedStores {
-  tile::ForOp keeps;        ///< writes what the results are made of
-  tile::ForOp stores;       ///< the results; nothing but `tile.rest` follows
-  tile::ForOp both;         ///< `keeps`, and `stores` of the program before
-  tile::ForOp before;       ///< `stores` of the program before
+  tile::ForOp keeps;  ///< writes what the results are made of, or is first
+  tile::ForOp stores; ///< the results; nothing but `tile.rest` follows
+  tile::ForOp both;   ///< `keeps`, and `stores` of the program before
+  tile::ForOp before; ///< `stores` of the program before
   tile::ForOp restOfBefore; ///< its turns past what is kept, or null
   OtherProgram earlier;     ///< the program before
 };
@@ -76,7 +79,7 @@ struct StoresTogether {
   int64_t rowBytes = 0; ///< of an element of a row, which results are made of
 };
 
-/// The same for a kernel that keeps nothing of a row.
+/// The same for a kernel of several passes that keeps nothing of a row.
 std::optional<StoresTogether> storeTogether(tile::FuncOp func);
 
 } // namespace tessera::target

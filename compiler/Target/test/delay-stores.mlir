@@ -44,11 +44,46 @@ tile.func @delayed(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, str
   tile.return
 }
 
-// Nothing is kept where it is cheap to compute again. Four programs compute
-// their sums, the last one's at the end, and then write together: what all of
+// Nothing is kept where it is cheap to compute again: the row before is read
+// once more, beside the first pass over the next one. Only what belongs to this
+// row fetches the row after it.
+// CHECK-LABEL: tessera_target.kernel @of_the_row
+// CHECK:         scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f32)
+// CHECK:           scf.if
+// CHECK:             scf.for
+// CHECK:               scf.for
+// CHECK:                 vector.broadcast %[[BEFORE]]
+// CHECK-COUNT-4:         llvm.store {{.*}} nontemporal
+// CHECK:                 scf.yield
+// CHECK-NOT:       llvm.intr.prefetch
+// CHECK:           } else {
+// CHECK-NOT:     llvm.intr.prefetch
+// CHECK:         tessera_target.return
+tile.func @of_the_row(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  %sum = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %p = tile.reduce sum %t axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  tile.for %n = %zero to %N : !tile.range<1024> {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %d = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %r = arith.mulf %t, %d : tensor<1024xf32>
+    tile.store %r, %y[%m, %n] {hints = {nontemporal}} : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
+  }
+  tile.return
+}
+
+// After several passes four programs have computed their sums, the last one's at the end, and then write together: what all of
 // them read is read once, and each row fetches the one four further on. The
 // programs that are left, or whose rows are too long to stay near, run alone.
-// CHECK-LABEL: tessera_target.kernel @of_the_row
+// CHECK-LABEL: tessera_target.kernel @together
 // CHECK-SAME:    %[[BEGIN:[a-z0-9]+]]: i64, %[[END:[a-z0-9]+]]: i64
 // CHECK:         %[[BYTES:.*]] = arith.muli %{{.*}}, %c16_i64
 // CHECK:         %[[LONG:.*]] = arith.cmpi slt, %c1048576_i64{{.*}}, %[[BYTES]]
@@ -76,7 +111,7 @@ tile.func @delayed(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, str
 // CHECK:         scf.for %{{.*}} = %[[WHOLE]] to %[[END]]
 // CHECK:           nontemporal
 // CHECK:         tessera_target.return
-tile.func @of_the_row(%x: memref<?x?xf32, strided<[?, 1]>>, %w: memref<?xf32, strided<[1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
+tile.func @together(%x: memref<?x?xf32, strided<[?, 1]>>, %w: memref<?xf32, strided<[1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
   %none = arith.constant 0.0 : f32
   %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
@@ -88,9 +123,16 @@ tile.func @of_the_row(%x: memref<?x?xf32, strided<[?, 1]>>, %w: memref<?xf32, st
     %q = arith.addf %s, %p : f32
     tile.yield %q : f32
   }
+  %squares = tile.for %n = %zero to %N carry(%s = %sum) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    %r = arith.mulf %t, %t : tensor<1024xf32>
+    %p = tile.reduce sum %r axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
   tile.for %n = %zero to %N : !tile.range<1024> {
     %t = tile.load %x[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
-    %d = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %d = tile.fill %squares[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
     %u = tile.load %w[%n] : memref<?xf32, strided<[1]>>, !tile.range<1024> -> tensor<1024xf32>
     %v = arith.mulf %t, %d : tensor<1024xf32>
     %r = arith.mulf %v, %u : tensor<1024xf32>
