@@ -127,6 +127,26 @@ const Mistake mistakes[] = {
  note: f.py:1:28: k is [T, D] fp32
  fix:  q @ k.T
 )"},
+    {"matmul_transposed_twice",
+     "a: [M, K], b: [K, N]",
+     {"return a @ b.T"},
+     R"(f.py:2:12: error: @ joins axis 1 of a (K) with axis 0 of b.T (N); they must be equal
+    2 |     return a @ b.T
+      |            ^~~~~~~
+ note: f.py:1:7: a is [M, K] fp32
+ note: b.T is [N, K] fp32
+ fix:  a @ b
+)"},
+    {"matmul_of_a_sum",
+     "a: [M, K], b: [N, K]",
+     {"return a @ (b + 1.0)"},
+     R"(f.py:2:12: error: @ joins axis 1 of a (K) with axis 0 of b + 1.0 (N); they must be equal
+    2 |     return a @ (b + 1.0)
+      |            ^~~~~~~~~~~~~
+ note: f.py:1:7: a is [M, K] fp32
+ note: b + 1.0 is [N, K] fp32
+ fix:  a @ (b + 1.0).T
+)"},
     {"matmul_dtypes",
      "p: [M, K], v: [K, N] f16",
      {"q = p + 1.0", "return q @ v"},
