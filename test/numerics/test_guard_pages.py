@@ -103,7 +103,8 @@ for m, n, k in ((1, 1, 1), (7, 63, 65), (16, 64, 70), (48, 7, 127), (48, 80, 64)
     run(f"gemm i8 {m} {n} {k}", into, a.astype(np.int32) @ b.astype(np.int32), a, b, out=np.int32)
 for dtype in (np.float32, ml_dtypes.bfloat16, np.float16):
     # Rows in place, what is left of k, few rows, columns that are no whole panel: docs/decisions/2026-11-15-matrix-shortcuts.md.
-    for m, n, k in ((1, 1, 1), (7, 63, 65), (65, 7, 127), (33, 130, 1), (1, 600, 40), (4, 513, 9), (16, 64, 70), (48, 65, 33), (112, 96, 64), (200, 100, 40)):
+    for m, n, k in ((1, 1, 1), (7, 63, 65), (65, 7, 127), (33, 130, 1), (1, 600, 40), (4, 513, 9), (16, 64, 70), (48, 65, 33), (112, 96, 64), (200, 100, 40),
+                    (65, 17, 33), (40, 8, 9), (129, 16, 71), (40, 23, 41), (40, 31, 2)):
         a, b = r.integers(-1, 2, (m, k)).astype(dtype), r.integers(-1, 2, (k, n)).astype(dtype)
         want = (a.astype(np.float64) @ b.astype(np.float64)).astype(dtype)
         run(f"matmul {m} {n} {k}", function("a @ b", "a b"), want, a, b, out=dtype)

@@ -10,9 +10,11 @@ import tessera as tsr
 from programs import function
 from tessera import Out, Tensor, const, kernels
 
-# few rows; rows that are whole tiles of AMX or not; what is left of k; whole and broken panels; more than one block of k and of rows
+# few rows; rows that are whole tiles of AMX or not; what is left of k; whole and broken panels; more than one block of k and of rows;
+# columns for half a vector, one and a half, and such a rest behind a panel
 SHAPES = ((1, 64, 64), (1, 1000, 33), (3, 70, 1030), (4, 512, 8), (5, 512, 8), (16, 32, 32), (16, 130, 45), (32, 600, 300), (33, 64, 31), (96, 64, 2048),
-          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025), (9, 600, 40), (14, 513, 1030), (205, 16, 1030), (100, 32, 70), (40, 130, 2048), (40, 2100, 70), (128, 2050, 1056), (131, 32, 4100), (128, 16, 4100))
+          (112, 65, 1056), (129, 130, 131), (200, 1, 7), (260, 300, 1025), (9, 600, 40), (14, 513, 1030), (205, 16, 1030), (100, 32, 70), (40, 130, 2048), (40, 2100, 70), (128, 2050, 1056), (131, 32, 4100), (128, 16, 4100),
+          (100, 17, 333), (130, 8, 71), (64, 24, 40), (96, 20, 1030), (50, 88, 101))
 TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 

@@ -9,6 +9,11 @@
 //       for k: load a row of the panel; for each of the rows: broadcast
 //              A[i + r, k], multiply, add
 //
+// A core broadcasts one number a cycle and multiplies two vectors, so with one
+// vector of columns, or one and a half, two steps of k are taken at once: a
+// pair of numbers of A is broadcast for pairs of B, half a vector of columns
+// each. The sums of even and odd k are added in the end.
+//
 // With rows for one or two register tiles only, k is cut into short pieces and
 // the loop over j is inside: B is then read along its rows, as memory likes it.
 //
@@ -18,6 +23,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/NestEmitter.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -37,7 +44,8 @@ public:
 private:
   Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
-  void panelLoop(Value j, int64_t used);
+  void panelLoop(Value j, int64_t used, int64_t halves = 0);
+  bool mayPair();
   void runThin();
   void thinTile(Value i, Value j, Value from, Value start);
   SmallVector<Value> columnMasks(Value j);
@@ -51,6 +59,11 @@ private:
   SmallVector<Value> startSums(const Block &block, Value none);
   void steps(SmallVectorImpl<Value> &sums, const Block &block, Value k,
              int64_t count);
+  Value loadColumns(Value line, int64_t v);
+  Value pairOf(Value even, Value odd, int64_t half);
+  void pairSteps(SmallVectorImpl<Value> &sums, const Block &block, Value k,
+                 int64_t count);
+  void addPairs(SmallVectorImpl<Value> &sums, ArrayRef<Value> pairs);
   Value multiplyAdd(Value a, Value b, Value c);
 
   CpuLowering &lower;
@@ -65,6 +78,7 @@ private:
   SmallVector<Value> masks; // columns of B that exist; empty: all
   Type element;
   int64_t rows, columns, lanes, vectors, resultStride;
+  int64_t halves = 0; // of vectors, if k is taken in pairs
   bool packed;
   tile::NestOp nest;
 };
@@ -124,6 +138,13 @@ Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
                                arith::MulIOp::create(builder, lower.loc, a, b));
 }
 
+/// Vector `v` of a line of B.
+Value MatrixStep::loadColumns(Value line, int64_t v) {
+  return lower.maskedLoad(
+      lower.pointerTo(line, lower.constant(v * lanes), element), element, lanes,
+      masks.empty() ? Value() : masks[v]);
+}
+
 void MatrixStep::steps(SmallVectorImpl<Value> &sums, const Block &block,
                        Value at, int64_t count) {
   Value line =
@@ -131,9 +152,7 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums, const Block &block,
   for (int64_t step = 0; step < count; ++step) {
     SmallVector<Value> b;
     for (int64_t v = 0; v < vectors; ++v)
-      b.push_back(lower.maskedLoad(
-          lower.pointerTo(line, lower.constant(v * lanes), element), element,
-          lanes, masks.empty() ? Value() : masks[v]));
+      b.push_back(loadColumns(line, v));
     line = lower.pointerTo(line, panels.along, element);
     Value offset = lower.mul(lower.addConstant(at, step), lhs.column);
     for (int64_t r = 0; r < rows; ++r) {
@@ -147,6 +166,79 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums, const Block &block,
       }
     }
   }
+}
+
+/// Are two neighbours along k one broadcast? Of A they must be side by side.
+bool MatrixStep::mayPair() {
+  return element.isF32() && lanes == 16 && matchPattern(lhs.column, m_One());
+}
+
+/// Half of the columns of two vectors, each column's numbers side by side. The
+/// first half is the lower half of each 128 bits, as `vunpcklps` takes it; of
+/// a vector that is needed by half, it is the lower half of all.
+Value MatrixStep::pairOf(Value even, Value odd, int64_t half) {
+  SmallVector<int64_t> order;
+  bool alone = halves % 2 && half == halves - 1;
+  for (int64_t lane = 0; lane < lanes / 2; ++lane) {
+    int64_t column = alone ? lane : lane / 2 * 4 + half % 2 * 2 + lane % 2;
+    order.append({column, lanes + column});
+  }
+  return vector::ShuffleOp::create(builder, lower.loc, even, odd, order);
+}
+
+/// As `steps`, two at a time.
+void MatrixStep::pairSteps(SmallVectorImpl<Value> &sums, const Block &block,
+                           Value at, int64_t count) {
+  Type pair = builder.getF64Type();
+  Value line =
+      lower.pointerTo(block.panel, lower.mul(at, panels.along), element);
+  for (int64_t step = 0; step < count; step += 2) {
+    SmallVector<Value> b[2], pairs;
+    for (SmallVector<Value> &of : b) {
+      for (int64_t v = 0; v < vectors; ++v)
+        of.push_back(loadColumns(line, v));
+      line = lower.pointerTo(line, panels.along, element);
+    }
+    for (int64_t half = 0; half < halves; ++half)
+      pairs.push_back(pairOf(b[0][half / 2], b[1][half / 2], half));
+    Value offset = lower.addConstant(at, step);
+    for (int64_t r = 0; r < rows; ++r) {
+      Value a = LLVM::LoadOp::create(
+          builder, lower.loc, pair,
+          lower.pointerTo(block.rows[r], offset, element), /*alignment=*/4);
+      a = vector::BitCastOp::create(builder, lower.loc,
+                                    VectorType::get({lanes}, element),
+                                    lower.splat(a, lanes / 2));
+      for (int64_t half = 0; half < halves; ++half) {
+        Value &sum = sums[r * halves + half];
+        sum = multiplyAdd(a, pairs[half], sum);
+      }
+    }
+  }
+}
+
+/// Adds the sums of even and odd k to those of all.
+void MatrixStep::addPairs(SmallVectorImpl<Value> &sums, ArrayRef<Value> pairs) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      bool alone = 2 * v + 1 == halves;
+      Value low = pairs[r * halves + 2 * v];
+      Value high = alone ? low : pairs[r * halves + 2 * v + 1];
+      SmallVector<int64_t> even, odd;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        int64_t at =
+            alone ? lane * 2 % lanes
+                  : lane / 4 * 4 + lane % 2 * 2 + (lane % 4 < 2 ? 0 : lanes);
+        even.push_back(at);
+        odd.push_back(at + 1);
+      }
+      Value both = arith::AddFOp::create(
+          builder, lower.loc,
+          vector::ShuffleOp::create(builder, lower.loc, low, high, even),
+          vector::ShuffleOp::create(builder, lower.loc, low, high, odd));
+      Value &sum = sums[r * vectors + v];
+      sum = arith::AddFOp::create(builder, lower.loc, sum, both);
+    }
 }
 
 /// Where the rows x columns of C from row `i` and column `j` on come from and
@@ -207,7 +299,8 @@ void MatrixStep::tileLoop(Value i, Value j) {
   Value rest =
       arith::RemUIOp::create(builder, lower.loc, k, lower.constant(unroll));
   Value whole = lower.sub(k, rest);
-  auto loop = [&](Value from, Value to, int64_t count) {
+  auto loop = [&](Value from, Value to, int64_t count,
+                  SmallVectorImpl<Value> &sums, bool pairs = false) {
     auto made = scf::ForOp::create(
         builder, lower.loc, from, to, lower.constant(count), sums,
         [](OpBuilder &, Location, Value, ValueRange) {});
@@ -223,12 +316,23 @@ void MatrixStep::tileLoop(Value i, Value j) {
                           lower.mul(made.getInductionVar(),
                                     lower.constant(ahead.lines * 64 / unroll)),
                           line * 64)));
-    steps(inner, block, made.getInductionVar(), count);
+    if (pairs)
+      pairSteps(inner, block, made.getInductionVar(), count);
+    else
+      steps(inner, block, made.getInductionVar(), count);
     scf::YieldOp::create(builder, lower.loc, inner);
     sums.assign(made.getResults().begin(), made.getResults().end());
   };
-  loop(lower.constant(0), whole, unroll);
-  loop(whole, k, 1);
+  if (halves) {
+    SmallVector<Value> pairs(
+        rows * halves,
+        lower.splatConstant(builder.getZeroAttr(element), lanes));
+    loop(lower.constant(0), whole, unroll, pairs, /*pairs=*/true);
+    addPairs(sums, pairs);
+  } else {
+    loop(lower.constant(0), whole, unroll, sums);
+  }
+  loop(whole, k, 1, sums);
   scf::IfOp where;
   OpBuilder::InsertionGuard guard(builder);
   if (direct) {
@@ -291,13 +395,15 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
 /// alone takes eight rows of memory: sums enough to keep the multipliers busy,
 /// and no more than a set of the first-level cache holds where they are pages
 /// apart.
-void MatrixStep::panelLoop(Value j, int64_t used) {
+void MatrixStep::panelLoop(Value j, int64_t used, int64_t halves) {
   MatrixStep narrow = *this;
   narrow.vectors = used;
   int64_t size = cast<tile::RangeType>(nest.getAxes()[0].getType()).getSize();
   bool near = vectors == 1 && mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
-  if (used == 1 && !near && size % 8 == 0)
+  if ((used == 1 || halves) && !near && size % 8 == 0)
     narrow.rows = 8;
+  if (narrow.rows <= 8) // or they would not stay in registers
+    narrow.halves = halves;
   auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
                                   lower.constant(narrow.rows));
   OpBuilder::InsertionGuard guard(builder);
@@ -390,18 +496,30 @@ void MatrixStep::run() {
   Value j = outer.getInductionVar();
   // A result of few columns, or the last ones of many, is not worth a whole
   // panel of multiplications.
-  if (!CpuLowering::readsFewVectors(nest))
-    return panelLoop(j, vectors);
   Value left = lower.sub(n, j);
-  for (int64_t few : {1, 2}) {
+  auto upTo = [&](int64_t few, int64_t used, int64_t halves) {
     Value enough =
         arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::sle,
-                              left, lower.constant(few * lanes));
+                              left, lower.constant(few));
     auto choice = scf::IfOp::create(builder, lower.loc, enough, true);
     builder.setInsertionPointToStart(choice.thenBlock());
-    panelLoop(j, few);
+    masks = columnMasks(j);
+    panelLoop(j, used, halves);
+    masks.clear();
     builder.setInsertionPointToStart(choice.elseBlock());
+  };
+  bool pairs = mayPair();
+  if (vectors == 1) {
+    if (pairs)
+      upTo(lanes / 2, 1, 1);
+    return panelLoop(j, 1, pairs ? 2 : 0);
   }
+  if (!CpuLowering::readsFewVectors(nest))
+    return panelLoop(j, vectors);
+  upTo(lanes, 1, pairs ? 2 : 0);
+  if (pairs)
+    upTo(lanes + lanes / 2, 2, 3);
+  upTo(2 * lanes, 2, 0);
   panelLoop(j, vectors);
 }
 

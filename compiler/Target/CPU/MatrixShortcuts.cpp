@@ -434,7 +434,7 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
     int64_t width = layout.run(1);
     if (!llvm::isPowerOf2_64(width))
       return {};
-    // Whole panels, or one of as few vectors as MatrixEmitter reads then, and
+    // Whole panels, or one of so few columns that MatrixEmitter masks them, and
     // near enough; few rows need neither.
     if (CpuLowering::isThin(step)) {
       usable =
@@ -443,11 +443,8 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
       auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
       Value whole = multiple(columns, width);
       if (readsFewVectors(step))
-        for (int64_t few : {1, 2})
-          whole = arith::OrIOp::create(
-              builder, loc, whole,
-              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                    columns, constant(few * registers[2])));
+        whole = arith::OrIOp::create(
+            builder, loc, whole, less(columns, constant(2 * registers[2] + 1)));
       // Rows half a page apart push each other out of the first-level cache.
       // (The rows may be those of a loop that is still to come.)
       Value range = step.getAxes()[0];

@@ -499,8 +499,7 @@ std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
       columns + " mod " + std::to_string(operand.packing.width) + " != 0";
   int64_t lanes = vectorBytes / scratchBytesOf(operand.element);
   if (operand.packing.width > 2 * lanes)
-    for (int64_t few : {1, 2})
-      uneven += " and " + columns + " != " + std::to_string(few * lanes);
+    uneven += " and " + columns + " > " + std::to_string(2 * lanes);
   return " and (" + of("size", operand.axes[0]) + " * " +
          of("stride", operand.axes[0]) + " > " +
          std::to_string(nearOperandBytes / scratchBytesOf(operand.element)) +
