@@ -175,22 +175,25 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   // a time: many programs, in an order that finds the panel again. A GPU's
   // shared memory holds a small block. AMX multiplies faster than a cache
   // brings new panels, and wants more rows, and sums that stay in its registers
-  // for as long as the second-level cache holds the operands.
+  // for as long as the second-level cache holds the operands. Vectors of fp32
+  // take six rows at a time.
   bool gpu = writer.gpu;
-  bool tiles = tensorType(gemm.getLhs()).getElementType().isBF16();
+  Type element = tensorType(gemm.getLhs()).getElementType();
+  bool tiles = element.isBF16(), vectors = element.isF32();
   writer.tile(rank - 2, value, rank - 2,
-              gpu     ? 64
-              : tiles ? 128
-                      : 96,
-              {16, 32, 48, 64, 96, 128, 192, 256});
+              gpu       ? 64
+              : tiles   ? 128
+              : vectors ? 144
+                        : 96,
+              {16, 32, 48, 64, 96, 128, 144, 192, 256});
   writer.tile(rank - 1, value, rank - 1, 64, {64, 128, 256, 512});
   SmallVector<int64_t> depths = {64, 128, 256, 512, 1024, 2048};
   if (gpu)
     depths.insert(depths.begin(), 32);
   int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1,
-                              gpu     ? 32
-                              : tiles ? 2048
-                                      : 1024,
+                              gpu                ? 32
+                              : tiles || vectors ? 2048
+                                                 : 1024,
                               depths, "loop");
   if (!gpu && rank == 2)
     writer.group = tiles ? 2 : 4;

@@ -9,7 +9,7 @@
 // CHECK:         "result %y f32 [$M, $N]"
 // CHECK:         "  view %[[V:.*]] = %w offset 0 sizes [$K, $N] strides [stride(%w, 1), stride(%w, 0)]"
 // CHECK:         "  alloc %[[T:.*]] f32 [$M, $N]"
-// CHECK:         "  launch @norm_0(%x, %[[V]], %[[T]]) grid ($M ceildiv 96) * ($N ceildiv 64) work
+// CHECK:         "  launch @norm_0(%x, %[[V]], %[[T]]) grid ($M ceildiv 144) * ($N ceildiv 64) work
 // CHECK:         "  launch @norm_1(%[[T]], %y; $N) grid $M work
 // CHECK:         "  free %[[T]]"
 // CHECK:         "end"
