@@ -126,6 +126,8 @@ private:
   };
   void fetchNextProgram(tile::LoadOp load, const CpuView &view,
                         const Address &address);
+  void fetchRowsAhead(tile::LoadOp load, const CpuView &view,
+                      const Address &address);
   bool contiguousIn(const CpuView &view, int64_t axis) const;
   Address addressOf(const CpuView &view, mlir::OperandRange indices,
                     std::optional<mlir::ArrayAttr> indexAxes,
@@ -157,6 +159,7 @@ private:
   size_t current = 0;
   int64_t copies = 1;
   int64_t blockAxis = -1; // packing: copies count along this axis
+  bool packsRows = false; // packing: rows of memory into a buffer, as they lie
   mlir::Value mask;       // lanes that exist; null: all
   bool paired = false;    // lanes of f32: of even places, then of odd ones
   std::vector<std::map<Key, mlir::Value>> memo;

@@ -125,6 +125,7 @@ bool NestEmitter::runAsPacking() {
   if (!to)
     return false;
   blockAxis = 1 - vectorAxis;
+  packsRows = vectorAxis == 1 && isa<tile::LocalStoreOp>(to->store);
   if (zeroPadding && to->group > 1) {
     bool interleave = vectorAxis == 1;
     emitPackedBlocks(*to, interleave ? to->group : 16, interleave);

@@ -349,6 +349,20 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
                  lower.mul(lower.add(address.offset, stride), bytes));
 }
 
+/// A block of a wide matrix: its rows are pages apart, and no hardware knows
+/// which one is next. The last ones bring the rows of the next block.
+void NestEmitter::fetchRowsAhead(tile::LoadOp load, const CpuView &view,
+                                 const Address &address) {
+  constexpr int64_t rows = 64;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices()))
+    if (index == nest.getAxes()[0])
+      lower.prefetch(
+          address.base,
+          lower.mul(lower.add(address.offset, lower.mul(view.strides[axis],
+                                                        lower.constant(rows))),
+                    lower.constant(tile::scratchBytesOf(view.element))));
+}
+
 /// The strides along the vector of loads that would be gathered, and of pairs
 /// that would be scattered.
 SmallVector<Value> NestEmitter::stridesOfLanes() {
@@ -457,7 +471,10 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
           lower.pointerTo(address.base, address.offset, element), element,
           lanes, keep);
       int64_t bytes = lanes * tile::scratchBytesOf(element);
-      if (!keep && copy * bytes % 64 == 0 && blockAxis < 0 && fetches(load))
+      if (!keep && packsRows && blockAxis < 0)
+        fetchRowsAhead(load, view, address);
+      else if (!keep && copy * bytes % 64 == 0 && blockAxis < 0 &&
+               fetches(load))
         fetchNextProgram(load, view, address);
     }
   } else if (address.inBounds) {
