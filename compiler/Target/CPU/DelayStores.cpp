@@ -39,11 +39,11 @@ public:
   explicit RowEnd(tile::FuncOp func)
       : func(func), entry(func.getBody().front()), builder(func.getContext()) {}
 
+  bool find();
   std::optional<DelayedStores> delay();
   std::optional<StoresTogether> together();
 
 private:
-  bool find();
   tile::ForOp findKeeps(tile::NestOp &nest);
   /// Loops over the row before the one that writes it.
   int64_t passes();
@@ -211,8 +211,7 @@ void RowEnd::addStores(tile::NestOp nest, IRMapping &map,
 std::optional<DelayedStores> RowEnd::delay() {
   DelayedStores result;
   tile::NestOp keepsNest;
-  if (!find() || (kept.empty() && passes() > 1) ||
-      !(result.keeps = findKeeps(keepsNest)))
+  if (!(result.keeps = findKeeps(keepsNest)))
     return std::nullopt;
   result.stores = stores;
   builder.setInsertionPoint(entry.getTerminator());
@@ -232,8 +231,7 @@ std::optional<DelayedStores> RowEnd::delay() {
   for (Operation *op = end->getNextNode(); op; op = op->getNextNode())
     if (isa<tile::LoadOp>(op))
       op->setAttr(kBefore, builder.getUnitAttr());
-  for (tile::ForOp loop : {result.keeps, stores, result.before})
-    loop->setAttr(kBefore, builder.getUnitAttr());
+  result.before->setAttr(kBefore, builder.getUnitAttr());
   builder.setInsertionPoint(entry.getTerminator());
   if (rest)
     result.restOfBefore = cast<tile::ForOp>(builder.clone(*rest, before.map));
@@ -242,8 +240,7 @@ std::optional<DelayedStores> RowEnd::delay() {
 
 std::optional<StoresTogether> RowEnd::together() {
   constexpr int64_t programs = 4;
-  if (!find() || !kept.empty() || rest || !isInvariant(stores.getStop()) ||
-      passes() < 2)
+  if (!kept.empty() || rest || !isInvariant(stores.getStop()) || passes() < 2)
     return std::nullopt;
   StoresTogether result{stores};
   for (auto load : storesNest.getBody().getOps<tile::LoadOp>())
@@ -271,10 +268,13 @@ std::optional<StoresTogether> RowEnd::together() {
   return result;
 }
 
-std::optional<DelayedStores> target::delayStores(tile::FuncOp func) {
-  return RowEnd(func).delay();
-}
-
-std::optional<StoresTogether> target::storeTogether(tile::FuncOp func) {
-  return RowEnd(func).together();
+StoresOfRows target::findStoresOfRows(tile::FuncOp func) {
+  StoresOfRows result;
+  RowEnd end(func);
+  if (!end.find())
+    return result;
+  result.together = end.together();
+  if (!result.together || result.together->rowBytes >= 4)
+    result.delayed = end.delay();
+  return result;
 }

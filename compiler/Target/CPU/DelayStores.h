@@ -25,7 +25,9 @@
 //                   for n: 4 rows: y[n] = (x[n] - mean) * root * w[n] + b[n] }
 //
 // `w` and `b` are read once for all of them, and memory reads and writes
-// several rows at a time. The order of each row's sums does not change.
+// several rows at a time. Rows of up to 8 KiB of fp32 are near still when the
+// next one is read, and are written beside it. The order of each row's sums
+// does not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,10 +69,6 @@ struct DelayedStores {
   OtherProgram earlier;     ///< the program before
 };
 
-/// If the kernel can be turned so, adds the loops at its end, and arguments
-/// that stand for the scalars of the program before.
-std::optional<DelayedStores> delayStores(tile::FuncOp func);
-
 struct StoresTogether {
   tile::ForOp stores;   ///< the results of one program, at its end
   tile::ForOp together; ///< those of all `programs`
@@ -79,8 +77,14 @@ struct StoresTogether {
   int64_t rowBytes = 0; ///< of an element of a row, which results are made of
 };
 
-/// The same for a kernel of several passes that keeps nothing of a row.
-std::optional<StoresTogether> storeTogether(tile::FuncOp func);
+struct StoresOfRows {
+  std::optional<DelayedStores> delayed;
+  std::optional<StoresTogether> together; ///< then `delayed` is for short rows
+};
+
+/// If the kernel can be turned so, adds the loops at its end, and arguments
+/// that stand for the scalars of other programs.
+StoresOfRows findStoresOfRows(tile::FuncOp func);
 
 } // namespace tessera::target
 

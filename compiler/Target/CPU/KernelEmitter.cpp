@@ -57,11 +57,9 @@ LogicalResult KernelEmitter::run() {
   bool asserts =
       func.walk([](tile::AssertOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
-  if (auto delayed = delayStores(func)) {
-    if (failed(emitDelayed(*delayed, begin, end)))
-      return failure();
-  } else if (auto together = storeTogether(func)) {
-    if (failed(emitTogether(*together, begin, end)))
+  if (StoresOfRows rows = findStoresOfRows(func);
+      rows.delayed || rows.together) {
+    if (failed(emitRows(rows, begin, end)))
       return failure();
   } else if (!asserts) {
     auto loop =

@@ -28,6 +28,8 @@ public:
 
 private:
   void readArguments(mlir::Value pointers, mlir::Value integers);
+  mlir::LogicalResult emitRows(StoresOfRows &rows, mlir::Value begin,
+                               mlir::Value end);
   mlir::LogicalResult emitDelayed(DelayedStores &delayed, mlir::Value begin,
                                   mlir::Value end);
   mlir::LogicalResult emitTogether(StoresTogether &together, mlir::Value begin,

@@ -53,6 +53,8 @@ LogicalResult KernelEmitter::emitBefore(DelayedStores &delayed, bool rest) {
 LogicalResult KernelEmitter::emitDelayed(DelayedStores &delayed, Value begin,
                                          Value end) {
   const OtherProgram &earlier = delayed.earlier;
+  for (tile::ForOp loop : {delayed.keeps, delayed.stores})
+    loop->setAttr(kBefore, builder.getUnitAttr());
   SmallVector<Value> zeros, scalars(llvm::make_first_range(earlier.carried));
   SmallVector<Value> before(llvm::make_second_range(earlier.carried));
   for (Value scalar : scalars)
@@ -203,4 +205,26 @@ LogicalResult KernelEmitter::emitTogether(StoresTogether &together, Value begin,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(singles.getBody()->getTerminator());
   return emitOne(singles.getInductionVar(), /*stores=*/true);
+}
+
+LogicalResult KernelEmitter::emitRows(StoresOfRows &rows, Value begin,
+                                      Value end) {
+  if (!rows.together)
+    return emitDelayed(*rows.delayed, begin, end);
+  if (!rows.delayed)
+    return emitTogether(*rows.together, begin, end);
+  constexpr int64_t shortBytes = 8 << 10;
+  for (Operation *op : rows.together->shared)
+    if (failed(emitOp(op)))
+      return failure();
+  Value length = lower.values.lookup(rows.together->together.getStop());
+  Value bytes = lower.mul(length, lower.constant(rows.together->rowBytes));
+  auto choice = scf::IfOp::create(
+      builder, lower.loc, lower.less(lower.constant(shortBytes), bytes), true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  if (failed(emitTogether(*rows.together, begin, end)))
+    return failure();
+  builder.setInsertionPointToStart(choice.elseBlock());
+  return emitDelayed(*rows.delayed, begin, end);
 }

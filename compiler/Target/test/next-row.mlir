@@ -47,6 +47,10 @@ tile.func @three_passes(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32
 // CHECK:         arith.mulf
 // CHECK-COUNT-4: llvm.intr.prefetch
 // CHECK-NOT:     llvm.intr.prefetch
+// CHECK:         } else {
+// CHECK-NOT:     llvm.intr.prefetch
+// CHECK-COUNT-4: llvm.intr.prefetch
+// CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         tessera_target.return
 tile.func @written_past_the_caches(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
