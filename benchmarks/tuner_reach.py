@@ -52,7 +52,7 @@ def families() -> dict:
                  dict(BLOCK_M=[96, 32, 64, 128], BLOCK_N=[64, 32, 128, 256], BLOCK_K=[1024, 64, 128, 256], unroll=[0, 2, 4, 8])),
         "attention": (kernels.flash_attention, (q, q, q), dict(BLOCK_M=[64, 16, 32, 128, 256], BLOCK_N=[1024, 32, 64, 128, 256], unroll=[0, 2, 4], vector=[0, 8, 16])),
         "mlp": (mlp, (normal(128, 256), normal(256, 512)),
-                {"tile.M": [96, 16, 32, 64, 128], "tile.N": [64, 128, 256, 512], "tile.K": [1024, 64, 128, 256], "unroll": [0, 2, 4]}),
+                {"tile.M": [144, 16, 32, 64, 96], "tile.N": [64, 128, 256, 512], "tile.K": [2048, 64, 128, 256], "unroll": [0, 2, 4]}),
         "rows": (softmax, (normal(300, 1024),), {"tile.N": [1024, 64, 128, 192, 256, 384, 512, 768, 2048, 4096], "unroll": unroll, "vector": vector}),
     }
 

@@ -236,7 +236,7 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
     offer({32, 512, 256}, {0, 32}, {});
     // AMX is quick with a panel: programs enough, and longer pieces.
     offer({128, 256, 1024}, {0, 128}, {2048, 0});
-  } else if (element.isF32()) {
+  } else if (element.isF32() || element.isF16()) {
     // Few steps of k, so that lines of B follow each other for long.
     offer({4, 1024, 64}, {0, 4}, {4096, 0});
     offer({4, 512, 64}, {0, 4}, {});
@@ -247,7 +247,7 @@ DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
       return member.first == gemm.getRhs().getDefiningOp();
     });
     for (int64_t few : {16, 32})
-      if (!computed && group.rank == 2)
+      if (element.isF32() && !computed && group.rank == 2)
         offer({8, few, 4096}, {128, 0}, {few, few});
   }
   return tiles.empty() ? DenseI64ArrayAttr()

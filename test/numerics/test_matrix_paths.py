@@ -45,6 +45,18 @@ def test_function(shape, dtype):
             np.testing.assert_array_equal(product(x, y), want, err_msg=f"{left} @ {right}")
 
 
+@pytest.mark.parametrize("target", ("cpu:avx2", "cpu:avx512"))
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", ((1, 1000, 33), (5, 512, 8), (33, 64, 31), (100, 17, 333), (130, 8, 71), (129, 130, 131)), ids=lambda s: "x".join(map(str, s)))
+def test_levels(shape, dtype, target):
+    """Machines without AMX, and without instructions for bf16."""
+    m, n, k = shape
+    rng = np.random.default_rng(m * 7 + n * 3 + k)
+    a, b = small(rng, (m, k), TYPES[dtype]), small(rng, (k, n), TYPES[dtype])
+    want = (a.astype(np.float64) @ b.astype(np.float64)).astype(TYPES[dtype])
+    np.testing.assert_array_equal(function("a @ b", "a b")(a, b, target=target), want)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
 @pytest.mark.parametrize("target", ("cpu", "cpu:avx2"))
 def test_i8_is_exact_at_its_ends(shape, target):

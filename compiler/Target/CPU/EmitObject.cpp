@@ -9,6 +9,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -88,28 +89,12 @@ createMachine(const CpuOptions &options) {
 }
 
 bool CpuOptions::has(llvm::StringRef feature) const {
-  std::string wanted = ("+" + feature).str(), refused = ("-" + feature).str();
-  SmallVector<StringRef> words;
-  StringRef(features).split(words, ',');
-  if (llvm::is_contained(words, refused))
+  const llvm::Target *target = nativeTarget();
+  if (!target)
     return false;
-  if (llvm::is_contained(words, wanted))
-    return true;
-  // What the named processor implies.
-  if (StringRef(cpu).starts_with("x86-64"))
-    return cpu == "x86-64-v4" && feature.starts_with("avx512");
-  if (!features.empty())
-    return false;
-  return feature.starts_with("avx512")
-             ? llvm::is_contained({"skylake-avx512", "cascadelake",
-                                   "icelake-server", "sapphirerapids",
-                                   "emeraldrapids", "graniterapids", "znver4",
-                                   "znver5"},
-                                  cpu)
-         : feature.starts_with("amx")
-             ? llvm::is_contained(
-                   {"sapphirerapids", "emeraldrapids", "graniterapids"}, cpu)
-             : false;
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(
+      llvm::Triple(llvm::sys::getProcessTriple()), cpu, features));
+  return info && info->checkFeatures(("+" + feature).str());
 }
 
 int64_t CpuOptions::vectorBytes() const { return has("avx512f") ? 64 : 32; }

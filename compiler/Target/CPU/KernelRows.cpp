@@ -74,7 +74,9 @@ LogicalResult KernelEmitter::emitDelayed(DelayedStores &delayed, Value begin,
     for (Operation &op : func.getBody().front()) {
       if (&op == delayed.stores)
         break;
-      if (isa<tile::AllocOp>(op) && lower.buffers.contains(op.getResult(0)))
+      if (isa<tile::AllocOp>(op) &&
+          llvm::is_contained(llvm::make_first_range(earlier.rows),
+                             op.getResult(0)))
         continue; // in halves
       if (&op != delayed.keeps) {
         if (failed(emitOp(&op)))
