@@ -79,23 +79,30 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
     noteOrigin(diagnostic, left, names[0]);
     noteOrigin(diagnostic, right, names[1]);
     // A transpose that would make them fit, or none.
+    auto operand = [&](const Expr *expr, const std::string &text) {
+      bool binds = !expr || is<Name>(expr) || is<Attribute>(expr) ||
+                   is<Subscript>(expr) || is<Call>(expr);
+      return binds ? text : "(" + text + ")";
+    };
+    auto plain = [&](size_t i) {
+      return operand(i < site.operands.size() ? site.operands[i] : nullptr,
+                     names[i]);
+    };
     auto turned = [&](size_t i, size_t rank) {
       const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
       auto *of =
           expr && is<Attribute>(expr) ? checkedCast<Attribute>(expr) : nullptr;
       if (of && (of->attr == "T" || of->attr == "mT"))
-        return context.quote(of->value->range);
-      bool binds = !expr || !(is<BinOp>(expr) || is<UnaryOp>(expr));
-      return (binds ? names[i] : "(" + names[i] + ")") +
-             (rank == 2 ? ".T" : ".mT");
+        return operand(of->value, context.quote(of->value->range));
+      return plain(i) + (rank == 2 ? ".T" : ".mT");
     };
     size_t last = b.rank() - 1;
     if (b.rank() >= 2 &&
         isProvedEqual(a.extents[aK], a.dims[aK], b.extents[last], b.dims[last]))
-      diagnostic.setFix(names[0] + " @ " + turned(1, b.rank()));
+      diagnostic.setFix(plain(0) + " @ " + turned(1, b.rank()));
     else if (a.rank() >= 2 && isProvedEqual(a.extents[aK - 1], a.dims[aK - 1],
                                             b.extents[bK], b.dims[bK]))
-      diagnostic.setFix(turned(0, a.rank()) + " @ " + names[1]);
+      diagnostic.setFix(turned(0, a.rank()) + " @ " + plain(1));
     return failure();
   }
 

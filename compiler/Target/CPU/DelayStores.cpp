@@ -40,13 +40,15 @@ public:
       : func(func), entry(func.getBody().front()), builder(func.getContext()) {}
 
   bool find();
+  /// Are results made of what was kept of the row?
+  bool keepsRow() const { return !kept.empty(); }
+  /// Loops over the row before the one that writes it.
+  int64_t passes();
   std::optional<DelayedStores> delay();
   std::optional<StoresTogether> together();
 
 private:
   tile::ForOp findKeeps(tile::NestOp &nest);
-  /// Loops over the row before the one that writes it.
-  int64_t passes();
   bool isInvariant(Value value);
   bool takeValue(Value value, OtherProgram &other);
   bool takeOperands(Operation *op, OtherProgram &other);
@@ -182,6 +184,8 @@ std::nullopt_t RowEnd::undo(Operation *last, unsigned arguments) {
   while (entry.getTerminator()->getPrevNode() != last)
     entry.getTerminator()->getPrevNode()->erase();
   entry.eraseArguments(arguments, entry.getNumArguments() - arguments);
+  shared.clear();
+  sharedMap.clear();
   return std::nullopt;
 }
 
@@ -273,8 +277,10 @@ StoresOfRows target::findStoresOfRows(tile::FuncOp func) {
   RowEnd end(func);
   if (!end.find())
     return result;
+  bool fewPasses = end.keepsRow() || end.passes() < 2;
   result.together = end.together();
-  if (!result.together || result.together->rowBytes >= 4)
+  // bf16 is slower beside the next row at every length.
+  if (result.together ? result.together->rowBytes >= 4 : fewPasses)
     result.delayed = end.delay();
   return result;
 }

@@ -25,9 +25,9 @@
 //                   for n: 4 rows: y[n] = (x[n] - mean) * root * w[n] + b[n] }
 //
 // `w` and `b` are read once for all of them, and memory reads and writes
-// several rows at a time. Rows of up to 8 KiB of fp32 are near still when the
-// next one is read, and are written beside it. The order of each row's sums
-// does not change.
+// several rows at a time. Rows of up to 8 KiB, but for bf16, are near still
+// when the next one is read, and are written beside it. The order of each row's
+// sums does not change.
 //
 //===----------------------------------------------------------------------===//
 

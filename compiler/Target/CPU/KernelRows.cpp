@@ -227,6 +227,7 @@ LogicalResult KernelEmitter::emitRows(StoresOfRows &rows, Value begin,
   builder.setInsertionPointToStart(choice.thenBlock());
   if (failed(emitTogether(*rows.together, begin, end)))
     return failure();
+  // After it, because loops that the first and last row share fetch nothing.
   builder.setInsertionPointToStart(choice.elseBlock());
   return emitDelayed(*rows.delayed, begin, end);
 }

@@ -17,8 +17,9 @@
 // With rows for one or two register tiles only, k is cut into short pieces and
 // the loop over j is inside: B is then read along its rows, as memory likes it.
 //
-// Nothing is masked: C is padded to whole register tiles, rows past M read the
-// last row of A, and what they compute does not exist.
+// C is padded to whole register tiles, rows past M read the last row of A, and
+// what they compute does not exist. Masked are the columns of B alone, where
+// there are few of them or few rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,7 @@ public:
 private:
   Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
-  void panelLoop(Value j, int64_t used, int64_t halves = 0);
+  void panelLoop(Value j, int64_t used, int64_t halfVectors = 0);
   bool mayPair();
   void runThin();
   void thinTile(Value i, Value j, Value from, Value start);
@@ -300,9 +301,9 @@ void MatrixStep::tileLoop(Value i, Value j) {
       arith::RemUIOp::create(builder, lower.loc, k, lower.constant(unroll));
   Value whole = lower.sub(k, rest);
   auto loop = [&](Value from, Value to, int64_t count,
-                  SmallVectorImpl<Value> &sums, bool pairs = false) {
+                  SmallVectorImpl<Value> &carried, bool pairs = false) {
     auto made = scf::ForOp::create(
-        builder, lower.loc, from, to, lower.constant(count), sums,
+        builder, lower.loc, from, to, lower.constant(count), carried,
         [](OpBuilder &, Location, Value, ValueRange) {});
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(made.getBody());
@@ -321,7 +322,7 @@ void MatrixStep::tileLoop(Value i, Value j) {
     else
       steps(inner, block, made.getInductionVar(), count);
     scf::YieldOp::create(builder, lower.loc, inner);
-    sums.assign(made.getResults().begin(), made.getResults().end());
+    carried.assign(made.getResults().begin(), made.getResults().end());
   };
   if (halves) {
     SmallVector<Value> pairs(
@@ -391,19 +392,19 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
   }
 }
 
-/// All rows of one panel, with the vectors that `used` columns of it need. One
-/// alone takes eight rows of memory: sums enough to keep the multipliers busy,
-/// and no more than a set of the first-level cache holds where they are pages
-/// apart.
-void MatrixStep::panelLoop(Value j, int64_t used, int64_t halves) {
+/// All rows of one panel, of which `used` vectors are needed; by pairs of k, so
+/// many `halfVectors`. One, or one and a half, takes eight rows of memory: sums
+/// enough to keep the multipliers busy, and no more than a set of the
+/// first-level cache holds where they are pages apart.
+void MatrixStep::panelLoop(Value j, int64_t used, int64_t halfVectors) {
   MatrixStep narrow = *this;
   narrow.vectors = used;
   int64_t size = cast<tile::RangeType>(nest.getAxes()[0].getType()).getSize();
   bool near = vectors == 1 && mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
-  if ((used == 1 || halves) && !near && size % 8 == 0)
+  if ((used == 1 || halfVectors) && !near && size % 8 == 0)
     narrow.rows = 8;
   if (narrow.rows <= 8) // or they would not stay in registers
-    narrow.halves = halves;
+    narrow.halves = halfVectors;
   auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
                                   lower.constant(narrow.rows));
   OpBuilder::InsertionGuard guard(builder);
@@ -497,14 +498,14 @@ void MatrixStep::run() {
   // A result of few columns, or the last ones of many, is not worth a whole
   // panel of multiplications.
   Value left = lower.sub(n, j);
-  auto upTo = [&](int64_t few, int64_t used, int64_t halves) {
+  auto upTo = [&](int64_t few, int64_t used, int64_t halfVectors) {
     Value enough =
         arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::sle,
                               left, lower.constant(few));
     auto choice = scf::IfOp::create(builder, lower.loc, enough, true);
     builder.setInsertionPointToStart(choice.thenBlock());
     masks = columnMasks(j);
-    panelLoop(j, used, halves);
+    panelLoop(j, used, halfVectors);
     masks.clear();
     builder.setInsertionPointToStart(choice.elseBlock());
   };

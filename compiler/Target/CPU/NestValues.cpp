@@ -349,7 +349,7 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
                  lower.mul(lower.add(address.offset, stride), bytes));
 }
 
-/// A block of a wide matrix: its rows are pages apart, and no hardware knows
+/// A block of a wide matrix: its rows may be pages apart, and no hardware knows
 /// which one is next. The last ones bring the rows of the next block.
 void NestEmitter::fetchRowsAhead(tile::LoadOp load, const CpuView &view,
                                  const Address &address) {
@@ -471,10 +471,10 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
           lower.pointerTo(address.base, address.offset, element), element,
           lanes, keep);
       int64_t bytes = lanes * tile::scratchBytesOf(element);
-      if (!keep && packsRows && blockAxis < 0)
+      bool begins = !keep && copy * bytes % 64 == 0 && blockAxis < 0; // a line
+      if (begins && packsRows)
         fetchRowsAhead(load, view, address);
-      else if (!keep && copy * bytes % 64 == 0 && blockAxis < 0 &&
-               fetches(load))
+      else if (begins && fetches(load))
         fetchNextProgram(load, view, address);
     }
   } else if (address.inBounds) {

@@ -137,6 +137,17 @@ const Mistake mistakes[] = {
  note: b.T is [N, K] fp32
  fix:  a @ b
 )"},
+    {"matmul_of_a_transposed_sum",
+     "a: [M, K], b: [K, N]",
+     {"return (a - 1.0) @ (b + 1.0).T"},
+     R"(f.py:2:12: error: @ joins axis 1 of a - 1.0 (K) with axis 0 of (b + 1.0).T (N); they must be equal
+    2 |     return (a - 1.0) @ (b + 1.0).T
+      |            ^~~~~~~~~~~~~~~~~~~~~~~
+ note: a - 1.0 is [M, K] fp32
+ note: (b + 1.0).T is [N, K] fp32
+ note: f.py:1:7: a is [M, K] fp32
+ fix:  (a - 1.0) @ (b + 1.0)
+)"},
     {"matmul_of_a_sum",
      "a: [M, K], b: [N, K]",
      {"return a @ (b + 1.0)"},
