@@ -46,7 +46,7 @@ private:
   Matrix readLhs(Value tile, Value &inside);
   void tileLoop(Value i, Value j);
   void panelLoop(Value j, int64_t used, int64_t halfVectors = 0);
-  bool mayPair();
+  Value takesPairs();
   void runThin();
   void thinTile(Value i, Value j, Value from, Value start);
   SmallVector<Value> columnMasks(Value j);
@@ -169,9 +169,17 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums, const Block &block,
   }
 }
 
-/// Are two neighbours along k one broadcast? Of A they must be side by side.
-bool MatrixStep::mayPair() {
-  return element.isF32() && lanes == 16 && matchPattern(lhs.column, m_One());
+/// Whether (i1) two neighbours along k are one broadcast; null: never. Of A
+/// they must be side by side. That the whole result has few columns decides,
+/// not that a tile has, so that tiles do not change the order of sums.
+Value MatrixStep::takesPairs() {
+  auto program = nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
+  if (!program || !element.isF32() || lanes != 16 ||
+      !matchPattern(lhs.column, m_One()))
+    return {};
+  int64_t axis = cast<OpResult>(nest.getAxes()[1]).getResultNumber();
+  return lower.less(lower.values.lookup(program.getExtents()[axis]),
+                    lower.constant(lanes + lanes / 2 + 1));
 }
 
 /// Half of the columns of two vectors, each column's numbers side by side. The
@@ -286,7 +294,7 @@ SmallVector<Value> MatrixStep::startSums(const Block &block, Value none) {
 void MatrixStep::tileLoop(Value i, Value j) {
   Block block = blockAt(i, j);
   SmallVector<Value> sums = startSums(block, first);
-  int64_t unroll = columns == vectors * lanes ? 8 : 4;
+  int64_t unroll = halves || columns == vectors * lanes ? 8 : 4;
   Value more = lower.less(lower.addConstant(j, columns), n);
   Value next = arith::SelectOp::create(
       builder, lower.loc, more,
@@ -392,19 +400,22 @@ void MatrixStep::storeDirectly(ArrayRef<Value> sums, Value i, Value j) {
   }
 }
 
-/// All rows of one panel, of which `used` vectors are needed; by pairs of k, so
-/// many `halfVectors`. One, or one and a half, takes eight rows of memory: sums
-/// enough to keep the multipliers busy, and no more than a set of the
-/// first-level cache holds where they are pages apart.
+/// All rows of one panel, of which `used` vectors are needed. One alone takes
+/// eight rows of memory: sums enough to keep the multipliers busy, and no more
+/// than a set of the first-level cache holds where they are pages apart. Pairs
+/// of k, of so many `halfVectors`, do so too, or take what divides a register
+/// tile.
 void MatrixStep::panelLoop(Value j, int64_t used, int64_t halfVectors) {
   MatrixStep narrow = *this;
   narrow.vectors = used;
+  narrow.halves = halfVectors;
   int64_t size = cast<tile::RangeType>(nest.getAxes()[0].getType()).getSize();
   bool near = vectors == 1 && mma.getLhs().getDefiningOp<tile::LocalLoadOp>();
-  if ((used == 1 || halfVectors) && !near && size % 8 == 0)
+  if ((halfVectors || (used == 1 && !near)) && size % 8 == 0)
     narrow.rows = 8;
-  if (narrow.rows <= 8) // or they would not stay in registers
-    narrow.halves = halfVectors;
+  else if (halfVectors)
+    while (narrow.rows > 8 || rows % narrow.rows != 0)
+      --narrow.rows;
   auto inner = scf::ForOp::create(builder, lower.loc, lower.constant(0), m,
                                   lower.constant(narrow.rows));
   OpBuilder::InsertionGuard guard(builder);
@@ -509,18 +520,18 @@ void MatrixStep::run() {
     masks.clear();
     builder.setInsertionPointToStart(choice.elseBlock());
   };
-  bool pairs = mayPair();
-  if (vectors == 1) {
-    if (pairs)
-      upTo(lanes / 2, 1, 1);
-    return panelLoop(j, 1, pairs ? 2 : 0);
+  if (Value pairs = takesPairs()) {
+    auto choice = scf::IfOp::create(builder, lower.loc, pairs, true);
+    builder.setInsertionPointToStart(choice.thenBlock());
+    upTo(lanes / 2, 1, 1);
+    upTo(lanes, 1, 2);
+    if (vectors > 1)
+      upTo(lanes + lanes / 2, 2, 3);
+    builder.setInsertionPointToStart(choice.elseBlock());
   }
-  if (!CpuLowering::readsFewVectors(nest))
-    return panelLoop(j, vectors);
-  upTo(lanes, 1, pairs ? 2 : 0);
-  if (pairs)
-    upTo(lanes + lanes / 2, 2, 3);
-  upTo(2 * lanes, 2, 0);
+  if (CpuLowering::readsFewVectors(nest))
+    for (int64_t few : {1, 2})
+      upTo(few * lanes, few, 0);
   panelLoop(j, vectors);
 }
 

@@ -3,8 +3,11 @@
 
 // With one vector of columns two steps of k are one: a pair of A for pairs of
 // B, whose sums of even and odd k are added in the end. One and a half: three
-// halves. What is left of k is taken one by one.
+// halves. What is left of k is taken one by one. The columns of the whole
+// result decide.
 // CHECK-LABEL: tessera_target.kernel @product
+// CHECK:         arith.cmpi slt, %{{.*}}, %c25
+// CHECK:         arith.cmpi sle, %{{.*}}, %c8
 // CHECK:         arith.cmpi sle, %{{.*}}, %c16
 // CHECK:         scf.for
 // CHECK:           llvm.intr.masked.load
@@ -18,6 +21,8 @@
 // CHECK:         arith.cmpi sle, %{{.*}}, %c24
 // CHECK:           vector.shuffle {{.*}} [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23]
 // CHECK:         vector.shuffle {{.*}} [0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14]
+// CHECK:         arith.cmpi sle, %{{.*}}, %c16
+// CHECK-NOT:     f64
 // CHECK:         arith.cmpi sle, %{{.*}}, %c32
 // CHECK-NOT:     f64
 // CHECK:         tessera_target.return
