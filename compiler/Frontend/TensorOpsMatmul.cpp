@@ -32,12 +32,13 @@ FailureOr<mlir::Value> TensorOps::gemm(mlir::Value lhs, mlir::Value rhs,
 ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
                               const SemaValue *, const OpSite &site) {
   const SemaValue *values[] = {&left, &right};
+  const Expr *exprs[2];
   std::string names[2];
   for (size_t i : {0, 1}) {
-    const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
-    names[i] = nameOf(*values[i], expr);
+    exprs[i] = i < site.operands.size() ? site.operands[i] : nullptr;
+    names[i] = nameOf(*values[i], exprs[i]);
     if (!values[i]->isTensor() || rankOf(*values[i]) == 0)
-      return fail(expr ? expr->range : site.range,
+      return fail(exprs[i] ? exprs[i]->range : site.range,
                   "@ needs tensors, but " + names[i] + " is " +
                       describe(*values[i]),
                   values[i]->isNumber() ? names[0] + " * " + names[1] : "");
@@ -84,14 +85,11 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
                    is<Subscript>(expr) || is<Call>(expr);
       return binds ? text : "(" + text + ")";
     };
-    auto plain = [&](size_t i) {
-      return operand(i < site.operands.size() ? site.operands[i] : nullptr,
-                     names[i]);
-    };
+    auto plain = [&](size_t i) { return operand(exprs[i], names[i]); };
     auto turned = [&](size_t i, size_t rank) {
-      const Expr *expr = i < site.operands.size() ? site.operands[i] : nullptr;
-      auto *of =
-          expr && is<Attribute>(expr) ? checkedCast<Attribute>(expr) : nullptr;
+      auto *of = exprs[i] && is<Attribute>(exprs[i])
+                     ? checkedCast<Attribute>(exprs[i])
+                     : nullptr;
       if (of && (of->attr == "T" || of->attr == "mT"))
         return operand(of->value, context.quote(of->value->range));
       return plain(i) + (rank == 2 ? ".T" : ".mT");
