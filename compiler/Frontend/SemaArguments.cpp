@@ -177,6 +177,8 @@ static void explainKeyword(SemaContext &context, Diagnostic &diagnostic,
     ours = fillForeign(foreign->ours, {}, {}, value);
     if (value.find("evict_first") != std::string::npos)
       ours = "cache=\"stream\"";
+    if (wrong.keyword == "unbiased" && (value == "True" || value == "False"))
+      ours = value == "True" ? "correction=1" : "correction=0";
     // Only a keyword that this call has helps.
     std::string name = ours.substr(0, ours.find('='));
     if (!llvm::is_contained(known, name))

@@ -7,6 +7,7 @@
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -156,6 +157,13 @@ Analyzer::startLoop(const Body &body, const std::set<std::string> &targets,
   return carried;
 }
 
+/// A tile of zeros, as tsr.zeros makes it.
+static bool isZeros(mlir::Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  return op && op->getName().getStringRef() == "tile.fill" &&
+         matchPattern(op->getOperand(0), m_AnyZeroFloat());
+}
+
 LogicalResult Analyzer::reportCarried(const Carried &carried,
                                       const SemaValue &after) {
   const SemaValue &before = carried.before;
@@ -165,7 +173,15 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
                         ") but " + describe(after) + " after one turn";
   std::string fix;
   if (before.isTile() && after.isTile()) {
-    if (before.dtype != after.dtype) {
+    if (isZeros(carried.init) && isFloat(before.dtype) &&
+        isFloat(after.dtype) &&
+        getDTypeBits(before.dtype) < getDTypeBits(after.dtype)) {
+      // Rounding each term would lose what the wider dtype is for.
+      fix = carried.name + " = tsr.zeros(";
+      for (Axis *axis : before.axes)
+        fix += axis->name + ", ";
+      fix += std::string("dtype=tsr.") + getDTypeName(after.dtype) + ")";
+    } else if (before.dtype != after.dtype) {
       fix = isFloat(before.dtype) && isFloat(after.dtype) &&
                     getDTypeBits(before.dtype) > getDTypeBits(after.dtype)
                 ? std::string("keep it ") + getDTypeName(before.dtype) +

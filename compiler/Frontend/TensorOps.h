@@ -341,6 +341,9 @@ private:
     Dim *dim = nullptr;
     bool dropped = false; // an int index
   };
+  void checkIndex(const SemaValue &object, mlir::Value index,
+                  std::optional<int64_t> number, mlir::Value size, int64_t axis,
+                  SourceRange where);
   mlir::FailureOr<SliceAxis> indexAxis(const SemaValue &object,
                                        const SemaValue &index, int64_t axis,
                                        SourceRange where, const OpSite &site);

@@ -13,6 +13,50 @@ using tessera::graph::Extent;
 
 namespace tessera::frontend {
 
+/// Leaves a check behind that says at the user's line which index is wrong: a
+/// constant one by the size of its axis, another by the nearest that is right.
+void TensorOps::checkIndex(const SemaValue &object, mlir::Value index,
+                           std::optional<int64_t> number, mlir::Value size,
+                           int64_t axis, SourceRange where) {
+  Location location = context.loc(where);
+  std::string name = object.name.empty() ? "it" : object.name;
+  Extent extent = graph::getExtent(object.ssa, axis);
+  std::string text; // braces hold sizes there
+  if (const SourceFile *file = context.getSources().get(where.file)) {
+    for (char c : file->getName())
+      text.append(c == '{' || c == '}' ? 2 : 1, c);
+    text += ":" + std::to_string(where.begin.line) + ":" +
+            std::to_string(where.begin.column) + ": ";
+  }
+  text += "index " + (number ? std::to_string(*number) : std::string("{lhs}")) +
+          ", but axis " + std::to_string(axis) + " of " + name + " (" +
+          axisText(extent, object.dims[axis]) + ") " +
+          (number ? "is" : "ends at") + " {rhs}";
+  Type type = size.getType();
+  if (number) {
+    // max(size, what the index needs) is the size.
+    int64_t beyond = *number < 0 ? -(*number + 1) : *number;
+    int64_t needed = beyond == INT64_MAX ? beyond : beyond + 1;
+    mlir::Value enough =
+        emit("gir.maximum", location, type, {size, constant(location, needed)});
+    graph::CheckEqualOp::create(context.builder, location, enough, size, text);
+    return;
+  }
+  // The nearest index is the index; -1 and 0 are none of an empty axis.
+  mlir::Value last =
+      emit("gir.add", location, type, {size, constant(location, int64_t(-1))});
+  mlir::Value first = emit("gir.neg", location, type, size);
+  mlir::Value below =
+      emit("gir.compare", location,
+           RankedTensorType::get({}, elementType(DType::Bool)), {index, size},
+           attr("kind", graph::CompareKindAttr::get(context.getContext(),
+                                                    graph::CompareKind::Lt)));
+  mlir::Value notBefore = emit("gir.maximum", location, type, {index, first});
+  mlir::Value nearest =
+      emit("gir.select", location, type, {below, notBefore, last});
+  graph::CheckEqualOp::create(context.builder, location, index, nearest, text);
+}
+
 /// x[i]: one position of an axis, counted from the end if negative.
 FailureOr<TensorOps::SliceAxis>
 TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
@@ -40,11 +84,12 @@ TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
           Extent::get(*number < 0 ? *number + size.constant : *number);
       return result;
     }
+    mlir::Value whole = graph::materialize(context.builder, location, size);
+    checkIndex(object, nullptr, number, whole, axis, where);
     if (*number >= 0) {
       result.start = Extent::get(*number);
       return result;
     }
-    mlir::Value whole = graph::materialize(context.builder, location, size);
     result.start = graph::getExtent(emit("gir.add", location, whole.getType(),
                                          {whole, constant(location, *number)}));
     return result;
@@ -52,6 +97,7 @@ TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
   // A run-time index: negative ones count from the end.
   mlir::Value value = convert(index, DType::I64, location);
   mlir::Value whole = graph::materialize(context.builder, location, size);
+  checkIndex(object, value, std::nullopt, whole, axis, where);
   Type type = value.getType();
   mlir::Value negative =
       emit("gir.compare", location,

@@ -68,8 +68,12 @@ class _Absent:
 _absent = _Absent()
 
 
-def bind(fn, args: tuple, kwargs: dict) -> dict:
-    """Values by parameter name; what is left out is not in it."""
+# Arrays that no kernel computes with yet, and what holds all their values; no real number does that for a complex one.
+_INSTEAD = {"i16": "i32", "u8": "i32", "u16": "i32", "u32": "i64", "u64": "i64", "complex64": ""}
+
+
+def bind(fn, args: tuple, kwargs: dict, own: tuple = ("out", "target", "stream")) -> dict:
+    """Values by parameter name; what is left out is not in it. `own`: keywords of what was called itself, for the error."""
     parameters = fn.parameters
     positional = [p for p in parameters if not p.keyword_only]
     bound = {}
@@ -81,16 +85,16 @@ def bind(fn, args: tuple, kwargs: dict) -> dict:
     names = {p.name for p in parameters}
     for name, value in kwargs.items():
         if name not in names:
-            _unknown_keyword(fn, name, value, names)
+            _unknown_keyword(fn, name, value, names, own)
         if name in bound:
             fn._fail(f"{fn.__name__} got {name} twice, by position and by name", name, fn._call_text())
         bound[name] = value
     return bound
 
 
-def _unknown_keyword(fn, name: str, value, names) -> None:
+def _unknown_keyword(fn, name: str, value, names, own: tuple) -> None:
     listed = ", ".join(p.name for p in fn.parameters)
-    near, why = source.nearest(name, names), ""
+    near, why = source.nearest(name, [*names, *own]), ""
     fix = f"{near}={value!r}" if near and not arrays.is_array(value) else f"{near}={near}" if near else ""
     if name in options.SCHEDULE_KEYS:
         fix = f"@tsr.{fn.kind}.schedule({name}={value!r}) above the {fn.kind}"
@@ -102,7 +106,7 @@ def _unknown_keyword(fn, name: str, value, names) -> None:
         fix, why = f'{fn._call_text()} with x.astype("float32")', "; the arrays' dtypes choose the version"
     elif not fix:
         fix = fn._call_text()
-    fn._fail(f"{fn.__name__} has no parameter {name}; there are {listed}, and out=, target=, stream={why}", fix=fix)
+    fn._fail(f"{fn.__name__} has no parameter {name}; there are {listed}, and {', '.join(f'{key}=' for key in own)}{why}", fix=fix)
 
 
 def _constant(fn, p, value) -> tuple:
@@ -149,7 +153,11 @@ def argument_specs(fn, bound: dict, target: str):
                     else f"{p.name}.reshape({', '.join(p.dims)})"
                 fn._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
             if p.dtype is not None and array.dtype is not by_name(p.dtype):
-                fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p))
+                fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p.name, p.dtype))
+            if array.dtype.name in _INSTEAD:
+                near = _INSTEAD[array.dtype.name]
+                fn._fail(f"not yet: {p.name} is an array of {array.dtype}; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in kernels, fp8_e4m3, "
+                         "fp8_e5m2 and i8", p.name, _convert(array, p.name, near) if near else f"{p.name}.real")
             if array.library == "torch" and value.requires_grad:
                 _no_gradient(fn, p.name)
             specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
@@ -300,9 +308,9 @@ def _no_gradient(fn, name: str) -> None:
                f"{name}.detach() or torch.no_grad() says that this is meant", GradientWarning)
 
 
-def _convert(array, parameter) -> str:
+def _convert(array, name: str, dtype: str) -> str:
     """The expression that converts the caller's array."""
+    storage = by_name(dtype).storage
     if array.library == "torch":
-        return f"{parameter.name}.to(torch.{to_torch(by_name(parameter.dtype).storage).__str__().partition('.')[2]})"
-    storage = by_name(parameter.dtype).storage
-    return f'{parameter.name}.astype("{to_numpy(storage)}")' if storage else ""
+        return f"{name}.to(torch.{to_torch(storage).__str__().partition('.')[2]})"
+    return f'{name}.astype("{to_numpy(storage)}")' if storage else ""

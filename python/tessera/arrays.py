@@ -101,13 +101,14 @@ def is_array(value) -> bool:
 
 
 def _nearest_dtype(given) -> str:
-    return {"c": "float32", "i": "int64", "u": "int64"}.get(given.kind, "float32")
+    return {"i": "int64", "u": "int64"}.get(given.kind, "float32")
 
 
 def _from_numpy(value: numpy.ndarray, owner=None) -> Array:
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
-        _refuse(f"is an array of {value.dtype}, which no kernel computes with", f'{{x}}.astype("{_nearest_dtype(value.dtype)}")')
+        _refuse(f"is an array of {value.dtype}, which no kernel computes with",
+                "{x}.real" if value.dtype.kind == "c" else f'{{x}}.astype("{_nearest_dtype(value.dtype)}")')
     if not value.dtype.isnative:
         _refuse(f"is an array of {value.dtype}, in foreign byte order", '{x}.astype({x}.dtype.newbyteorder("="))')
     size = value.itemsize

@@ -217,6 +217,10 @@ class Function(_runtime.Callable):
 
     def _run_refused(self, text: str, fix: str = ""):
         """What the runtime or `Version.run` says about the arguments; a result that is wrong was given as out=."""
+        if place := re.match(r"(.+?):(\d+):(\d+): (index (-?)\d+, but axis (\d+) of (.+) \(.*)", text):
+            file, line, column, message, negative, axis, name = place.groups()
+            fix = f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
+            raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
         text = re.sub(r"\bresult\b", "out=", text)
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
@@ -334,11 +338,11 @@ class Function(_runtime.Callable):
         target = check_target(target)
         stages = compiler.stages()
         if stage not in (*stages, "llvm") and not (stage == "ptx" and not target.startswith("cpu")):
-            shown = [*stages, *(["ptx"] if not target.startswith("cpu") else [])]
+            shown = [*stages, *(["ptx"] if not target.startswith("cpu") else []), "llvm"]
             near = {"ptx": "target", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
                 str(stage), source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
-                f"no stage is called {stage!r}; there are {', '.join(shown)}", f'{self.__name__}.inspect_ir("{near}")', str(stage)))
+                f"no stage is called {stage!r}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}")', str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))
         if stage in ("llvm", "ptx"):
             return compilation.llvm() if stage == "llvm" else compilation.ptx()

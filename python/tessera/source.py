@@ -11,6 +11,7 @@ import dis
 import inspect
 import linecache
 import os
+import re
 import sys
 import textwrap
 import types
@@ -75,6 +76,14 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
     row = lines[first - 1].rstrip("\n")
     columns = [len(row.encode()[:c].decode(errors="ignore")) for c in (begin, end)]
     return render(file, first, columns[0], columns[1] if first == last else len(row), row, message, fix)
+
+
+def at_place(file: str, line: int, column: int, message: str, fix: str = "") -> str:
+    """A message at a place of the user's program (columns from 0); the caret stands under the name or number there."""
+    lines = linecache.getlines(file)
+    text = lines[line - 1].rstrip("\n") if 0 < line <= len(lines) else ""
+    end = re.compile(r"[-+]?\w*").match(text, column).end() if column < len(text) else column
+    return render(file, line, column, max(end, column + 1), text, message, fix)
 
 
 def nearest(name, known, otherwise: str = "") -> str:

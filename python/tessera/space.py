@@ -34,9 +34,10 @@ _operators = {
 class TuningMistake(CompileError):
     """Something of @tsr.kernel.autotune, found when it is used: the keyword, the message, the fix."""
 
-    def __init__(self, keyword: str, message: str, fix: str):
+    def __init__(self, keyword: str, message: str, fix: str, part: str = ""):
         super().__init__(f"error: {message}\n fix:  {fix}\n")
         self.keyword, self.message, self.fix = keyword, message, fix
+        self.part = part or keyword  # of a call of `tune`, for the caret
 
 
 def placed(fn, mistake: TuningMistake) -> CompileError:
@@ -171,6 +172,23 @@ class Space:
             for column, name in enumerate(axis.names):
                 found[name] = list(dict.fromkeys(choice[column] for choice in axis.values))
         return found
+
+
+def check_names(fn, space: Space) -> None:
+    """A name that nothing reads would win by chance: it is an error with the nearest name."""
+    outside = fn.capture()[0]
+    own = [p.name for p in fn.parameters if p.kind == "const"]
+    own += [name for name in fn.free_names if name.isidentifier() and outside.get(name, ("const",))[0] == "const"]
+    tiles = [f"tile.{dim}" for p in fn.parameters for dim in p.dims or () if dim.isidentifier() and fn.kind == "function"]
+    known = list(dict.fromkeys([*own, *tiles, *(key for key in options.SCHEDULE_KEYS if key != "tile")]))
+    for axis in space.axes:
+        for column, name in enumerate(axis.names):
+            if name in known or name in fn.free_names or name.partition(".")[0] in options.SCHEDULE_KEYS:
+                continue
+            values = list(dict.fromkeys(choice[column] for choice in axis.values))
+            near = source.nearest(name, known, next(iter(own), "unroll"))
+            raise TuningMistake("space", f"space names {name!r}, which {fn.__name__} does not have; there are {', '.join(known)}",
+                                f"space={{{near!r}: {values}}}" if "." in near else f"space=dict({near}={values})", name)
 
 
 # ---- spaces of schedules ------------------------------------------------------------------------

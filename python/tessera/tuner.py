@@ -12,6 +12,7 @@ import ast
 import concurrent.futures
 import dataclasses
 import hashlib
+import inspect
 import json
 import math
 import sys
@@ -26,7 +27,7 @@ from .function import Function
 from .judge import Judge
 from .knobs import knobs
 from .records import Records
-from .space import STRATEGIES, Axis, Space, TuningMistake, name_of, of_attributes, of_schedule, placed
+from .space import STRATEGIES, Axis, Space, TuningMistake, check_names, name_of, of_attributes, of_schedule, placed
 from .wording import remind
 
 CACHE = "~/.tessera/autotune_cache"
@@ -151,8 +152,9 @@ def _identity(fn: Function, tuning: options.Tuning, bound: dict, given: dict, ca
 
 
 def _space(fn: Function, tuning: options.Tuning) -> Space:
-    axes = tuning.axes or Space.of_dict(tuning.space).axes
-    return Space(axes, tuning.where)
+    space = Space(tuning.axes or Space.of_dict(tuning.space).axes, tuning.where)
+    check_names(fn, space)
+    return space
 
 
 # ---- search -------------------------------------------------------------------------------------
@@ -440,7 +442,7 @@ def tune(fn: Function, args: tuple, kwargs: dict, target: str, seconds, budget, 
     """What `fn.tune` returns; the next calls with these sizes run what won."""
     from . import arrays
 
-    bound = arguments.bind(fn, args, kwargs)
+    bound = arguments.bind(fn, args, kwargs, tuple(inspect.signature(fn.tune).parameters)[1:-1])
     if target is None:
         target = fn._target_of(bound) if any(arrays.is_on_gpu(value) for value in bound.values()) else "cpu"
     specs, given, _ = arguments.argument_specs(fn, bound, target)
@@ -450,10 +452,10 @@ def tune(fn: Function, args: tuple, kwargs: dict, target: str, seconds, budget, 
     arguments.check_shapes(fn, given)
     try:
         tuning = _declared(fn, space, where, numerics, strategy, attributes, cache, seconds, budget, bound, target)
-        points = Space(tuning.axes, tuning.where)
+        points = _space(fn, tuning)
         default = points.default
     except TuningMistake as mistake:
-        raise CompileError(source.at_user(f"{fn.__name__}.tune: {mistake.message}", mistake.fix, mistake.keyword)) from None
+        raise CompileError(source.at_user(f"{fn.__name__}.tune: {mistake.message}", mistake.fix, mistake.part)) from None
     identity = _identity(fn, tuning, bound, given, captured, target)
     work = Search(fn, tuning, points, bound, target, Records(tuning.cache, identity), identity)
     if knobs.tune == "on" and not target.startswith("sim:") and not work.is_done():

@@ -1,4 +1,4 @@
-# 56 deliberate user mistakes over the whole language; texts in expected/.
+# Deliberate user mistakes over the whole language; texts in expected/
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs with one mistake each; the error is compared as whole text.
 
@@ -361,6 +361,20 @@ def settle(x: Tensor["M", "N"]):
         x = x * 0.5
     return x
 ''', X + "settle(x)"),
+    Case("function-index-beyond-the-axis", '''
+@tsr.function
+def ends(a: Tensor["M", "N"]):
+    return a[0] + a[100]
+''', X + "ends(x)"),
+    Case("function-index-of-the-call", '''
+@tsr.function
+def column(a, j: int):
+    return a[:, j]
+
+@tsr.function
+def twice(a: Tensor["M", "N"], j: int):
+    return column(a, j) * 2
+''', X + "twice(x, -65)"),
     Case("function-row-plus-column", '''
 @tsr.function
 def scaled(x: Tensor["M", "N"], s: Tensor["M"]):
@@ -448,6 +462,30 @@ def first(A: Tensor["M", "N"], S: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         S[m] = tsr.load(A, (m, 0), cache=".cg")
 ''', X + "first(x)"),
+    Case("fp64-into-zeros-of-fp32", '''
+@tsr.kernel
+def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, 32):
+            acc += A[m, k] @ B[k, n]
+        C[m, n] = acc
+''', "x = np.ones((32, 32))\ngemm(x, x)"),
+    Case("unbiased-is-a-number-here", '''
+@tsr.function
+def spread(x: Tensor["M", "N"]):
+    return tsr.var(x, dim=-1, unbiased=False)
+''', X + "spread(x)"),
+    Case("array-of-bytes", '''
+@tsr.function
+def double(x: Tensor["M", "N"]):
+    return x * 2
+''', X + "double(x.astype(np.uint8))"),
+    Case("array-of-complex-numbers", '''
+@tsr.function
+def double(x: Tensor["M", "N"]):
+    return x * 2
+''', X + "double(x.astype(np.complex64))"),
     Case("unpacks-one-value", '''
 @tsr.function
 def top1(x: Tensor["M", "N"]):

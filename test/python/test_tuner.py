@@ -314,6 +314,18 @@ def test_mistakes_of_the_call(tmp_path):
         softmax.tune(normal(4, 8), space={"unroll": [1]}, where="unroll > 1", cache=str(tmp_path))
     with pytest.raises(tsr.ArgumentError, match="has no parameter z"):
         softmax.tune(z=normal(4, 8))
+    with pytest.raises(tsr.ArgumentError, match=r"(?s)has no parameter second; .* seconds=, .*fix:  seconds=8"):
+        softmax.tune(normal(4, 8), second=8)
+
+
+def test_names_that_nothing_reads(tmp_path):
+    """They would win by chance: every point is the same program."""
+    with pytest.raises(tsr.CompileError, match=r"(?s)test_tuner.py.*'BLOK', which scale does not have.*fix:  space=dict\(BLOCK=\[8, 16\]\)"):
+        tsr.kernel(scale).tune(normal(20, 300), space=dict(BLOK=[8, 16]), cache=str(tmp_path))
+    with pytest.raises(tsr.CompileError, match=r"(?s)'tileN'.*fix:  space=\{'tile.N': \[8\]\}"):
+        softmax.tune(normal(4, 8), space=dict(tileN=[8]), cache=str(tmp_path))
+    with pytest.raises(tsr.CompileError, match=r"(?s)'BLOK', which scale does not have"):
+        tsr.kernel.autotune(space=dict(BLOK=[8, 16]), key=["N"], cache=str(tmp_path))(scale)(normal(20, 300))
 
 
 def test_memory_limits():
