@@ -392,8 +392,18 @@ tsr_status tsr_amx_probe(double *rate) {
     return makeError(TSR_UNSUPPORTED, missing);
 #if defined(__x86_64__)
   constexpr int64_t units = 12288; // 0.4 ms at 2 TFLOP/s
-  const double seconds = roofline::amxBf16FromL1(units);
-  *rate = static_cast<double>(units * roofline::amxBf16Unit) / seconds;
+  const int32_t threads = tsr_get_num_threads();
+  std::vector<double> seconds(static_cast<size_t>(threads));
+  auto probe = [](void *seconds, int64_t begin, int64_t end) {
+    for (int64_t thread = begin; thread < end; ++thread)
+      static_cast<double *>(seconds)[thread] = roofline::amxBf16FromL1(units);
+  };
+  if (threads == 1)
+    probe(seconds.data(), 0, 1);
+  else
+    parallelFor(threads, threads, probe, seconds.data());
+  *rate = static_cast<double>(units * roofline::amxBf16Unit) /
+          *std::max_element(seconds.begin(), seconds.end());
 #endif
   return nullptr;
 }

@@ -55,10 +55,11 @@ typedef struct tsr_roof_sample {
 TSR_API tsr_status tsr_roof_measure(int32_t roof, int32_t threads,
                                     double seconds, tsr_roof_sample *sample);
 
-/* One look at the state of this core's matrix unit, in operations per second:
- * bf16 products fed from the L1 cache, under a millisecond. On shared hosts
- * AMX is at times three times slower than its peak; a measurement that uses it
- * has a probe before and after it. TSR_UNSUPPORTED without AMX. */
+/* One look at the state of the matrix units, in operations per second of the
+ * slowest among the threads that kernels use: bf16 products fed from the L1
+ * cache, under a millisecond. On shared hosts AMX is at times three times
+ * slower than its peak, on one core or on all; a measurement that uses it has
+ * a probe before and after it. TSR_UNSUPPORTED without AMX. */
 TSR_API tsr_status tsr_amx_probe(double *rate);
 
 #ifdef __cplusplus

@@ -55,5 +55,5 @@ void python::bindRoofline(nb::module_ &module) {
   module.def("roof_measure", &measure, nb::arg("roof"), nb::arg("threads"),
              nb::arg("seconds"), "Best and median rate of ROOFS[roof].");
   module.def("amx_probe", &probe,
-             "Operations per second of this core's AMX now; 0 without it.");
+             "Operations per second of the slowest core's AMX now; 0 without.");
 }

@@ -136,8 +136,8 @@ class Roofline:
 
 
 def amx_probe() -> float:
-    """Operations per second of this core's matrix unit at this moment, 0 without one; takes half a millisecond. A healthy one gives nine
-    tenths of the register peak, one in the slow state of shared hosts a third."""
+    """Operations per second of a core's matrix unit at this moment, the slowest among the threads that kernels use; 0 without one. Takes half
+    a millisecond. A healthy one gives nine tenths of the register peak, one in the slow state of shared hosts a third."""
     return _runtime.amx_probe()
 
 

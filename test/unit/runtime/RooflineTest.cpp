@@ -99,6 +99,25 @@ TEST(Roofline, AMachineWithoutTheInstructions) {
   unsetenv("TESSERA_HIDE_CPU_FEATURES");
 }
 
+TEST(Roofline, TheProbeLooksAtEveryThread) {
+  if (!roofline::whyNot(TSR_ROOF_AMX_BF16).empty())
+    GTEST_SKIP() << "no AMX";
+  if (tsr_get_num_threads() < 2)
+    GTEST_SKIP() << "one thread";
+  int64_t seen = 0;
+  tsr_set_parallel_for(
+      [](void *seen, int64_t n, int32_t, tsr_range_fn body, void *data) {
+        *static_cast<int64_t *>(seen) = n;
+        body(data, 0, n);
+      },
+      &seen);
+  double rate = 0;
+  EXPECT_EQ(take(tsr_amx_probe(&rate)), "");
+  tsr_set_parallel_for(nullptr, nullptr);
+  EXPECT_EQ(seen, tsr_get_num_threads());
+  EXPECT_GT(rate, 1e10);
+}
+
 TEST(Roofline, AllThreadsTogether) {
   if (tsr_get_num_threads() < 2)
     GTEST_SKIP() << "one thread";
