@@ -154,3 +154,13 @@ func.func @tuned(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf3
   %g = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x40xf32> -> tensor<?x40xf32>
   return %g : tensor<?x40xf32>
 }
+
+// Blocks of keys: of 4 bytes half as many as of 2.
+// CHECK-LABEL: func.func @attend
+// CHECK:         sched.fuse @attend_0
+// CHECK-SAME:      numerics = "attention:online-512"
+// CHECK:           sched.tile 3 by <512, {{.*}}> {kind = "loop"
+func.func @attend(%q: tensor<?x?x64xf32> {gir.dims = ["H", "S", ""]}, %k: tensor<?x?x64xf32> {gir.dims = ["H", "T", ""]}, %v: tensor<?x?x64xf32> {gir.dims = ["H", "T", ""]}) -> tensor<?x?x64xf32> {
+  %o = gir.attention %q, %k, %v : tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x64xf32> -> tensor<?x?x64xf32>
+  return %o : tensor<?x?x64xf32>
+}
