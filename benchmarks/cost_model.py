@@ -223,10 +223,10 @@ def report(rows: list, machine, verbose: bool) -> tuple[float, float]:
     for key in sorted({p["key"] for p in every}):
         mine = [p for p in every if p["key"] == key]
         print(f"  {key:12} decided {share([p for p in mine if p['decided']]):5.0%} of {sum(p['decided'] for p in mine):4}, all {share(mine):5.0%} of {len(mine):4}")
-    decided = [p for p in every if p["decided"]]
+    decided, differ = [p for p in every if p["decided"]], [p for p in every if p["predicted"] != 1]
     print(f"\nagreement: {share(decided):.1%} of {len(decided)} decided pairs, {share(every):.1%} of all {len(every)} pairs "
           f"({len(every) - len(decided)} are noise), "
-          f"{share([p for p in every if p['predicted'] != 1]):.1%} of those whose predictions differ; floor {FLOOR:.0%} ({machine.source})")
+          f"{share(differ):.1%} of the {len(differ)} whose predictions differ; floor {FLOOR:.0%} ({machine.source})")
     return share(decided), share(every)
 
 
