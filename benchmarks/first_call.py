@@ -1,11 +1,12 @@
-"""What the first call of a new function costs, nothing cached: softmax and attention.
+"""What the first call of a new function costs, nothing cached: softmax, attention, and products of fp32 and (with torch) bf16.
 
     python benchmarks/first_call.py [--check] [rounds]
 
 Interleaved with torch.compile (its caches off) in one process; jax.jit in a process of its own, if it is installed.
 Each round makes the functions anew. `--check` fails above the floors: softmax 100 ms and a fifth of torch.compile, attention
-250 ms and below torch.compile, `import tessera` 150 ms; the best round counts, because the machine is shared, and for
-torch.compile the median of the rounds' ratios.
+250 ms and below torch.compile, products 300 ms and with an activation a fifth of torch.compile (which compiles nothing for a bare one:
+it calls a library), `import tessera` 150 ms; the best round counts, because the machine is shared, and for torch.compile the median
+of the rounds' ratios.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -37,6 +38,14 @@ def attention(q: Tensor["B", "H", "S", "D"], k: Tensor["B", "H", "S", "D"], v: T
     scale = 1.0 / math.sqrt(q.shape[-1])
     probs = tsr.softmax(tsr.matmul(q, k.transpose(-2, -1)) * scale, dim=-1)
     return tsr.matmul(probs, v)
+
+
+def product(a: Tensor["M", "K"], b: Tensor["K", "N"]):
+    return a @ b
+
+
+def layer(x: Tensor["M", "K"], w: Tensor["K", "N"], b: Tensor["N"]):
+    return tsr.gelu(x @ w + b)
 
 
 JAX = """
@@ -83,7 +92,8 @@ def main() -> None:
     warnings.filterwarnings("ignore", "dynamo_pgo")
     rounds = next((int(a) for a in sys.argv[1:] if a.isdigit()), 5)
     x, q = np.random.rand(64, 1000).astype(np.float32), np.random.rand(1, 2, 64, 64).astype(np.float32)
-    cases = {"softmax": (softmax, (x,)), "attention": (attention, (q, q, q))}
+    w = np.random.rand(256, 256).astype(np.float32)
+    cases = {"softmax": (softmax, (x,)), "attention": (attention, (q, q, q)), "product": (product, (w, w)), "layer": (layer, (w, w, w[0]))}
     tsr.function(softmax)(x)  # the process is warm, as torch's is below
     try:
         import torch
@@ -94,7 +104,13 @@ def main() -> None:
         peers = {
             "softmax": lambda x: torch.softmax(x, -1),
             "attention": lambda q, k, v: torch.softmax(q @ k.transpose(-2, -1) * (1 / math.sqrt(q.shape[-1])), -1) @ v,
+            "product": lambda a, b: a @ b,
+            "layer": lambda x, w, b: torch.nn.functional.gelu(x @ w + b),
         }
+        for name in ("product", "layer"):
+            plain, args = cases[name]
+            cases[f"{name} bf16"] = plain, tuple(torch.from_numpy(a).bfloat16() for a in args)
+            peers[f"{name} bf16"] = peers[name]
         torch.compile(lambda x: x + 1)(torch.ones(8))
     ours, theirs, cpu = ({name: [] for name in cases} for _ in range(3))
     for _ in range(rounds):
@@ -103,7 +119,7 @@ def main() -> None:
             ours[name].append(timed(lambda: made(*args), cpu[name]))
             if torch:
                 torch._dynamo.reset()
-                tensors = [torch.from_numpy(a) for a in args]
+                tensors = [torch.as_tensor(a) for a in args]
                 with torch.no_grad():
                     compiled = torch.compile(peers[name])
                     theirs[name].append(timed(lambda: compiled(*tensors)))
@@ -126,10 +142,11 @@ def main() -> None:
     if "--check" in sys.argv:
         found = {r["case"]: r["best_ms"] for r in rows}
         limits = {"tessera softmax": 100, "tessera attention": 250, "import tessera, after numpy": 150}
+        limits |= {f"tessera {name}": 300 for name in cases if name.startswith(("product", "layer"))}
         for name, limit in limits.items():
             if found[name] > limit:
                 sys.exit(f"{name}: {found[name]} ms is above {limit:.0f} ms")
-        for name, limit in (("softmax", 0.2), ("attention", 1.0)):
+        for name, limit in (("softmax", 0.2), ("attention", 1.0), ("layer", 0.2), ("layer bf16", 0.2)):
             if ratios.get(name, 0) > limit:
                 sys.exit(f"{name}: {ratios[name]:.2f} of torch.compile is above {limit}")
 

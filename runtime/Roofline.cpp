@@ -203,6 +203,13 @@ static size_t workingSet(int32_t roof, size_t threads) {
 
 //===-- Runs --------------------------------------------------------------===//
 
+/// `body` on that many of the threads that kernels get; one is the caller.
+static void onThreads(int32_t threads, tsr_range_fn body, void *data) {
+  if (threads == 1)
+    return body(data, 0, 1);
+  parallelFor(threads, threads, body, data);
+}
+
 namespace {
 struct Moment {
   Clock::time_point begin, end;
@@ -242,10 +249,7 @@ struct Race {
 
   /// Seconds, or negative if the threads did not run beside each other.
   double run() {
-    if (threads == 1)
-      enter(0);
-    else
-      parallelFor(threads, static_cast<int32_t>(threads), body, this);
+    onThreads(static_cast<int32_t>(threads), body, this);
     if (isApart)
       return -1;
     Moment all = moments.front();
@@ -273,10 +277,7 @@ struct Touch {
 
 static void touch(char *data, size_t bytes, int32_t threads) {
   Touch all{data, bytes};
-  if (threads == 1)
-    Touch::body(&all, 0, 1);
-  else
-    parallelFor(threads, threads, Touch::body, &all);
+  onThreads(threads, Touch::body, &all);
 }
 
 static tsr_status measure(int32_t roof, int32_t threads, double seconds,
@@ -398,10 +399,7 @@ tsr_status tsr_amx_probe(double *rate) {
     for (int64_t thread = begin; thread < end; ++thread)
       static_cast<double *>(seconds)[thread] = roofline::amxBf16FromL1(units);
   };
-  if (threads == 1)
-    probe(seconds.data(), 0, 1);
-  else
-    parallelFor(threads, threads, probe, seconds.data());
+  roofline::onThreads(threads, probe, seconds.data());
   *rate = static_cast<double>(units * roofline::amxBf16Unit) /
           *std::max_element(seconds.begin(), seconds.end());
 #endif

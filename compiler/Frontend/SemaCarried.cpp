@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Matchers.h"
@@ -159,9 +160,8 @@ Analyzer::startLoop(const Body &body, const std::set<std::string> &targets,
 
 /// A tile of zeros, as tsr.zeros makes it.
 static bool isZeros(mlir::Value value) {
-  Operation *op = value ? value.getDefiningOp() : nullptr;
-  return op && op->getName().getStringRef() == "tile.fill" &&
-         matchPattern(op->getOperand(0), m_AnyZeroFloat());
+  auto fill = value ? value.getDefiningOp<tile::FillOp>() : tile::FillOp();
+  return fill && matchPattern(fill.getValue(), m_AnyZeroFloat());
 }
 
 LogicalResult Analyzer::reportCarried(const Carried &carried,

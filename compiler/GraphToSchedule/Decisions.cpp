@@ -284,16 +284,15 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
                  writer.param(bucket, {first, std::end(headSizes)},
                               known ? "model" : "default"),
                  writer.builder.getStringAttr("whole"), StringAttr());
-  // On a CPU a row of scores is long: its maximum and its sum are taken once.
-  // Keys of 4 bytes and their scores fill the cache twice as soon.
   SmallVector<int64_t> blocks = {32, 64, 128, 256, 512};
-  if (!writer.gpu)
+  int64_t block = 64;
+  if (!writer.gpu) {
+    // A row of scores is long: its maximum and its sum are taken once. Keys of
+    // 4 bytes and their scores fill the cache twice as soon.
     blocks.push_back(1024);
-  int64_t keys = writer.tile(rank, op.getK(), rank - 2,
-                             writer.gpu ? 64
-                             : vectors  ? 512
-                                        : 1024,
-                             blocks, "loop");
+    block = vectors ? 512 : 1024;
+  }
+  int64_t keys = writer.tile(rank, op.getK(), rank - 2, block, blocks, "loop");
   return "attention:online-" + std::to_string(keys);
 }
 

@@ -164,3 +164,10 @@ func.func @attend(%q: tensor<?x?x64xf32> {gir.dims = ["H", "S", ""]}, %k: tensor
   %o = gir.attention %q, %k, %v : tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x64xf32> -> tensor<?x?x64xf32>
   return %o : tensor<?x?x64xf32>
 }
+
+// CHECK-LABEL: func.func @attend_halves
+// CHECK:         sched.tile 3 by <1024, {{.*}}> {kind = "loop"
+func.func @attend_halves(%q: tensor<?x?x64xbf16> {gir.dims = ["H", "S", ""]}, %k: tensor<?x?x64xbf16> {gir.dims = ["H", "T", ""]}, %v: tensor<?x?x64xbf16> {gir.dims = ["H", "T", ""]}) -> tensor<?x?x64xbf16> {
+  %o = gir.attention %q, %k, %v : tensor<?x?x64xbf16>, tensor<?x?x64xbf16>, tensor<?x?x64xbf16> -> tensor<?x?x64xbf16>
+  return %o : tensor<?x?x64xbf16>
+}
