@@ -202,8 +202,7 @@ class Checker:
         """What the machine computed against another function, in float64."""
         name = getattr(reference, "__name__", "reference")
         row = Row(f"against {name}")
-        inputs = {k: v for k, v in self.given.items() if k in _names_of(reference)} or self.given
-        expected, got = _call_reference(reference, inputs), self.computed
+        expected, got = _call_reference(reference, _inputs_of(reference, self.given)), self.computed
         if len(expected) != len(got):
             row.wrong = f"{name} gives {len(expected)} results, {self.fn.__name__} {len(got)}"
         row.error = max((comparison.largest_error(g, e) for g, e in zip(got, expected) if g.shape == e.shape), default=0.0)
@@ -218,15 +217,21 @@ class Checker:
         return row
 
 
-def _names_of(reference) -> set:
+def _inputs_of(reference, given: dict) -> dict:
+    """What the reference has names for, if it has them for all that it needs; else all, by position."""
     import inspect
 
     if hasattr(reference, "inspect_ir"):
-        return {p.name for p in reference.parameters}
-    try:
-        return set(inspect.signature(reference).parameters)
-    except (TypeError, ValueError):
-        return set()
+        names, needed = {p.name for p in reference.parameters}, set()  # given by name
+    else:
+        try:
+            parameters = inspect.signature(reference).parameters.values()
+        except (TypeError, ValueError):
+            return given
+        names = {p.name for p in parameters}
+        needed = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL}
+    named = {k: v for k, v in given.items() if k in names}
+    return named if named and needed <= set(given) else given
 
 
 def _call_reference(reference, inputs: dict) -> list:

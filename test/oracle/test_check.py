@@ -76,6 +76,19 @@ def test_a_reference_of_ours(random):
         forgets_to_rescale.check(x, reference=plain, show=False)
 
 
+def test_a_reference_that_shares_one_name(random):
+    @tsr.kernel
+    def leaky(A: Tensor["M", "N"], s: Tensor["M"], C: Out["M", "N"]):
+        for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+            C[m, n] = tsr.where(A[m, n] > 0, A[m, n], A[m, n] * s[m])
+
+    x, s = (random.standard_normal(shape).astype(np.float32) for shape in ((7, 37), 7))
+    leaky.check(x, s, reference=lambda a, s: np.where(a > 0, a, a * s[:, None]), show=False)
+    leaky.check(x, s, reference=lambda A, s, slope=1.0: np.where(A > 0, A, A * s[:, None] * slope), show=False)
+    with pytest.raises(tsr.CheckError):
+        leaky.check(x, s, reference=lambda a, s: np.where(a > 0, a, a + s[:, None]), show=False)
+
+
 def test_in_place_and_scalars(random):
     @tsr.kernel
     def axpy(X: Tensor["N"], Y: tsr.InOut["N"], a):
