@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/api/Device.h"
 #include "sim/api/tessera_sim.h"
+#include "sim/exec/Limits.h"
 #include "sim/report/Json.h"
 #include <cstring>
 
@@ -44,6 +45,14 @@ void tessera_sim_expose(tessera_sim_device *device, uint64_t address,
 }
 void tessera_sim_unexpose(tessera_sim_device *device, uint64_t address) {
   device->memory.unexpose(address);
+}
+int tessera_sim_set_written(tessera_sim_device *device, uint64_t address,
+                            const uint8_t *written, uint64_t size) {
+  return device->memory.setWritten(address, written, size);
+}
+int tessera_sim_get_written(tessera_sim_device *device, uint64_t address,
+                            uint8_t *written, uint64_t size) {
+  return device->memory.getWritten(address, written, size);
 }
 void tessera_sim_set_resolver(tessera_sim_device *device,
                               int (*resolver)(uint64_t)) {
@@ -134,6 +143,7 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
     options.threads = o->threads;
     options.seed = o->seed;
     options.maxInstructions = o->max_instructions;
+    options.maxSeconds = o->max_seconds;
     options.registers = o->registers;
     options.ring = o->ring;
     options.tensorMode = o->ieee ? TensorMode::Ieee : TensorMode::Hardware;
@@ -146,4 +156,5 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
   return copyText(report::toJson(result, program, error));
 }
 void tessera_sim_release_text(char *text) { std::free(text); }
+char *tessera_sim_architectures(void) { return copyText(machinesJson()); }
 char *tessera_sim_support_table(void) { return copyText(ptx::supportTable()); }

@@ -3,6 +3,7 @@
 #include "sim/api/Device.h"
 
 #include "sim/check/Checker.h"
+#include "sim/exec/Limits.h"
 #include <cfenv>
 #include <stdexcept>
 
@@ -13,29 +14,7 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
                           const LaunchOptions &options, const void *params,
                           size_t paramsSize) {
   Program &program = module.program(kernel, options.ring);
-  uint64_t threads =
-      uint64_t(options.block[0]) * options.block[1] * options.block[2];
-  if (threads == 0 || threads > 1024)
-    throw std::runtime_error("block of " + std::to_string(threads) +
-                             " threads; a block has 1 to 1024");
-  if (!options.grid[0] || !options.grid[1] || !options.grid[2])
-    throw std::runtime_error("grid has no blocks");
-  const unsigned *required = program.entry->requiredThreads;
-  if (required[0])
-    for (int d = 0; d < 3; ++d)
-      if (required[d] != options.block[d])
-        throw std::runtime_error(
-            "kernel '" + kernel + "' needs blocks of " +
-            std::to_string(required[0]) + "x" + std::to_string(required[1]) +
-            "x" + std::to_string(required[2]) + " threads (.reqntid)");
-  const unsigned *maximum = program.entry->maxThreads;
-  if (maximum[0] && threads > uint64_t(maximum[0]) * maximum[1] * maximum[2])
-    throw std::runtime_error("block of " + std::to_string(threads) +
-                             " threads is larger than .maxntid of kernel '" +
-                             kernel + "'");
-  for (int d = 0; d < 3; ++d)
-    if (!options.cluster[d] || options.grid[d] % options.cluster[d])
-      throw std::runtime_error("grid is not a multiple of the cluster");
+  checkLaunch(program, options);
   if (paramsSize < program.paramSize)
     throw std::runtime_error(
         "kernel '" + kernel + "' takes " + std::to_string(program.paramSize) +
@@ -44,6 +23,7 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
   launch.program = &program;
   launch.memory = &device.memory;
   launch.options = options;
+  fillLimits(launch.options);
   launch.print = device.print;
   const auto *bytes = static_cast<const uint8_t *>(params);
   launch.params.assign(bytes, bytes + program.paramSize);
@@ -55,7 +35,7 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
   unsigned registers =
       options.registers ? options.registers : program.entry->maxRegisters;
   result.occupancy = report::occupancy(
-      options.arch, unsigned(threads),
+      options.arch, options.block[0] * options.block[1] * options.block[2],
       program.staticShared + options.dynamicShared, registers);
   std::fesetenv(&environment);
   return result;

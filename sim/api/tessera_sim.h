@@ -26,9 +26,10 @@ typedef struct {
   uint32_t threads; /* 0: all */
   uint32_t ieee;    /* tensor cores add in f64 and round once */
   uint64_t seed;
-  uint64_t max_instructions; /* per block, 0: no limit */
+  uint64_t max_instructions; /* warp instructions per block; 0: the default */
   uint32_t registers;        /* per thread, for the occupancy; 0: not known */
   uint32_t ring;             /* floats are elements of an integer ring */
+  double max_seconds;        /* of the launch; 0: the default */
 } tessera_sim_launch_options;
 
 TESSERA_SIM_API tessera_sim_device *tessera_sim_create(void);
@@ -43,6 +44,16 @@ TESSERA_SIM_API void tessera_sim_expose(tessera_sim_device *, uint64_t address,
                                         uint64_t size, const char *name);
 TESSERA_SIM_API void tessera_sim_unexpose(tessera_sim_device *,
                                           uint64_t address);
+/* Which bytes of exposed or allocated memory count as written, one byte each
+ * (0: a kernel that reads it is reported). Zero if there is no memory of that
+ * place and size. */
+TESSERA_SIM_API int tessera_sim_set_written(tessera_sim_device *,
+                                            uint64_t address,
+                                            const uint8_t *written,
+                                            uint64_t size);
+TESSERA_SIM_API int tessera_sim_get_written(tessera_sim_device *,
+                                            uint64_t address, uint8_t *written,
+                                            uint64_t size);
 /* Called for an address nobody knows; may expose it and return non-zero. */
 TESSERA_SIM_API void tessera_sim_set_resolver(tessera_sim_device *,
                                               int (*resolver)(uint64_t));
@@ -75,6 +86,8 @@ TESSERA_SIM_API char *tessera_sim_launch(tessera_sim_module *,
                                          const void *params,
                                          size_t params_size);
 TESSERA_SIM_API void tessera_sim_release_text(char *);
+/* The architectures and what each has, as JSON. */
+TESSERA_SIM_API char *tessera_sim_architectures(void);
 /* The support table as Markdown. */
 TESSERA_SIM_API char *tessera_sim_support_table(void);
 

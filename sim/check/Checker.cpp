@@ -319,8 +319,7 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
         allocation = memory.find(address);
       if (allocation && !allocation->initialised) {
         if (!allocation->shadow)
-          allocation->shadow =
-              std::make_shared<GlobalShadow>(allocation->size, false);
+          allocation->shadow = std::make_shared<GlobalShadow>(allocation->size);
         written = allocation->shadow.get();
       }
     }

@@ -10,8 +10,7 @@ namespace tessera::sim::check {
 
 struct GlobalShadow {
   std::vector<uint8_t> written; // one byte per byte
-  GlobalShadow(uint64_t size, bool initialised)
-      : written(size, initialised ? 1 : 0) {}
+  explicit GlobalShadow(uint64_t size) : written(size, 0) {}
   void markInitialised(uint64_t at, uint64_t size) {
     if (at < written.size())
       std::fill_n(written.begin() + at,

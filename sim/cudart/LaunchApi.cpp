@@ -6,14 +6,35 @@
 
 using namespace tessera::sim::cudart;
 
+/// The runtime has an error of its own for grids and blocks that no GPU has.
+static int ofConfiguration(int code, dim3 g, dim3 b) {
+  const unsigned sizes[] = {b.x, b.y, b.z, g.x, g.y, g.z};
+  int most = 0;
+  cuDeviceGetAttribute(&most, 1, 0);
+  bool bad = uint64_t(b.x) * b.y * b.z > unsigned(most);
+  for (int k = 0; k < 6; ++k) {
+    cuDeviceGetAttribute(&most, 2 + k, 0);
+    bad |= !sizes[k] || sizes[k] > unsigned(most);
+  }
+  return code == 1 && bad ? 9 : code; // cudaErrorInvalidConfiguration
+}
+/// Sizes that do not fit the driver's type are too large in any case.
+static unsigned narrowed(size_t bytes) {
+  return unsigned(std::min<size_t>(bytes, ~0u));
+}
+int tessera::sim::cudart::launch(void *f, dim3 g, dim3 b, void **arguments,
+                                 size_t shared, void *stream) {
+  return record(ofConfiguration(cuLaunchKernel(f, g.x, g.y, g.z, b.x, b.y, b.z,
+                                               narrowed(shared), stream,
+                                               arguments, nullptr),
+                                g, b));
+}
+
 RT int cudaLaunchKernel(const void *host, dim3 g, dim3 b, void **arguments,
                         size_t shared, void *stream) {
   int error = 0;
   void *f = kernelOf(host, &error);
-  if (!f)
-    return record(error);
-  return record(cuLaunchKernel(f, g.x, g.y, g.z, b.x, b.y, b.z,
-                               unsigned(shared), stream, arguments, nullptr));
+  return f ? launch(f, g, b, arguments, shared, stream) : record(error);
 }
 RT int cudaLaunchCooperativeKernel(const void *host, dim3 g, dim3 b,
                                    void **arguments, size_t shared,
@@ -22,8 +43,10 @@ RT int cudaLaunchCooperativeKernel(const void *host, dim3 g, dim3 b,
   void *f = kernelOf(host, &error);
   if (!f)
     return record(error);
-  return record(cuLaunchCooperativeKernel(f, g.x, g.y, g.z, b.x, b.y, b.z,
-                                          unsigned(shared), stream, arguments));
+  return record(ofConfiguration(
+      cuLaunchCooperativeKernel(f, g.x, g.y, g.z, b.x, b.y, b.z,
+                                narrowed(shared), stream, arguments),
+      g, b));
 }
 RT int cudaLaunchKernelExC(const void *configuration, const void *host,
                            void **arguments) {
@@ -45,11 +68,12 @@ RT int cudaLaunchKernelExC(const void *configuration, const void *host,
     unsigned count;
   } d = {{c->grid.x, c->grid.y, c->grid.z},
          {c->block.x, c->block.y, c->block.z},
-         unsigned(c->shared),
+         narrowed(c->shared),
          c->stream,
          c->attributes,
          c->count};
-  return record(cuLaunchKernelEx(&d, f, arguments, nullptr));
+  return record(ofConfiguration(cuLaunchKernelEx(&d, f, arguments, nullptr),
+                                c->grid, c->block));
 }
 RT int cudaGetFuncBySymbol(void **out, const void *host) {
   int error = 0;

@@ -206,8 +206,7 @@ RT int __cudaGetKernel(void **kernel, const void *host) {
 }
 RT int __cudaLaunchKernel(void *kernel, dim3 g, dim3 b, void **arguments,
                           size_t shared, void *stream) {
-  return record(cuLaunchKernel(kernel, g.x, g.y, g.z, b.x, b.y, b.z,
-                               unsigned(shared), stream, arguments, nullptr));
+  return launch(kernel, g, b, arguments, shared, stream);
 }
 RT int __cudaLaunchKernel_ptsz(void *kernel, dim3 g, dim3 b, void **arguments,
                                size_t shared, void *stream) {

@@ -102,6 +102,9 @@ namespace tessera::sim::cudart {
 int record(int code);
 /// The driver function behind a host function; null (and an error) if none.
 void *kernelOf(const void *host, int *error);
+/// cuLaunchKernel with the runtime's errors.
+int launch(void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+           void *stream);
 /// Address and size of the device variable behind a host variable.
 int symbolOf(const void *host, DevicePtr *address, size_t *size);
 

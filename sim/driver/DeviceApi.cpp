@@ -1,9 +1,11 @@
 // cuInit, devices, contexts, errors, entry points.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
+#include "sim/exec/Limits.h"
 #include <cstring>
 #include <dlfcn.h>
 
+using namespace tessera::sim;
 using namespace tessera::sim::driver;
 
 namespace {
@@ -25,7 +27,9 @@ int currentDevice() { return current < 0 ? 0 : current; }
 unsigned currentArch() { return archOf(currentDevice()); }
 } // namespace tessera::sim::driver
 
-CU cuInit(unsigned) { return Success; }
+CU cuInit(unsigned) {
+  return state().stickyError == NoDevice ? NoDevice : Success;
+}
 CU cuDriverGetVersion(int *version) {
   *version = 13020; // newer than 13.1: descriptor bit 21 is not touched then
   return Success;
@@ -67,58 +71,58 @@ CU cuDeviceComputeCapability(int *major, int *minor, int device) {
 
 CU cuDeviceGetAttribute(int *value, int attribute, int device) {
   unsigned arch = archOf(device);
+  const Machine &m = machine(arch);
   struct Entry {
     int attribute, value;
   };
-  const Entry table[] = {
-      {1, 1024},
-      {2, 1024},
-      {3, 1024},
-      {4, 64},
-      {5, 0x7fffffff},
-      {6, 65535},
-      {7, 65535},
-      {8, 48 << 10},
-      {9, 65536},
-      {10, 32},
-      {11, 0x7fffffff},
-      {12, 65536},
-      {13, 1000000},
-      {14, 512},
-      {15, 1},
-      {16, 4},
-      {18, 0},
-      {19, 1},
-      {31, 1},
-      {36, 1000000},
-      {37, 256},
-      {38, 4 << 20},
-      {39, int(tessera::sim::report::smLimits(arch).threads)},
-      {40, 1},
-      {41, 1},
-      {75, int(arch / 10)},
-      {76, int(arch % 10)},
-      {78, 1},
-      {79, 1},
-      {80, 1},
-      {81, int(tessera::sim::report::smLimits(arch).shared)},
-      {82, 65536},
-      {83, 1},
-      {86, 0},
-      {88, 0},
-      {89, 1},
-      {90, 1},
-      {91, 1},
-      {95, 1},
-      {97, int(sharedPerBlockOptin(arch))},
-      {99, 1},
-      {101, 1},
-      {106, int(tessera::sim::report::smLimits(arch).blocks)},
-      {111, 1024},
-      {115, 1},
-      {120, 0},
-      {127, 0},
-      {132, 0}};
+  const Entry table[] = {{1, threadsPerBlockLimit},
+                         {2, blockLimit[0]},
+                         {3, blockLimit[1]},
+                         {4, blockLimit[2]},
+                         {5, gridLimit[0]},
+                         {6, gridLimit[1]},
+                         {7, gridLimit[2]},
+                         {8, staticSharedLimit},
+                         {9, 65536},
+                         {10, 32},
+                         {11, 0x7fffffff},
+                         {12, int(m.registers)},
+                         {13, 1000000},
+                         {14, 512},
+                         {15, 1},
+                         {16, 4},
+                         {18, 0},
+                         {19, 1},
+                         {31, 1},
+                         {36, 1000000},
+                         {37, 256},
+                         {38, 4 << 20},
+                         {39, int(m.threads)},
+                         {40, 1},
+                         {41, 1},
+                         {75, int(arch / 10)},
+                         {76, int(arch % 10)},
+                         {78, 1},
+                         {79, 1},
+                         {80, 1},
+                         {81, int(m.shared)},
+                         {82, int(m.registers)},
+                         {83, 1},
+                         {86, 0},
+                         {88, 0},
+                         {89, 1},
+                         {90, 1},
+                         {91, 1},
+                         {95, 1},
+                         {97, int(m.sharedPerBlock)},
+                         {99, 1},
+                         {101, 1},
+                         {106, int(m.blocks)},
+                         {111, 1024},
+                         {115, 1},
+                         {120, 0},
+                         {127, 0},
+                         {132, 0}};
   *value = 0;
   for (const Entry &e : table)
     if (e.attribute == attribute)

@@ -45,8 +45,7 @@ int copy(void *stream, DevicePtr to, DevicePtr from, size_t bytes) {
                                        "'");
     std::memmove(reinterpret_cast<void *>(to),
                  reinterpret_cast<const void *>(from), bytes);
-    if (target)
-      memory.markInitialised(to, bytes);
+    memory.copyInitialised(to, from, bytes);
     return int(Success);
   });
 }
@@ -331,6 +330,8 @@ CU cuPointerGetAttributes(unsigned count, int *attributes, void **out,
 }
 CU cuTensorMapEncodeTiled(void *, ...) {
   LOCKED;
-  return problem(NotSupported,
-                 "tensor maps (TMA) belong to the second half (Hopper)");
+  return problem(
+      NotSupported,
+      "tensor maps: TMA is not modelled; kernels for sm_89 and older "
+      "do without it");
 }

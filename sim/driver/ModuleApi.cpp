@@ -1,6 +1,7 @@
 // Modules, libraries, functions, launches, occupancy.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
+#include "sim/exec/Limits.h"
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -211,9 +212,13 @@ CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
   case 6:
     *value = int(currentArch());
     return Success;
-  case 8:
-    *value = int(f->maxDynamicShared);
+  case 8: {
+    int staticShared = 0;
+    if (int code = cuFuncGetAttribute(&staticShared, 1, handle))
+      return code;
+    *value = int(maxDynamicShared(*f, uint32_t(staticShared)));
     return Success;
+  }
   default:
     *value = 0;
     return Success;
@@ -223,8 +228,18 @@ CU cuFuncSetAttribute(void *handle, int attribute, int value) {
   LOCKED;
   auto *f = static_cast<Function *>(handle);
   if (attribute == 8) {
-    if (value < 0 || unsigned(value) > sharedPerBlockOptin(currentArch()))
-      return InvalidValue;
+    int staticShared = 0;
+    if (int code = cuFuncGetAttribute(&staticShared, 1, handle))
+      return code;
+    unsigned most = machine(currentArch()).sharedPerBlock;
+    if (value < 0 || unsigned(value) + unsigned(staticShared) > most)
+      return problem(
+          InvalidValue,
+          "kernel '" + f->name + "' cannot have " + std::to_string(value) +
+              " bytes of dynamic shared memory beside " +
+              std::to_string(staticShared) + " static ones; a block of sm_" +
+              std::to_string(currentArch()) + " has at most " +
+              std::to_string(most));
     f->maxDynamicShared = unsigned(value);
   }
   return Success;
@@ -341,8 +356,8 @@ CU cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *f, int blocks,
   LOCKED;
   int staticShared = 0;
   cuFuncGetAttribute(&staticShared, 1, f);
-  size_t each =
-      (sharedPerBlockOptin(currentArch()) + 1024) / size_t(std::max(1, blocks));
+  size_t each = (machine(currentArch()).sharedPerBlock + 1024) /
+                size_t(std::max(1, blocks));
   *bytes = each > size_t(staticShared) + 1024 ? each - staticShared - 1024 : 0;
   return Success;
 }

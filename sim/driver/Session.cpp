@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/State.h"
 #include "sim/driver/tessera_sim_driver.h"
+#include "sim/exec/Limits.h"
 #include "sim/report/Json.h"
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +32,7 @@ void Session::apply(LaunchOptions &o) const {
   o.ring = options.ring;
   o.seed = options.seed;
   o.maxInstructions = options.maxInstructions;
+  o.maxSeconds = options.maxSeconds;
 }
 
 } // namespace tessera::sim::driver
@@ -42,8 +44,12 @@ int tessera_sim_device_of(unsigned arch) {
   for (unsigned k = 0; k < count; ++k)
     if (s.archs[k] == arch)
       return int(k);
+  if (!findMachine(arch))
+    return problem(-1, "no architecture is called 'sm_" + std::to_string(arch) +
+                           "'; the simulator has " + archNames());
   if (count == maxDevices)
-    return -1;
+    return problem(-1, "there are " + std::to_string(maxDevices) +
+                           " simulated GPUs, and that is all there can be");
   s.archs[count] = arch;
   s.deviceCount = count + 1;
   return int(count);
@@ -55,9 +61,9 @@ int tessera_sim_session_begin(const tessera_sim_session_options *given) {
   tessera_sim_session_options o{};
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
   auto made = std::make_unique<Session>();
-  made->options = {o.check != 0, o.count != 0,      o.adversarial != 0,
-                   o.ieee != 0,  o.ring != 0,       o.threads,
-                   o.seed,       o.max_instructions};
+  made->options = {o.check != 0, o.count != 0,       o.adversarial != 0,
+                   o.ieee != 0,  o.ring != 0,        o.threads,
+                   o.seed,       o.max_instructions, o.max_seconds};
   made->device.memory.parent = &state().device.memory;
   session() = std::move(made);
   return 0;

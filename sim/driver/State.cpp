@@ -4,6 +4,7 @@
 
 #include "sim/api/tessera_sim.h"
 #include "sim/driver/FatBinary.h"
+#include "sim/exec/Limits.h"
 #include "sim/exec/Warp.h"
 #include "sim/report/Json.h"
 #include <cstdio>
@@ -24,8 +25,13 @@ State::State() : device(sharedDevice()) {
     return value && *value ? value : nullptr;
   };
   if (const char *text = option("TESSERA_SIM_ARCH"))
-    archs[0] =
-        unsigned(std::atoi(!std::strncmp(text, "sm_", 3) ? text + 3 : text));
+    try {
+      archs[0] = parseArch(text);
+    } catch (const std::exception &e) {
+      // Whatever is asked of this GPU fails.
+      std::fprintf(stderr, "tessera-sim: TESSERA_SIM_ARCH: %s\n", e.what());
+      stickyError = NoDevice;
+    }
   check = option("TESSERA_SIM_CHECK") && *option("TESSERA_SIM_CHECK") != '0';
   count = option("TESSERA_SIM_COUNT") != nullptr;
   if (const char *text = option("TESSERA_SIM_SEED")) {
@@ -176,10 +182,6 @@ int packParams(Function *f, void **kernelParams, void **extra,
   }
 }
 
-uint32_t sharedPerBlockOptin(unsigned arch) {
-  return report::smLimits(arch).sharedPerBlock;
-}
-
 static int resultOf(int fault) {
   switch (fault) {
   case Fault::IllegalAddress:
@@ -191,36 +193,53 @@ static int resultOf(int fault) {
   case Fault::IllegalInstruction:
     return IllegalInstruction;
   case Fault::Deadlock:
+  case Fault::Limit:
     return LaunchTimeout;
   default:
     return LaunchFailed;
   }
 }
 
+uint32_t maxDynamicShared(const Function &f, uint32_t staticShared) {
+  if (f.maxDynamicShared)
+    return f.maxDynamicShared;
+  return staticSharedLimit - std::min(staticShared, staticSharedLimit);
+}
+
 int launch(Stream *stream, LaunchRequest request) {
   State &s = state();
-  uint64_t shared = request.shared;
-  if (shared > request.function->maxDynamicShared)
-    return problem(InvalidValue,
-                   "kernel '" + request.function->name + "' asks for " +
-                       std::to_string(shared) +
-                       " bytes of dynamic shared memory, allowed are " +
-                       std::to_string(request.function->maxDynamicShared));
-  return enqueue(stream, 0, [request, &s, arch = currentArch()] {
-    Function *f = request.function;
+  Function *f = request.function;
+  LaunchOptions o;
+  std::copy_n(request.grid, 3, o.grid);
+  std::copy_n(request.block, 3, o.block);
+  std::copy_n(request.cluster, 3, o.cluster);
+  o.dynamicShared = request.shared;
+  o.arch = currentArch();
+  o.cooperative = request.cooperative;
+  // What cannot run is refused here, also while a stream is captured.
+  try {
+    const Program &program = f->module->linked->program(f->name);
+    checkLaunch(program, o);
+    uint32_t allowed = maxDynamicShared(*f, program.staticShared);
+    if (o.dynamicShared > allowed)
+      return problem(InvalidValue,
+                     "kernel '" + f->name + "' asks for " +
+                         std::to_string(o.dynamicShared) +
+                         " bytes of dynamic shared memory, allowed are " +
+                         std::to_string(allowed) +
+                         "; cuFuncSetAttribute raises "
+                         "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES");
+  } catch (const std::exception &e) {
+    return problem(InvalidValue, e.what());
+  }
+  return enqueue(stream, 0, [request, f, given = o, &s] {
     Session *reported = session().get();
-    LaunchOptions o;
-    std::copy_n(request.grid, 3, o.grid);
-    std::copy_n(request.block, 3, o.block);
-    std::copy_n(request.cluster, 3, o.cluster);
-    o.dynamicShared = request.shared;
-    o.arch = arch;
+    LaunchOptions o = given;
     o.check = s.check;
     o.count = s.count;
     o.adversarial = s.adversarial;
     o.seed = s.seed;
     o.threads = s.threads;
-    o.cooperative = request.cooperative;
     if (reported)
       reported->apply(o);
     try {

@@ -44,7 +44,8 @@ struct Module;
 struct Function {
   Module *module;
   std::string name;
-  unsigned maxDynamicShared = 48 << 10;
+  /// What cuFuncSetAttribute allows; 0: what static memory leaves of 48 KiB.
+  unsigned maxDynamicShared = 0;
 };
 
 struct Module {
@@ -112,6 +113,7 @@ struct Session {
     bool check, count, adversarial, ieee, ring;
     unsigned threads;
     uint64_t seed, maxInstructions;
+    double maxSeconds;
   } options;
   Device device; // sees the driver's memory, and what is exposed here
   std::vector<uint64_t> exposed;
@@ -145,9 +147,10 @@ struct LaunchRequest {
   std::vector<uint8_t> params;
 };
 int launch(Stream *stream, LaunchRequest request);
+/// Dynamic shared memory that a launch of `f` may have now.
+uint32_t maxDynamicShared(const Function &f, uint32_t staticShared);
 /// Packs the pointers of `kernelParams` (or the buffer in `extra`).
 int packParams(Function *f, void **kernelParams, void **extra,
                std::vector<uint8_t> &out);
-uint32_t sharedPerBlockOptin(unsigned arch);
 
 } // namespace tessera::sim::driver

@@ -14,7 +14,8 @@ extern "C" {
 #define TESSERA_SIM_DRIVER_API __attribute__((visibility("default")))
 
 /* The ordinal of the simulated GPU of this architecture (80, 120), made if it
- * is not there yet; -1 if there are too many. */
+ * is not there yet; -1 if there are too many or no such architecture is known,
+ * see tessera_sim_message. */
 TESSERA_SIM_DRIVER_API int tessera_sim_device_of(unsigned arch);
 
 typedef struct {
@@ -26,7 +27,8 @@ typedef struct {
   uint32_t ieee;    /* tensor cores add in f64 and round once */
   uint32_t ring;    /* floats are elements of an integer ring */
   uint64_t seed;
-  uint64_t max_instructions; /* per block, 0: no limit */
+  uint64_t max_instructions; /* warp instructions per block; 0: the default */
+  double max_seconds;        /* of a launch; 0: the default */
 } tessera_sim_session_options;
 
 /* From here on the launches of this thread have these options and are reported;

@@ -103,8 +103,8 @@ uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
   else if (address >> clusterRankShift && block.clusterRank == 0 &&
            address < (1ull << 32))
     throw Fault{Fault::IllegalAddress,
-                "shared memory of another block of the cluster is not "
-                "supported yet"};
+                "shared memory of another block of the cluster: clusters are "
+                "not modelled"};
   if (address + bytes > block.sharedBytes || address + bytes < address)
     throw Fault{Fault::IllegalAddress,
                 "access of " + std::to_string(bytes) +

@@ -96,28 +96,45 @@ Block::State Block::run(uint64_t quantum) {
     }
     if (!progress)
       throw Fault{Fault::Deadlock,
-                  "no thread of the block can go on: " + whoWaits()};
+                  "no thread of the block can go on: " + whereWarpsAre()};
     uint64_t ran = worker->warpInstructions - start;
+    account(ran);
     if (ran >= quantum || spinning) {
-      account(ran);
       spins = spinning;
       return State::Running;
     }
-    if (launch->options.maxInstructions) {
-      account(ran);
-      start = worker->warpInstructions;
-      quantum -= ran;
-    }
+    start = worker->warpInstructions;
+    quantum -= ran;
   }
 }
 
 void Block::account(uint64_t instructions) {
   executed += instructions;
-  uint64_t limit = launch->options.maxInstructions;
-  if (limit && executed > limit)
-    throw Fault{Fault::Deadlock, "block ran more than " +
-                                     std::to_string(limit) +
-                                     " warp instructions: " + whoWaits()};
+  const LaunchOptions &o = launch->options;
+  auto place = [&] {
+    return " in block (" + std::to_string(index[0]) + "," +
+           std::to_string(index[1]) + "," + std::to_string(index[2]) +
+           "); here is where each warp was: " + whereWarpsAre() +
+           "if the kernel is not endless, raise ";
+  };
+  if (executed > o.maxInstructions)
+    throw Fault{Fault::Limit, "stopped after " + std::to_string(executed) +
+                                  " warp instructions" + place() +
+                                  "max_instructions (" +
+                                  std::to_string(o.maxInstructions) + ")"};
+  // The clock is looked at a few times per second.
+  if (worker->warpInstructions < worker->clockAt)
+    return;
+  worker->clockAt = worker->warpInstructions + (1u << 18);
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - launch->begin;
+  if (spent.count() > o.maxSeconds)
+    throw Fault{Fault::Limit, "stopped after " +
+                                  std::to_string(worker->warpInstructions) +
+                                  " warp instructions and " +
+                                  std::to_string(unsigned(spent.count())) +
+                                  " s" + place() + "max_seconds (" +
+                                  std::to_string(unsigned(o.maxSeconds)) + ")"};
 }
 
 bool Block::isComplete(const BlockBarrier &b) const {
@@ -222,20 +239,25 @@ void Block::completeBarriers() {
       complete(id);
 }
 
-std::string Block::whoWaits() {
-  std::string text;
-  unsigned shown = 0;
+std::string Block::whereWarpsAre() const {
+  // Neighbours that stand alike are named together.
+  struct Place {
+    unsigned first, last;
+    std::string text;
+  };
+  std::vector<Place> places;
   for (auto &warp : warps) {
+    std::string text;
+    unsigned shown = 0;
     for (const Group &g : warp->groups) {
-      if (++shown > 6) {
-        text += "...";
-        return text;
+      if (++shown > 4) {
+        text += ", others elsewhere";
+        break;
       }
       const Inst &in = g.frame->code->insts[g.pc];
-      char head[96];
-      std::snprintf(head, sizeof head, "warp %u lanes 0x%08x ", warp->index,
-                    g.mask);
-      text += head;
+      char part[96];
+      std::snprintf(part, sizeof part, "lanes 0x%08x ", g.mask);
+      text += (text.empty() ? "" : ", ") + std::string(part);
       if (g.state == Group::AtBlockBarrier) {
         const BlockBarrier &b = barriers[g.barrier];
         text += "wait at barrier " + std::to_string(g.barrier) + " (" +
@@ -243,16 +265,34 @@ std::string Block::whoWaits() {
                 std::to_string(b.expected ? b.expected : liveThreads) +
                 " threads arrived)";
       } else if (g.state == Group::AtWarpSync) {
-        std::snprintf(head, sizeof head, "wait for lanes 0x%08x",
+        std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);
-        text += head;
+        text += part;
       } else {
         text += "run";
       }
-      text += " at " + describePlace(in, *launch) + "; ";
+      text += " at " + describePlace(in, *launch);
     }
+    if (warp->groups.empty())
+      continue; // it is done
+    if (!places.empty() && places.back().last + 1 == warp->index &&
+        places.back().text == text)
+      places.back().last = warp->index;
+    else
+      places.push_back({warp->index, warp->index, std::move(text)});
   }
-  return text;
+  constexpr size_t most = 8;
+  std::string all;
+  for (size_t k = 0; k < std::min(places.size(), most); ++k) {
+    const Place &p = places[k];
+    all += p.first == p.last ? "warp " + std::to_string(p.first)
+                             : "warps " + std::to_string(p.first) + " to " +
+                                   std::to_string(p.last);
+    all += " " + p.text + "; ";
+  }
+  if (places.size() > most)
+    all += std::to_string(places.size() - most) + " more places; ";
+  return all;
 }
 
 } // namespace tessera::sim

@@ -48,10 +48,11 @@ struct Block {
   void arrive(Warp &warp, unsigned group);
   void completeBarriers();
   void complete(unsigned id);
-  /// Counts what a turn executed; too much is taken for a deadlock.
+  /// Counts what was executed; ends a launch that takes too long.
   void account(uint64_t instructions);
   bool isComplete(const BlockBarrier &barrier) const;
-  std::string whoWaits();
+  /// Where every warp is, and what it waits for.
+  std::string whereWarpsAre() const;
 };
 
 } // namespace tessera::sim

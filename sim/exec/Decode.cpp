@@ -3,6 +3,7 @@
 #include "sim/exec/Decode.h"
 
 #include "sim/check/Semantics.h"
+#include "sim/exec/Limits.h"
 #include "sim/exec/Ring.h"
 #include "sim/ptx/SpecialRegisters.h"
 #include <algorithm>
@@ -99,6 +100,23 @@ std::unique_ptr<Program> decodeKernel(LinkedModule &module,
     offset += p->bytes;
   }
   program->paramSize = offset;
+  // What ptxas refuses.
+  auto tooMuch = [&](const char *what, uint64_t bytes, uint64_t limit) {
+    if (bytes > limit)
+      throw ptx::Error(entry->line, 1,
+                       "kernel '" + entry->name + "' has " +
+                           std::to_string(bytes) + " bytes of " + what +
+                           ", at most " + std::to_string(limit) +
+                           " are possible");
+  };
+  for (auto &m : module.modules)
+    for (const ptx::Function &f : m->functions)
+      if (&f == entry) {
+        bool large =
+            m->arch >= 70 && m->versionMajor * 100 + m->versionMinor >= 801;
+        tooMuch("parameters", offset,
+                large ? largeParameterLimit : parameterLimit);
+      }
 
   // The call graph and the shared variables it uses.
   SharedLayout shared;
@@ -118,10 +136,11 @@ std::unique_ptr<Program> decodeKernel(LinkedModule &module,
           at += v->bytes;
           return offset;
         };
-        if (v->bytes > (16u << 20))
-          throw ptx::Error(v->line, 1,
-                           "shared variable '" + v->name + "' is too large");
+        tooMuch("static shared memory",
+                uint64_t(program->staticShared) + v->bytes, staticSharedLimit);
         place(program->staticShared);
+        tooMuch("static shared memory", program->staticShared,
+                staticSharedLimit);
         uint32_t &end = program->sharedEnd;
         if (end)
           end = (end + 127) / 128 * 128 + Program::sharedGap;
@@ -229,7 +248,9 @@ void Decoder::instruction(const ptx::Instruction &inst) {
   source = &inst;
   const ptx::Spec &spec = ptx::findSpec(inst);
   if (spec.status == ptx::Status::Refused)
-    fail("not supported: " + std::string(spec.note));
+    fail("not supported: " + std::string(spec.note) +
+         "; the simulator is one of " + archNames() +
+         " and executes what `tessera-sim table` lists");
   DecodeFn decode = findDecoder(inst.base);
   if (!decode)
     fail("not supported");
@@ -338,8 +359,10 @@ uint32_t Decoder::localOffset(const ptx::Variable *v) {
     uint32_t &at = code.localBytes;
     at = (at + v->align - 1) / v->align * v->align;
     it->second = at;
-    if (v->bytes > (512u << 10))
-      fail("variable '" + v->name + "' is larger than local memory");
+    if (uint64_t(at) + v->bytes > localLimit)
+      fail("variable '" + v->name + "' of " + std::to_string(v->bytes) +
+           " bytes does not fit into the " + std::to_string(localLimit) +
+           " bytes of local memory of a thread");
     at += v->bytes;
     program.usesLocal = true;
   }

@@ -7,7 +7,6 @@
 #include "sim/exec/Block.h"
 #include "sim/exec/Link.h"
 #include "sim/report/Counters.h"
-#include <chrono>
 #include <deque>
 #include <thread>
 
@@ -76,6 +75,8 @@ static const char *faultName(Fault::Kind kind) {
     return "illegal-instruction";
   case Fault::Deadlock:
     return "deadlock";
+  case Fault::Limit:
+    return "limit";
   case Fault::Stopped:
     return "stopped";
   }
@@ -138,6 +139,10 @@ void Launch::work(unsigned number) {
       if (where && fault.kind != Fault::Deadlock) {
         report.ptxLine = where->inst->line;
         report.source = sourcePlace(*where->inst, *this);
+      }
+      // The others name every warp themselves.
+      if (where && fault.kind != Fault::Deadlock &&
+          fault.kind != Fault::Limit) {
         report.address = fault.address;
         report.thread = fault.lane >= 0
                             ? threadName(*where, unsigned(fault.lane))
@@ -170,7 +175,7 @@ void Launch::work(unsigned number) {
 }
 
 LaunchResult Launch::run() {
-  auto begin = std::chrono::steady_clock::now();
+  begin = std::chrono::steady_clock::now();
   static std::atomic<uint64_t> grids{0};
   gridId = ++grids;
   blockCount = uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
@@ -181,6 +186,8 @@ LaunchResult Launch::run() {
                  "grid workspace");
   if (options.check)
     checker = std::make_unique<check::Checker>(*this);
+  else
+    memory->markAllInitialised();
   unsigned count =
       options.threads
           ? options.threads

@@ -6,6 +6,7 @@
 #include "sim/exec/Memory.h"
 #include "sim/report/Occupancy.h"
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -37,7 +38,9 @@ struct LaunchOptions {
   unsigned threads = 0; // 0: as many as the machine has, at most 8
   bool ring = false;    // floats are elements of an integer ring, see Ring.h
   TensorMode tensorMode = TensorMode::Hardware;
-  uint64_t maxInstructions = 0; // per block; 0: no limit
+  // When an endless kernel is ended; 0: the default, see Limits.h.
+  uint64_t maxInstructions = 0; // warp instructions of one block
+  double maxSeconds = 0;        // of the launch, on the host's clock
   unsigned maxReports = 64;
   unsigned registers = 0; // per thread, from the assembler; 0: not known
 };
@@ -68,6 +71,7 @@ struct LaunchResult {
 struct LaunchWorker {
   std::mt19937_64 random;
   uint64_t warpInstructions = 0, threadInstructions = 0;
+  uint64_t clockAt = 0; // instructions after which the clock is looked at
   report::Counters *counters = nullptr;
 };
 
@@ -80,6 +84,7 @@ struct Launch {
   uint64_t gridId = 0;
   std::atomic<uint64_t> nextBlock{0};
   uint64_t blockCount = 0;
+  std::chrono::steady_clock::time_point begin;
   std::atomic<bool> stop{false};
   std::mutex mutex;
   LaunchResult result;

@@ -133,14 +133,69 @@ std::string Memory::describe(uint64_t address) {
 
 void Memory::markInitialised(uint64_t base, uint64_t size) {
   Allocation *a = find(base);
-  if (a && a->shadow)
-    a->shadow->markInitialised(base - a->base, size);
-  else if (a && base == a->base && size >= a->size)
+  if (!a || a->initialised)
+    return;
+  if (base == a->base && size >= a->size) {
     a->initialised = true;
-  else if (a && !a->initialised) {
-    a->shadow = std::make_shared<check::GlobalShadow>(a->size, false);
-    a->shadow->markInitialised(base - a->base, size);
+    a->shadow.reset();
+    return;
   }
+  if (!a->shadow)
+    a->shadow = std::make_shared<check::GlobalShadow>(a->size);
+  a->shadow->markInitialised(base - a->base, size);
+}
+
+void Memory::copyInitialised(uint64_t to, uint64_t from, uint64_t size) {
+  Allocation *source = find(from), *target = find(to);
+  if (!target || (target->initialised && target->kind != Allocation::Device))
+    return; // the host may write there, unseen
+  if (!source || source->initialised)
+    return markInitialised(to, size);
+  std::vector<uint8_t> written(size, 0);
+  if (source->shadow)
+    std::copy_n(source->shadow->written.begin() + (from - source->base), size,
+                written.begin());
+  if (!target->shadow) {
+    target->shadow = std::make_shared<check::GlobalShadow>(target->size);
+    if (target->initialised)
+      target->shadow->markInitialised(0, target->size);
+    target->initialised = false;
+  }
+  std::copy(written.begin(), written.end(),
+            target->shadow->written.begin() + (to - target->base));
+}
+
+void Memory::markAllInitialised() {
+  {
+    std::lock_guard lock(mutex);
+    for (auto &[base, a] : live) {
+      a->initialised = true;
+      a->shadow.reset();
+    }
+  }
+  if (parent)
+    parent->markAllInitialised();
+}
+
+bool Memory::setWritten(uint64_t base, const uint8_t *written, uint64_t size) {
+  Allocation *a = findOwn(base);
+  if (!a || a->base != base || a->size != size)
+    return false;
+  a->initialised = false;
+  a->shadow = std::make_shared<check::GlobalShadow>(size);
+  std::copy_n(written, size, a->shadow->written.begin());
+  return true;
+}
+
+bool Memory::getWritten(uint64_t base, uint8_t *written, uint64_t size) {
+  Allocation *a = findOwn(base);
+  if (!a || a->base != base || a->size != size)
+    return false;
+  if (a->initialised || !a->shadow)
+    std::fill_n(written, size, a->initialised);
+  else
+    std::copy(a->shadow->written.begin(), a->shadow->written.end(), written);
+  return true;
 }
 
 } // namespace tessera::sim

@@ -61,6 +61,14 @@ public:
   std::string describe(uint64_t address);
   /// Marks bytes as written by the host.
   void markInitialised(uint64_t base, uint64_t size);
+  /// A copy: what nobody wrote at `from` counts as unwritten at `to`.
+  void copyInitialised(uint64_t to, uint64_t from, uint64_t size);
+  /// Nobody watched what a kernel wrote: all bytes may be written.
+  void markAllInitialised();
+  /// One byte per byte of the allocation at `base`, 1: written; false if there
+  /// is none of that size.
+  bool setWritten(uint64_t base, const uint8_t *written, uint64_t size);
+  bool getWritten(uint64_t base, uint8_t *written, uint64_t size);
   uint64_t bytesInUse() const { return inUse; }
   /// Called for an unknown address; may expose() it and return true.
   std::function<bool(uint64_t)> resolver;

@@ -5,6 +5,7 @@
 #include "sim/check/Checker.h"
 #include "sim/exec/Block.h"
 #include "sim/exec/Builtins.h"
+#include "sim/exec/Limits.h"
 #include "sim/ptx/SpecialRegisters.h"
 #include "sim/report/Counters.h"
 
@@ -24,8 +25,7 @@ void Warp::start(Block &owner, unsigned number, const Code &code) {
 }
 
 uint8_t *Warp::localAt(unsigned lane, uint32_t offset, unsigned bytes) {
-  constexpr uint32_t limit = 512u << 10;
-  if (uint64_t(offset) + bytes > limit)
+  if (uint64_t(offset) + bytes > localLimit)
     throw Fault{Fault::IllegalAddress,
                 "local memory access at offset " + std::to_string(offset) +
                     " is beyond the 512 KiB of a thread"};

@@ -140,7 +140,8 @@ struct Fault {
     Assert,
     IllegalInstruction,
     Deadlock,
-    Stopped
+    Limit,  // more instructions or time than the launch may take
+    Stopped // another thread ended the launch
   } kind;
   std::string message;
   uint64_t address = 0;

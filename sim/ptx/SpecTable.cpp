@@ -37,8 +37,10 @@ namespace {
 constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
-constexpr std::string_view hopper = "belongs to the second half (Hopper)";
-constexpr std::string_view blackwell = "belongs to the second half (Blackwell)";
+constexpr std::string_view hopper =
+    "wgmma, TMA, clusters and their fences (sm_90) are not modelled";
+constexpr std::string_view blackwell =
+    "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
 
 // base, required, allowed, types, operands, arch, status, family, note
 constexpr Spec table[] = {

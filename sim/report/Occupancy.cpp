@@ -2,41 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/report/Occupancy.h"
 
+#include "sim/exec/Limits.h"
 #include <algorithm>
 #include <cstdio>
 
 namespace tessera::sim::report {
 
-SmLimits smLimits(unsigned arch) {
-  switch (arch) {
-  case 70:
-  case 72:
-    return {2048, 32, 96 << 10, 96 << 10, 65536};
-  case 75:
-    return {1024, 16, 64 << 10, 64 << 10, 65536};
-  case 80:
-    return {2048, 32, 164 << 10, 163 << 10, 65536};
-  case 86:
-  case 88:
-    return {1536, 16, 100 << 10, 99 << 10, 65536};
-  case 87:
-    return {1536, 16, 164 << 10, 163 << 10, 65536};
-  case 89:
-  case 120:
-  case 121:
-    return {1536, 24, 100 << 10, 99 << 10, 65536};
-  case 110:
-    return {1536, 24, 228 << 10, 227 << 10, 65536};
-  default:
-    if (arch >= 90)
-      return {2048, 32, 228 << 10, 227 << 10, 65536};
-    return {2048, 32, 96 << 10, 48 << 10, 65536};
-  }
-}
-
 Occupancy occupancy(unsigned arch, unsigned threads, uint32_t shared,
                     unsigned registers) {
-  SmLimits sm = smLimits(arch);
+  const Machine &sm = machine(arch);
   Occupancy o;
   unsigned warps = std::max(1u, (threads + 31) / 32);
   o.maxWarps = sm.threads / 32;
@@ -85,7 +59,8 @@ std::string describe(const Occupancy &o) {
                 "limited by %s; registers: ",
                 o.registers ? "" : "at most ", o.blocks, o.warps, o.maxWarps,
                 100.0 * o.warps / o.maxWarps, o.limit);
-  return text + (o.registers ? std::to_string(o.registers) : "not measured");
+  return text + (o.registers ? std::to_string(o.registers)
+                             : "not measured: PTX does not say");
 }
 
 } // namespace tessera::sim::report

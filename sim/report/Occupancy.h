@@ -7,16 +7,6 @@
 
 namespace tessera::sim::report {
 
-/// What one multiprocessor has (CUDA C++ programming guide, "Compute
-/// Capabilities").
-struct SmLimits {
-  unsigned threads, blocks;
-  uint32_t shared;         // bytes, of which each block takes 1 KB for itself
-  uint32_t sharedPerBlock; // the most a block may ask for
-  uint32_t registers;
-};
-SmLimits smLimits(unsigned arch);
-
 struct Occupancy {
   unsigned blocks = 0; // per multiprocessor; at most, if registers are unknown
   unsigned warps = 0, maxWarps = 0;
@@ -29,7 +19,7 @@ Occupancy occupancy(unsigned arch, unsigned threads, uint32_t shared,
                     unsigned registers);
 std::string toJson(const Occupancy &o);
 /// "at most 4 blocks, 16 of 64 warps (25 %) per multiprocessor, limited by
-/// shared memory; registers: not measured"
+/// shared memory; registers: not measured: PTX does not say"
 std::string describe(const Occupancy &o);
 
 } // namespace tessera::sim::report

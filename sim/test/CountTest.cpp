@@ -21,7 +21,7 @@ Counted count(const std::string &body, const std::string &opcode) {
       ".version 8.5\n.target sm_80\n.address_size 64\n"
       ".visible .entry k(.param .u64 p) {\n.reg .b32 %t, %r<9>; .reg .b64 "
       "%g, %x, %d<9>; .reg .f32 %f<9>; .reg .pred %p<4>;\n"
-      ".shared .align 128 .b8 s[65536];\n"
+      ".shared .align 128 .b8 s[49152];\n"
       "mov.u32 %t, %tid.x; ld.param.u64 %g, [p];\n" +
       body + "\nret;\n}\n";
   uint64_t g = h.device.memory.allocate(1 << 16, Allocation::Managed, "g");

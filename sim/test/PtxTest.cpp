@@ -1,5 +1,6 @@
 // The front end: what it accepts, and how it refuses.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/Limits.h"
 #include "sim/ptx/Spec.h"
 #include "sim/test/Run.h"
 
@@ -65,7 +66,7 @@ TEST(Ptx, ScopesHideNamesAndLabels) {
   EXPECT_NE(parseError(body("{ .reg .b32 t; }\nmov.u32 t, 1;")), "");
 }
 
-TEST(Ptx, SecondHalfIsRefusedByName) {
+TEST(Ptx, RefusalsSayWhatIsSupported) {
   Harness h;
   LaunchOptions o;
   std::string text = std::string(head) + ".visible .entry k() {\n"
@@ -75,9 +76,20 @@ TEST(Ptx, SecondHalfIsRefusedByName) {
     FAIL();
   } catch (const ptx::Error &e) {
     EXPECT_EQ(std::string(e.what()),
-              "5:1: 'wgmma.fence.sync.aligned': not supported: belongs to the "
-              "second half (Hopper)");
+              "5:1: 'wgmma.fence.sync.aligned': not supported: wgmma, TMA, "
+              "clusters and their fences (sm_90) are not modelled; the "
+              "simulator is one of " +
+                  archNames() + " and executes what `tessera-sim table` lists");
   }
+}
+
+TEST(Limits, AreOnByDefault) {
+  LaunchOptions o;
+  fillLimits(o);
+  EXPECT_GT(o.maxInstructions, 10000000u);
+  EXPECT_LT(o.maxInstructions, 1000000000u);
+  EXPECT_GT(o.maxSeconds, 60);
+  EXPECT_LT(o.maxSeconds, 300);
 }
 
 TEST(Ptx, EveryRowOfTheTableHasADecoderOrAReason) {

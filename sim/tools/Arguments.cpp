@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/tools/Arguments.h"
 
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -140,16 +141,29 @@ void printArgument(const Argument &a) {
   std::printf(n > 8 ? " ...\n" : "\n");
 }
 
-void parseDims(const std::string &text, uint32_t *dims) {
-  std::stringstream in(text);
-  std::string part;
-  for (int d = 0; d < 3 && std::getline(in, part, ','); ++d)
-    dims[d] = uint32_t(std::stoul(part));
+uint64_t parseNumber(const std::string &option, const std::string &text,
+                     uint64_t most) {
+  uint64_t value = 0;
+  const char *end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || value > most)
+    throw std::runtime_error(option + " is '" + text +
+                             "'; expected a whole number from 0 to " +
+                             std::to_string(most));
+  return value;
 }
 
-unsigned parseArch(const std::string &text) {
-  return unsigned(
-      std::stoul(text.substr(0, 3) == "sm_" ? text.substr(3) : text));
+void parseDims(const std::string &option, const std::string &text,
+               uint32_t *dims) {
+  std::stringstream in(text);
+  std::string part;
+  int d = 0;
+  while (std::getline(in, part, ',')) {
+    if (d == 3)
+      throw std::runtime_error(option + " is '" + text +
+                               "'; there are three dimensions");
+    dims[d++] = uint32_t(parseNumber(option, part, ~0u));
+  }
 }
 
 } // namespace tessera::sim

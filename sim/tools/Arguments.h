@@ -21,7 +21,11 @@ std::vector<uint8_t> packArguments(const Program &program,
                                    Device &device);
 /// The first elements of an array, after the launch.
 void printArgument(const Argument &argument);
-void parseDims(const std::string &text, uint32_t *dims);
-unsigned parseArch(const std::string &text);
+/// A whole number for `option`, from 0 to `most`.
+uint64_t parseNumber(const std::string &option, const std::string &text,
+                     uint64_t most = ~0ull);
+/// "4" or "4,2,1".
+void parseDims(const std::string &option, const std::string &text,
+               uint32_t *dims);
 
 } // namespace tessera::sim

@@ -1,6 +1,7 @@
 // The command line of the simulator.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/api/Device.h"
+#include "sim/exec/Limits.h"
 #include "sim/report/Counters.h"
 #include "sim/report/Json.h"
 #include "sim/tools/Arguments.h"
@@ -66,17 +67,17 @@ int run(int argc, char **argv) {
     if (name == "--kernel")
       kernel = value();
     else if (name == "--grid")
-      parseDims(value(), o.grid);
+      parseDims(name, value(), o.grid);
     else if (name == "--block")
-      parseDims(value(), o.block);
+      parseDims(name, value(), o.block);
     else if (name == "--shared")
-      o.dynamicShared = uint32_t(std::stoul(value()));
+      o.dynamicShared = uint32_t(parseNumber(name, value(), ~0u));
     else if (name == "--arch")
       o.arch = parseArch(value());
     else if (name == "--arg")
       arguments.push_back(parseArgument(value()));
     else if (name == "--seed") {
-      o.seed = std::stoull(value());
+      o.seed = parseNumber(name, value());
       o.adversarial = true;
     } else if (name == "--no-check")
       o.check = false;
@@ -85,9 +86,13 @@ int run(int argc, char **argv) {
     else if (name == "--ring")
       o.ring = true;
     else if (name == "--registers")
-      o.registers = unsigned(std::stoul(value()));
+      o.registers = unsigned(parseNumber(name, value(), 255));
     else if (name == "--ieee")
       o.tensorMode = TensorMode::Ieee;
+    else if (name == "--max-instructions")
+      o.maxInstructions = parseNumber(name, value());
+    else if (name == "--max-seconds")
+      o.maxSeconds = double(parseNumber(name, value()));
     else if (name == "--json")
       json = true;
     else
@@ -115,7 +120,7 @@ int run(int argc, char **argv) {
     for (const Report &report : r.reports)
       std::printf("%s: %s\n", report.kind.c_str(), report.message.c_str());
     std::printf("%s: %llu warp instructions in %.3f s of simulation; time on "
-                "a GPU: not measured\n",
+                "a GPU: not measured: this was a simulation\n",
                 r.ok ? "ok" : "FAILED", (unsigned long long)r.warpInstructions,
                 r.seconds);
     std::printf("occupancy: %s\n", report::describe(r.occupancy).c_str());
@@ -133,8 +138,13 @@ int takeOptions(int argc, char **argv) {
   int i = 0;
   for (; i < argc && argv[i][0] == '-'; ++i) {
     std::string name = argv[i];
-    if (name == "--arch" && i + 1 < argc)
-      setenv("TESSERA_SIM_ARCH", argv[++i], 1);
+    if (name == "--arch" && i + 1 < argc) {
+      parseArch(argv[++i]);
+      setenv("TESSERA_SIM_ARCH", argv[i], 1);
+    } else if (name == "--max-instructions" && i + 1 < argc)
+      setenv("TESSERA_SIM_MAX_INSTRUCTIONS", argv[++i], 1);
+    else if (name == "--max-seconds" && i + 1 < argc)
+      setenv("TESSERA_SIM_MAX_SECONDS", argv[++i], 1);
     else if (name == "--check")
       setenv("TESSERA_SIM_CHECK", "1", 1);
     else if (name == "--count")
@@ -177,28 +187,28 @@ int exec(int argc, char **argv) {
   throw std::runtime_error(std::string(argv[first]) + ": cannot be started");
 }
 
-/// Python finds our package in the source tree, and the package the library
-/// beside this tool; what the user has set comes first.
-void showPackage() {
+/// Runs the Python of the path, which must have tessera and triton. What the
+/// user has set in $TESSERA_SIM_LIBRARY comes before the library beside this
+/// tool. The working folder is not looked into for packages: whoever can write
+/// there would decide what runs.
+int triton(int argc, char **argv) {
   namespace fs = std::filesystem;
   auto tool = fs::read_symlink("/proc/self/exe").parent_path();
   for (const fs::path &folder : {tool, tool.parent_path() / "sim"})
     if (fs::exists(folder / "libtessera_sim.so"))
       setenv("TESSERA_SIM_LIBRARY", (folder / "libtessera_sim.so").c_str(), 0);
-#ifdef TESSERA_SIM_PYTHON_PATH
-  if (fs::exists(TESSERA_SIM_PYTHON_PATH "/tessera/sim/run.py")) {
-    const char *old = std::getenv("PYTHONPATH");
-    std::string path = old && *old ? std::string(old) + ":" : "";
-    setenv("PYTHONPATH", (path + TESSERA_SIM_PYTHON_PATH).c_str(), 1);
-  }
-#endif
-}
-
-int triton(int argc, char **argv) {
-  showPackage();
+  const char *start = R"(
+import importlib.util, sys
+sys.path = [p for p in sys.path if p]
+if importlib.util.find_spec("tessera") is None:
+    sys.exit(f"tessera-sim: {sys.executable} has no package tessera; install the "
+             "wheel, or set PYTHONPATH to python/ of the source tree")
+from tessera.sim.run import main
+sys.exit(main(sys.argv[1:]))
+)";
   std::vector<char *> arguments = {const_cast<char *>("python3"),
-                                   const_cast<char *>("-m"),
-                                   const_cast<char *>("tessera.sim.run")};
+                                   const_cast<char *>("-c"),
+                                   const_cast<char *>(start)};
   arguments.insert(arguments.end(), argv, argv + argc);
   arguments.push_back(nullptr);
   execvp("python3", arguments.data());
@@ -213,11 +223,14 @@ int usage() {
       "           [--shared BYTES] [--arch sm_80] [--arg VALUE]... [--seed N]\n"
       "           [--no-check] [--count] [--ieee] [--ring] [--registers N] "
       "[--json]\n"
+      "           [--max-instructions N] [--max-seconds N]\n"
       "         VALUE: i32:7  f32:1.5  u64:0  zeros:f32:1024  range:i32:100\n"
       "                random:f32:1024  file:data.bin\n"
       "       tessera-sim exec [--arch sm_80] [--check] [--count] [--seed N] "
-      "[--report FILE] PROGRAM ARGS...\n"
-      "       tessera-sim triton SCRIPT.py [--arch sm_80] [--check] ARGS...\n"
+      "[--report FILE]\n"
+      "           [--max-instructions N] [--max-seconds N] PROGRAM ARGS...\n"
+      "       tessera-sim triton SCRIPT.py [--arch sm_80] [--check]\n"
+      "           [--max-instructions N] [--max-seconds N] ARGS...\n"
       "       tessera-sim check FILE.ptx...   parse and look up only\n"
       "       tessera-sim table               what is modelled, as Markdown\n");
   return 2;

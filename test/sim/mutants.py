@@ -231,7 +231,7 @@ def reported(m, report):
             if e["kind"] in ("race", "async-copy", "uninitialised") and any(
                     flow.between(a, m.place, b) for a in lines for b in lines):
                 return True
-            if e["kind"] in ("divergent-barrier", "barrier-misuse", "deadlock") and any(
+            if e["kind"] in ("divergent-barrier", "barrier-misuse", "deadlock", "limit") and any(
                     flow.reaches(m.place, a) or flow.reaches(a, m.place) for a in lines):
                 return True
         elif m.line in lines:

@@ -44,7 +44,7 @@ BUGS = {
     "barrier_count_not_of_warps": ("barrier-misuse", 1, 64, 256),
     "barrier_left_open": ("barrier-misuse", 1, 64, 256),
     "deadlock_barrier": ("deadlock", 1, 64, 256),
-    "deadlock_spin": ("deadlock", 1, 32, 256),
+    "deadlock_spin": ("limit", 1, 32, 256),
     "deadlock_shuffle": ("deadlock", 1, 32, 256),
     "shuffle_from_missing_lane": ("barrier-misuse", 1, 32, 256),
     "mbarrier_not_initialised": ("illegal-instruction", 1, 32, 256),

@@ -51,7 +51,7 @@ def call(*words, cwd=None, **environment):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA") and k != "PYTHONPATH"}
     path = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, cwd=cwd,
-                          env={**clean, "PATH": path, **environment})
+                          env={**clean, "PATH": path, "PYTHONPATH": str(ROOT / "python"), **environment})
 
 
 def needs_triton():
@@ -78,6 +78,17 @@ def test_script_with_a_finding(tmp_path):
     assert re.search(r"out-of-bounds: .*past the end of 'argument 0'.*mine\.py:5", r.stderr), r.stderr
 
 
+def test_no_folder_decides_what_runs(tmp_path):
+    """Neither the working folder nor the folder the tool was built in."""
+    if not TOOL.exists():
+        pytest.skip(f"{TOOL} is not built")
+    (tmp_path / "tessera").mkdir()
+    (tmp_path / "tessera/__init__.py").write_text("print('stranger')")
+    r = call(TOOL, "triton", "--help", cwd=tmp_path)
+    assert "usage: tessera-sim triton" in r.stdout and "stranger" not in r.stdout, r.stdout + r.stderr
+    assert str(ROOT).encode() not in TOOL.read_bytes()
+
+
 def test_pytest_file(tmp_path):
     needs_triton()
     (tmp_path / "test_mine.py").write_text(TEST)
@@ -94,7 +105,7 @@ def test_plugin(tmp_path):
     assert sim_driver.last_report.ok and sim_driver.arch == 120
 """)
     r = call(sys.executable, "-m", "pytest", "-p", "tessera.sim.pytest_plugin", "--sim-arch", "sm_120", "--sim-check",
-             "--sim-seed", "4", "test_mine.py", cwd=tmp_path, PYTHONPATH=str(ROOT / "python"),
+             "--sim-seed", "4", "test_mine.py", cwd=tmp_path,
              TESSERA_SIM_LIBRARY=str(library_path))
     assert "1 failed, 2 passed" in r.stdout and "argument 0" in r.stdout, r.stdout + r.stderr
 
@@ -122,7 +133,7 @@ def test_run(tmp_path):
     assert data["shared_variables"] == [{"name": "s", "offset": 0, "bytes": 1024}]
     (tmp_path / "r.json").write_text(json.dumps(data))
     page = call(sys.executable, "-m", "tessera.sim.html", "r.json", "k.ptx", cwd=tmp_path,
-                PYTHONPATH=str(ROOT / "python"), TESSERA_SIM_LIBRARY=str(library_path)).stdout
+                TESSERA_SIM_LIBRARY=str(library_path)).stdout
     assert "fma.rn.f32" in page and "not measured" in page and page.count("<table>") == 1
 
 
@@ -144,7 +155,7 @@ def test_exec_refuses_with_advice(tmp_path):
     assert good.returncode == 0 and good.stdout.rstrip().endswith("ok"), good.stdout + good.stderr
     again = call(TOOL, "exec", "--count", "--report", tmp_path / "r.json", tmp_path / "good")
     assert again.returncode == 0, again.stdout + again.stderr
-    page = call(sys.executable, "-m", "tessera.sim.html", tmp_path / "r.json", PYTHONPATH=str(ROOT / "python"),
+    page = call(sys.executable, "-m", "tessera.sim.html", tmp_path / "r.json",
                 TESSERA_SIM_LIBRARY=str(library_path)).stdout
     assert "global sectors" in page and "<!doctype html>" in page
 

@@ -5,6 +5,8 @@ beside the tools in $TESSERA_BIN, and in the build directories of a source
 tree, the newest one first."""
 
 import ctypes
+import functools
+import json
 import pathlib
 
 from ..knobs import knobs
@@ -27,6 +29,7 @@ class LaunchOptions(ctypes.Structure):
         ("max_instructions", ctypes.c_uint64),
         ("registers", ctypes.c_uint32),
         ("ring", ctypes.c_uint32),
+        ("max_seconds", ctypes.c_double),
     ]
 
 
@@ -73,6 +76,8 @@ for _name, _result, _arguments in [
     ("free", ctypes.c_int, [_P, _U64]),
     ("expose", None, [_P, _U64, _U64, _S]),
     ("unexpose", None, [_P, _U64]),
+    ("set_written", ctypes.c_int, [_P, _U64, _P, _U64]),
+    ("get_written", ctypes.c_int, [_P, _U64, _P, _U64]),
     ("set_resolver", None, [_P, RESOLVER]),
     ("set_print", None, [_P, PRINT]),
     ("load", _P, [_P, ctypes.POINTER(_S), ctypes.c_size_t, _S, ctypes.c_size_t]),
@@ -82,6 +87,7 @@ for _name, _result, _arguments in [
     ("variable", _U64, [_P, _S, ctypes.POINTER(_U64)]),
     ("launch", _P, [_P, _S, ctypes.POINTER(LaunchOptions), _S, ctypes.c_size_t]),
     ("release_text", None, [_P]),
+    ("architectures", _P, []),
     ("support_table", _P, []),
 ]:
     _f = getattr(library, "tessera_sim_" + _name)
@@ -93,3 +99,9 @@ def take_text(pointer):
     text = ctypes.cast(pointer, _S).value.decode("utf-8", "replace")
     library.tessera_sim_release_text(pointer)
     return text
+
+
+@functools.cache
+def architectures():
+    """What the simulated machines have, by name: "sm_80", "sm_90a", ..."""
+    return {entry["name"]: entry for entry in json.loads(take_text(library.tessera_sim_architectures()))}

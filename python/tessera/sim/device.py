@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import ctypes
 import json
-import re
 import struct
 
-from ._native import (LaunchOptions, PRINT, RESOLVER, library, take_text)
+from ._native import (LaunchOptions, PRINT, RESOLVER, architectures, library,
+                      take_text)
 
 
 class SimError(RuntimeError):
@@ -61,7 +61,7 @@ class Report:
             lines.append(f"cp.async in flight at most: {a['groups']} groups "
                          f"of a thread, {a['bytes_per_block']} bytes of a "
                          "block")
-            lines.append("time: not measured")
+            lines.append("time: not measured: this was a simulation")
         return "\n".join(lines)
 
     def json(self):
@@ -73,13 +73,24 @@ class Report:
 
 
 def parse_arch(arch):
-    """80 for "sm_80", "sm_80a" or 80."""
-    if isinstance(arch, int):
-        return arch
-    m = re.fullmatch(r"(?:sm_)?(\d+)[af]?", arch)
-    if not m:
-        raise SimError(f"unknown architecture {arch!r}; expected e.g. 'sm_80'")
-    return int(m[1])
+    """90 for "sm_90", "sm_90a", "90" or 90."""
+    name = str(arch)
+    known = architectures()
+    entry = known.get(name if name.startswith("sm_") else f"sm_{name}")
+    if entry is None:
+        raise SimError(f"no architecture is called {name!r}; the simulator "
+                       f"has {', '.join(known)}")
+    return entry["number"]
+
+
+def _dimensions(name, value):
+    """Three sizes; what does not fit the C interface is refused, not cut."""
+    value = (value,) if isinstance(value, int) else tuple(value)
+    full = tuple(int(v) for v in value) + (1, 1, 1)[len(value):]
+    if len(full) != 3 or not all(0 <= v < 1 << 32 for v in full):
+        raise SimError(f"{name} of {value}; expected up to three sizes from 1 "
+                       f"to {(1 << 31) - 1}")
+    return (ctypes.c_uint32 * 3)(*full)
 
 
 class Device:
@@ -103,6 +114,16 @@ class Device:
 
     def free(self, address):
         return bool(library.tessera_sim_free(self.handle, address))
+
+    def set_written(self, address, written):
+        """Bytes of exposed memory (NumPy, uint8) that count as unwritten: 0."""
+        library.tessera_sim_set_written(
+            self.handle, address, written.ctypes.data, written.size)
+
+    def get_written(self, address, written):
+        """Fills the array; what kernels wrote is 1."""
+        library.tessera_sim_get_written(
+            self.handle, address, written.ctypes.data, written.size)
 
     def set_resolver(self, function):
         """`function(address)` may expose it and return True."""
@@ -146,9 +167,12 @@ class Module:
     def launch(self, kernel, grid, block, params, *, arch=80, shared=0,
                cluster=(1, 1, 1), check=True, count=False, adversarial=False,
                cooperative=False, seed=0, threads=0, tensor="hw",
-               max_instructions=0, registers=0, ring=False):
+               max_instructions=0, max_seconds=0, registers=0, ring=False):
         """Runs a kernel with packed parameters and returns a Report.
 
+        A block that executes more than `max_instructions` warp instructions,
+        or a launch that takes longer than `max_seconds`, is ended and
+        reported; 0 is the default of docs/simulator.md.
         `registers` per thread, as the assembler reports them, make the
         occupancy exact; `ring` computes with elements of a ring instead of
         floats (see tessera.sim.ring).
@@ -158,14 +182,15 @@ class Module:
         o = LaunchOptions()
         for name, value in (("grid", grid), ("block", block),
                             ("cluster", cluster)):
-            value = (value,) if isinstance(value, int) else tuple(value)
-            full = (tuple(int(v) for v in value) + (1, 1, 1))[:3]
-            setattr(o, name, (ctypes.c_uint32 * 3)(*full))
+            setattr(o, name, _dimensions(name, value))
+        if not 0 <= shared < 1 << 32:
+            raise SimError(f"{shared} bytes of shared memory; no machine has "
+                           "them")
         o.dynamic_shared, o.arch = shared, parse_arch(arch)
         o.check, o.count = int(check), int(count)
         o.adversarial, o.cooperative = int(adversarial), int(cooperative)
         o.seed, o.threads, o.ieee = seed, threads, int(tensor == "ieee")
-        o.max_instructions = max_instructions
+        o.max_instructions, o.max_seconds = max_instructions, max_seconds
         o.registers, o.ring = registers, int(ring)
         self.device._output.clear()
         data = json.loads(take_text(library.tessera_sim_launch(

@@ -134,14 +134,14 @@ def render(report, ptx=""):
                    f"{counts['async_depth']['groups']} groups, "
                    f"{_number(counts['async_depth']['bytes_per_block'])} bytes")]
     else:
-        tiles.append(("counts", "not measured"))
+        tiles.append(("counts", "not measured: the run was without counts"))
     if report.occupancy:
         o = report.occupancy
         known = o["registers"] != "not measured"
         tiles.append((f"occupancy, limited by {o['limited_by']}; registers {o['registers']}",
                       ("" if known else "\u2264 ") + f"{100 * o['warps_per_sm'] / o['max_warps_per_sm']:.0f} %: "
                       f"{o['warps_per_sm']} of {o['max_warps_per_sm']} warps"))
-    tiles.append(("time", "not measured"))
+    tiles.append(("time", "not measured: this was a simulation"))
     classes = "".join(f"<span>{k} <b>{_number(v)}</b></span>"
                       for k, v in counts.get("classes", {}).items())
     findings = "".join(f"<div class=find><b>{e['kind']}</b>: {escape.escape(e['message'])}"

@@ -17,6 +17,8 @@ def parse(arguments):
     parser.add_argument("--check", action="store_true", help="report races, uninitialised reads and misuse")
     parser.add_argument("--count", action="store_true", help="count, and print the last kernel's report")
     parser.add_argument("--seed", type=int, help="adversarial schedules with this seed")
+    parser.add_argument("--max-instructions", type=int, default=0, help="warp instructions after which a block is ended")
+    parser.add_argument("--max-seconds", type=float, default=0, help="seconds after which a launch is ended")
     parser.add_argument("--html", help="write the last kernel's report here")
     return parser.parse_known_args(arguments)
 
@@ -30,7 +32,8 @@ def main(arguments):
         return 1
     driver = sim_triton.activate(
         options.arch, check=options.check, count=options.count or bool(options.html),
-        seed=options.seed or 0, adversarial=options.seed is not None)
+        seed=options.seed or 0, adversarial=options.seed is not None,
+        max_instructions=options.max_instructions, max_seconds=options.max_seconds)
     sys.argv = [options.script, *rest]
     code = 0
     try:

@@ -25,12 +25,12 @@ from triton.backends.driver import (DriverBase, decompose_descriptor,
                                     expand_signature)
 from triton.runtime import _allocation
 
+from ._native import architectures
 from .device import Device, SimError, parse_arch
 
-# Shared memory a block may ask for, in bytes.
-SHARED_MEMORY = {75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376,
-                 90: 232448, 100: 232448, 103: 232448, 110: 232448,
-                 120: 101376, 121: 101376}
+_NO_TMA = ("tensor descriptors made by the host need TMA, which the simulator "
+           "does not have; run the kernel as sm_75 to sm_89, where Triton "
+           "does without")
 _FORMATS = {"i1": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q",
             "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
             "fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
@@ -53,7 +53,8 @@ class _Utils:
         self.numbers = itertools.count(1)
 
     def get_device_properties(self, device):
-        return {"max_shared_mem": SHARED_MEMORY.get(self.driver.arch, 101376),
+        machine = architectures()[f"sm_{self.driver.arch}"]
+        return {"max_shared_mem": machine["shared_per_block"],
                 "max_num_regs": 65536, "multiprocessor_count": 4,
                 "warpSize": 32, "sm_clock_rate": 1, "mem_clock_rate": 1,
                 "mem_bus_width": 1}
@@ -69,8 +70,7 @@ class _Utils:
         self.functions.pop(number, None)
 
     def fill_tma_descriptor_tiled(self, *arguments):
-        raise SimError("tensor descriptors made by the host need TMA, which "
-                       "belongs to the second half (Hopper)")
+        raise SimError(_NO_TMA)
 
 
 def _flatten(types, values):
@@ -103,8 +103,7 @@ class _Launcher:
         for kind, value in zip(self.signature, args):
             if isinstance(kind, str) and kind.startswith("tensordesc"):
                 if next(descriptors) is not None:
-                    raise SimError("tensor descriptors made by the host need "
-                                   "TMA, which belongs to the second half")
+                    raise SimError(_NO_TMA)
                 flat += decompose_descriptor(value)
             else:
                 flat.append(value)
@@ -177,13 +176,15 @@ class SimDriver(DriverBase):
 
     def __init__(self, arch="sm_80", check=False, count=False,
                  adversarial=False, seed=0, tensor="hw", threads=0,
-                 ring=False):
+                 ring=False, max_instructions=0, max_seconds=0):
         self.arch = parse_arch(arch)
         self.options = dict(check=check, count=count, adversarial=adversarial,
                             seed=seed, tensor=tensor, threads=threads,
-                            ring=ring)
+                            ring=ring, max_instructions=max_instructions,
+                            max_seconds=max_seconds)
         self.device = Device()
         self.device.set_resolver(self._resolve)
+        self.unwritten = None
         self.utils = _Utils(self)
         self.launcher_cls = _Launcher
         self.number = next(_numbers)
@@ -240,10 +241,17 @@ class SimDriver(DriverBase):
 
     # What the simulator does.
     def _expose(self, tensor, name):
-        storage = tensor.untyped_storage()
-        if storage.nbytes():
-            self.device.expose(storage.data_ptr(), storage.nbytes(), name)
-        return storage.data_ptr()
+        """Shows a tensor's storage to the kernel until the launch ends."""
+        import torch
+        with torch._C.DisableTorchFunction():  # looking is no writing
+            storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if storage.nbytes() and address not in self._exposed:
+            self.device.expose(address, storage.nbytes(), name)
+            written = self.unwritten and self.unwritten.of(storage)
+            if written is not None:
+                self.device.set_written(address, written)
+            self._exposed[address] = written
 
     def _resolve(self, address):
         """Addresses that reach a kernel through memory: look for a tensor."""
@@ -252,12 +260,12 @@ class SimDriver(DriverBase):
             try:
                 if not isinstance(thing, torch.Tensor) or thing.device.type != "cpu":
                     continue
-                storage = thing.untyped_storage()
+                with torch._C.DisableTorchFunction():
+                    storage = thing.untyped_storage()
             except Exception:
                 continue
             if 0 <= address - storage.data_ptr() < storage.nbytes():
                 self._expose(thing, "tensor")
-                self._temporary.append(storage.data_ptr())
                 return True
         return False
 
@@ -269,7 +277,7 @@ class SimDriver(DriverBase):
             raise SimError(f"kernel {name} takes {len(layout)} parameters, "
                            f"Triton passes {len(values)}")
         buffer = bytearray(max([o + s for o, s in layout], default=0))
-        self._temporary = []
+        self._exposed = {}  # address: which bytes are written, None for all
         for index, ((kind, value), (offset, size)) in enumerate(
                 zip(values, layout)):
             if kind[0] == "*":
@@ -280,8 +288,7 @@ class SimDriver(DriverBase):
                 else:
                     pointer = value.data_ptr()
                     if hasattr(value, "untyped_storage"):
-                        self._temporary.append(
-                            self._expose(value, f"argument {index}"))
+                        self._expose(value, f"argument {index}")
                 raw = struct.pack("<Q", pointer)
             elif kind == "bf16":
                 raw = _bfloat16(value)
@@ -295,8 +302,10 @@ class SimDriver(DriverBase):
                                    **self.options)
         finally:
             # Freed tensors must not stay visible.
-            for base in self._temporary:
-                self.device.unexpose(base)
+            for address, written in self._exposed.items():
+                if written is not None:
+                    self.device.get_written(address, written)
+                self.device.unexpose(address)
         report.kernel, report.ptx = name, ptx
         self.last_report = report
         if self.options["count"] or not report.ok:
@@ -319,10 +328,26 @@ def activate(arch="sm_80", **options):
     """Makes the simulator Triton's active driver.
 
     Options: check (races, uninitialised reads ...), count, adversarial, seed,
-    tensor ("hw" or "ieee"), threads, ring. Returns the driver; its `last_report`
+    tensor ("hw" or "ieee"), threads, ring, max_instructions, max_seconds. Returns the driver; its `last_report`
     is the Report of the newest launch.
     """
     knobs.runtime.add_stages_inspection_hook = _ptx_is_the_binary
     driver = SimDriver(arch, **options)
+    _watch(driver)
     triton.runtime.driver.set_active(driver)
     return driver
+
+
+_unwritten = None
+
+
+def _watch(driver):
+    """What torch.empty makes from now on counts as unwritten, if `driver` checks."""
+    global _unwritten
+    if _unwritten is None and driver.options["check"]:
+        from .unwritten import Unwritten
+        _unwritten = Unwritten()
+        _unwritten.__enter__()  # for good: the modes above it are not ours
+    if _unwritten is not None:
+        _unwritten.restart(driver.options["check"])
+    driver.unwritten = _unwritten if driver.options["check"] else None
