@@ -74,7 +74,7 @@ def worse(now: dict, before: dict) -> list[str]:
     for name, figures in now.items():
         for what in COMPARED:
             new, old = figures[what], before.get(name, {}).get(what, performance.UNKNOWN)
-            if performance.UNKNOWN not in (new, old) and new > ALLOWED * old:
+            if not isinstance(new, str) and not isinstance(old, str) and new > ALLOWED * old:
                 found.append(f"{name}: {what} {old} -> {new}")
     return found
 
@@ -97,7 +97,7 @@ def page(history: list[dict]) -> str:
     for name in history[-1]["figures"]:
         way = [record["figures"].get(name, {}) for record in history]
         cells = "".join(f"<td class=n>{html.escape(str(way[-1][what]))}</td><td>{line([f[what] for f in way if what in f])}</td>" for what in (*COMPARED, "ptx_ms"))
-        bad = " class=bad" if way[-1]["spills"] not in (0, performance.UNKNOWN) else ""
+        bad = " class=bad" if isinstance(way[-1]["spills"], int) and way[-1]["spills"] else ""
         rows.append(f"<tr{bad}><td>{html.escape(name)}</td>{cells}</tr>")
     notes = "".join(f"<li><b>{html.escape(r['commit'])}</b> {r['date']}, ptxas {r['ptxas']}: {html.escape(r['note'] or 'nothing worse')}</li>" for r in reversed(history))
     heads = "".join(f"<th colspan=2>{title}</th>" for title in ("registers", "spilled bytes", "instructions", "ms to PTX (not compared)"))

@@ -13,6 +13,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
+#include <limits>
+
 using namespace mlir;
 
 static constexpr llvm::StringLiteral stageAttr = "tessera.stage";
@@ -140,6 +142,47 @@ static LogicalResult checkHeader(ModuleOp module) {
   return success();
 }
 
+/// MLIR's parser and verifier look at the lower 32 bits of a field's position
+/// (llvm.extractvalue, llvm.insertvalue) and then use all of them.
+static constexpr uint64_t maxPosition = std::numeric_limits<uint32_t>::max();
+static constexpr const char *beyondPositions =
+    "a position of a value's field has at most 32 bits";
+
+/// Is text[open], a '[', the list of positions of "%name[", one too large?
+static bool hasLargePosition(StringRef text, size_t open) {
+  StringRef before = text.take_front(open).rtrim();
+  size_t name = before.find_last_not_of("0123456789abcdefghijklmnopqrstuvwxyz"
+                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ_$.-#");
+  if (name == StringRef::npos || before[name] != '%')
+    return false;
+  StringRef list =
+      text.drop_front(open + 1).take_until([](char c) { return c == ']'; });
+  SmallVector<StringRef> numbers;
+  list.split(numbers, ',');
+  return llvm::any_of(numbers, [](StringRef number) {
+    number = number.trim();
+    bool hex = number.consume_front("0x");
+    number = number.take_while([](char c) { return llvm::isHexDigit(c); })
+                 .ltrim('0');
+    uint64_t value;
+    return number.size() > 10 ||
+           (!number.getAsInteger(hex ? 16 : 10, value) && value > maxPosition);
+  });
+}
+
+/// The same for ops in generic form, whose positions the parser does not use.
+static LogicalResult checkPositions(ModuleOp module) {
+  WalkResult result = module->walk([](Operation *op) -> WalkResult {
+    auto position = op->getAttrOfType<DenseI64ArrayAttr>("position");
+    if (!position || llvm::all_of(position.asArrayRef(), [](int64_t at) {
+          return at <= int64_t(maxPosition);
+        }))
+      return WalkResult::advance();
+    return op->emitError() << beyondPositions;
+  });
+  return failure(result.wasInterrupted());
+}
+
 std::string tessera::findExcess(StringRef text, unsigned &line,
                                 unsigned &column) {
   // The target stage of a program with 2,000 ops has 140,000 lines, 13 MB and
@@ -176,8 +219,14 @@ std::string tessera::findExcess(StringRef text, unsigned &line,
       else if (c == '>' && next != '=' && depth > 0)
         --depth;
       break;
-    case '(':
     case '[':
+      if (hasLargePosition(text, i)) {
+        column = unsigned(i - lineStart + 1);
+        return beyondPositions;
+      }
+      ++depth;
+      break;
+    case '(':
     case '{':
     case '<':
       ++depth;
@@ -240,7 +289,8 @@ OwningOpRef<ModuleOp> tessera::parseStage(MLIRContext *context, StringRef text,
         argument.setLoc(op->getLoc());
   });
   restoreNames(state);
-  if (failed(checkHeader(*module)) || failed(verify(*module)))
+  if (failed(checkHeader(*module)) || failed(checkPositions(*module)) ||
+      failed(verify(*module)))
     return {};
   return module;
 }

@@ -38,8 +38,9 @@ bool splitRemark(llvm::StringRef line, llvm::StringRef &file, unsigned &row,
                  unsigned &column);
 
 /// Why this text is refused before MLIR's parser sees it, which has no bounds
-/// of its own: it is too long, has too many ops or is nested too deeply. Empty
-/// if it is fine; else also the line and column.
+/// of its own: it is too long, has too many ops, is nested too deeply or names
+/// a field by a huge number. Empty if it is fine; else also the line and
+/// column.
 std::string findExcess(llvm::StringRef text, unsigned &line, unsigned &column);
 
 /// Reads a stage's text. Errors are emitted as diagnostics of `context`, at

@@ -47,6 +47,9 @@ tsr_status Run::bindTensor(int32_t index) {
     return argumentError(index,
                          " must have rank " + std::to_string(tensor.rank) +
                              ", but has rank " + std::to_string(given.rank));
+  if (tensor.rank > 0 && !given.sizes)
+    return argumentError(index, " has rank " + std::to_string(tensor.rank) +
+                                    ", but its sizes are NULL");
   int64_t *sizes = sizesOf(tensor), *strides = stridesOf(tensor);
   for (int32_t axis = 0; axis < tensor.rank; ++axis) {
     sizes[axis] = given.sizes[axis];
@@ -219,6 +222,10 @@ tsr_status Run::bindArguments() {
     return makeError(TSR_INVALID_ARGUMENT,
                      countError(plan.function, "scalars", plan.scalars.size(),
                                 call.num_scalars));
+  if (call.num_tensors && !call.tensors)
+    return refuseNull(plan.function.c_str(), {{"call->tensors", call.tensors}});
+  if (call.num_scalars && !call.scalars)
+    return refuseNull(plan.function.c_str(), {{"call->scalars", call.scalars}});
   bindScalars();
   bool anyAbsent = false;
   for (int32_t i = 0; i < plan.numArguments; ++i) {

@@ -31,6 +31,9 @@ int32_t tsr_dtype_bits(int32_t dtype) {
 }
 
 tsr_status tsr_plan_parse(const char *text, size_t size, tsr_plan **plan) {
+  if (tsr_status status =
+          refuseNull("tsr_plan_parse", {{"text", text}, {"plan", plan}}))
+    return status;
   *plan = nullptr;
   auto parsed = std::make_shared<Plan>();
   if (tsr_status status = parsePlan({text, size}, *parsed))
@@ -42,11 +45,11 @@ tsr_status tsr_plan_parse(const char *text, size_t size, tsr_plan **plan) {
 void tsr_plan_free(tsr_plan *plan) { delete plan; }
 
 const char *tsr_plan_function(const tsr_plan *plan) {
-  return plan->plan->function.c_str();
+  return plan ? plan->plan->function.c_str() : nullptr;
 }
 
 int32_t tsr_plan_num_tensors(const tsr_plan *plan) {
-  return plan->plan->numArguments;
+  return plan ? plan->plan->numArguments : 0;
 }
 
 static tsr_status noSuch(const char *what, int32_t index) {
@@ -56,6 +59,9 @@ static tsr_status noSuch(const char *what, int32_t index) {
 
 tsr_status tsr_plan_tensor(const tsr_plan *plan, int32_t index,
                            tsr_tensor_info *info) {
+  if (tsr_status status =
+          refuseNull("tsr_plan_tensor", {{"plan", plan}, {"info", info}}))
+    return status;
   if (index < 0 || index >= plan->plan->numArguments)
     return noSuch("tensor", index);
   const Tensor &tensor = plan->plan->tensors[static_cast<size_t>(index)];
@@ -71,11 +77,15 @@ tsr_status tsr_plan_tensor(const tsr_plan *plan, int32_t index,
 }
 
 int32_t tsr_plan_num_scalars(const tsr_plan *plan) {
-  return static_cast<int32_t>(plan->plan->scalars.size());
+  return plan ? static_cast<int32_t>(plan->plan->scalars.size()) : 0;
 }
 
 tsr_status tsr_plan_scalar(const tsr_plan *plan, int32_t index,
                            const char **name, int32_t *dtype) {
+  if (tsr_status status =
+          refuseNull("tsr_plan_scalar",
+                     {{"plan", plan}, {"name", name}, {"dtype", dtype}}))
+    return status;
   if (index < 0 || index >= tsr_plan_num_scalars(plan))
     return noSuch("scalar", index);
   const Scalar &scalar = plan->plan->scalars[static_cast<size_t>(index)];
@@ -87,7 +97,7 @@ tsr_status tsr_plan_scalar(const tsr_plan *plan, int32_t index,
 }
 
 int32_t tsr_plan_num_kernels(const tsr_plan *plan) {
-  return static_cast<int32_t>(plan->plan->kernels.size());
+  return plan ? static_cast<int32_t>(plan->plan->kernels.size()) : 0;
 }
 
 const char *tsr_plan_kernel(const tsr_plan *plan, int32_t index) {
@@ -111,7 +121,13 @@ static tsr_status checkFeatures(const Plan &plan) {
 tsr_status tsr_executable_create_lazy(const tsr_plan *plan,
                                       tsr_resolve_fn resolve, void *context,
                                       tsr_executable **executable) {
+  if (tsr_status status =
+          refuseNull("tsr_executable_create_lazy",
+                     {{"plan", plan}, {"executable", executable}}))
+    return status;
   *executable = nullptr;
+  if (!resolve)
+    return refuseNull("tsr_executable_create_lazy", {{"resolve", nullptr}});
   if (tsr_status status = checkFeatures(*plan->plan))
     return status;
   *executable =
@@ -122,12 +138,19 @@ tsr_status tsr_executable_create_lazy(const tsr_plan *plan,
 tsr_status tsr_executable_create(const tsr_plan *plan,
                                  const tsr_symbol *symbols, size_t num_symbols,
                                  tsr_executable **executable) {
+  if (tsr_status status =
+          refuseNull("tsr_executable_create",
+                     {{"plan", plan}, {"executable", executable}}))
+    return status;
   *executable = nullptr;
   if (tsr_status status = checkFeatures(*plan->plan))
     return status;
   std::unordered_map<std::string_view, tsr_kernel_fn> table;
+  if (num_symbols && !symbols)
+    return refuseNull("tsr_executable_create", {{"symbols", symbols}});
   for (size_t i = 0; i < num_symbols; ++i)
-    table.emplace(symbols[i].name, symbols[i].function);
+    if (symbols[i].name)
+      table.emplace(symbols[i].name, symbols[i].function);
   std::vector<tsr_kernel_fn> kernels;
   for (const std::string &name : plan->plan->kernels) {
     auto it = table.find(name);
@@ -145,14 +168,24 @@ tsr_status tsr_executable_create_cuda(const tsr_plan *plan,
                                       const tsr_image *images,
                                       size_t num_images,
                                       tsr_executable **executable) {
+  if (tsr_status status =
+          refuseNull("tsr_executable_create_cuda",
+                     {{"plan", plan}, {"executable", executable}}))
+    return status;
   *executable = nullptr;
   const Plan &parsed = *plan->plan;
   if (parsed.chip.empty())
     return makeError(TSR_INVALID_ARGUMENT,
                      parsed.function + " is compiled for the CPU");
   std::vector<CudaImage> copies;
+  if (num_images && !images)
+    return refuseNull("tsr_executable_create_cuda", {{"images", images}});
   for (size_t i = 0; i < num_images; ++i) {
     CudaImage image;
+    if (tsr_status status = refuseNull("tsr_executable_create_cuda",
+                                       {{"images[].arch", images[i].arch},
+                                        {"images[].data", images[i].data}}))
+      return status;
     if (!parseArch(images[i].arch, image.arch))
       return makeError(TSR_INVALID_ARGUMENT,
                        parsed.function + ": no architecture is called '" +
@@ -168,6 +201,10 @@ tsr_status tsr_executable_create_cuda(const tsr_plan *plan,
 
 tsr_status tsr_executable_load(const tsr_executable *executable,
                                tsr_device *device) {
+  if (tsr_status status =
+          refuseNull("tsr_executable_load",
+                     {{"executable", executable}, {"device", device}}))
+    return status;
   const CudaModule *module;
   return executable->executable.moduleFor(device->cuda, module);
 }
@@ -176,6 +213,9 @@ void tsr_executable_free(tsr_executable *executable) { delete executable; }
 
 tsr_status tsr_executable_run(const tsr_executable *executable,
                               const tsr_call *call) {
+  if (tsr_status status = refuseNull(
+          "tsr_executable_run", {{"executable", executable}, {"call", call}}))
+    return status;
   if (call->struct_size < offsetof(tsr_call, device))
     return makeError(TSR_INVALID_ARGUMENT,
                      "tsr_call.struct_size is not set to sizeof(tsr_call)");

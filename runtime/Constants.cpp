@@ -122,7 +122,12 @@ void unlockConstantsAfterFork() { constants().mutex.unlock(); }
 using namespace tessera::runtime;
 
 tsr_status tsr_constant_create(const void *data, size_t bytes, void **memory) {
+  if (tsr_status status =
+          refuseNull("tsr_constant_create", {{"memory", memory}}))
+    return status;
   *memory = nullptr;
+  if (bytes && !data)
+    return refuseNull("tsr_constant_create", {{"data", data}});
   size_t length = std::max<size_t>(bytes, 1);
   void *pages = mmap(nullptr, length, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -120,7 +120,8 @@ tsr_status CudaDevice::read(void *to, const void *from, size_t bytes,
     code = driver->memcpyDtoHAsync(to, asPointer(from), bytes, stream);
   if (!code)
     code = driver->streamSynchronize(stream);
-  return code ? driver->error(code, "reading from " + name) : nullptr;
+  return code ? driver->error(code, "reading from " + name)
+              : expected.look(*this, true, stream);
 }
 
 tsr_status CudaDevice::copy(void *to, const void *from, size_t bytes,

@@ -5,6 +5,7 @@
 
 #include "runtime/CudaDriver.h"
 #include "runtime/Device.h"
+#include "runtime/Expectations.h"
 
 #include <map>
 #include <mutex>
@@ -45,6 +46,7 @@ public:
   std::string name;
   int multiprocessors = 0, sharedPerBlock = 0;
   uint64_t totalMemory = 0;
+  Expectations expected; // by calls that did not wait
 
   /// Opens what the driver has; `index` is the caller's.
   tsr_status open(const CudaDriver &driver, int32_t ordinal);

@@ -45,6 +45,7 @@ constexpr CudaResult cudaOutOfMemory = 2, cudaNotReady = 600;
      unsigned, void *, void **, void **))                                      \
   F(memAlloc, cuMemAlloc_v2, (CudaPointer *, size_t))                          \
   F(memFree, cuMemFree_v2, (CudaPointer))                                      \
+  F(memHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                 \
   F(memcpyAsync, cuMemcpyAsync, (CudaPointer, CudaPointer, size_t, void *))    \
   F(memcpyDtoHAsync, cuMemcpyDtoHAsync_v2,                                     \
     (void *, CudaPointer, size_t, void *))                                     \

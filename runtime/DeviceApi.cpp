@@ -13,6 +13,8 @@ using namespace tessera::runtime;
 template <typename Body>
 static tsr_status inContext(const tsr_device *device, const char *what,
                             Body body) {
+  if (tsr_status status = refuseNull(what, {{"device", device}}))
+    return status;
   ContextScope scope(device->cuda);
   const CudaDriver &driver = *device->cuda.driver;
   CudaResult code = scope.code ? scope.code : body(driver);
@@ -22,11 +24,16 @@ static tsr_status inContext(const tsr_device *device, const char *what,
 
 tsr_status tsr_cuda_device(const char *driver, int32_t ordinal,
                            tsr_device **device) {
+  if (tsr_status status = refuseNull("tsr_cuda_device", {{"device", device}}))
+    return status;
   *device = nullptr;
   return findCudaDevice(driver, ordinal, *device);
 }
 
 tsr_status tsr_cuda_device_count(const char *path, int32_t *count) {
+  if (tsr_status status =
+          refuseNull("tsr_cuda_device_count", {{"count", count}}))
+    return status;
   *count = 0;
   const CudaDriver *driver = nullptr;
   if (tsr_status status = loadCudaDriver(path, driver))
@@ -37,6 +44,9 @@ tsr_status tsr_cuda_device_count(const char *path, int32_t *count) {
 
 tsr_status tsr_cuda_device_of(const char *path, const void *pointer,
                               tsr_device **device) {
+  if (tsr_status status =
+          refuseNull("tsr_cuda_device_of", {{"device", device}}))
+    return status;
   *device = nullptr;
   const CudaDriver *driver = nullptr;
   if (tsr_status status = loadCudaDriver(path, driver))
@@ -51,6 +61,9 @@ tsr_status tsr_cuda_device_of(const char *path, const void *pointer,
 
 tsr_status tsr_device_get_info(const tsr_device *device,
                                tsr_device_info *info) {
+  if (tsr_status status = refuseNull("tsr_device_get_info",
+                                     {{"device", device}, {"info", info}}))
+    return status;
   const CudaDevice &cuda = device->cuda;
   tsr_device_info all{};
   all.struct_size = info->struct_size;
@@ -69,20 +82,29 @@ tsr_status tsr_device_get_info(const tsr_device *device,
 
 tsr_status tsr_device_allocate(tsr_device *device, size_t bytes, void *stream,
                                void **memory) {
+  if (tsr_status status = refuseNull("tsr_device_allocate",
+                                     {{"device", device}, {"memory", memory}}))
+    return status;
   return device->cuda.allocate(bytes, stream, *memory);
 }
 
 void tsr_device_deallocate(tsr_device *device, void *memory, void *stream) {
-  device->cuda.deallocate(memory, stream);
+  if (device)
+    device->cuda.deallocate(memory, stream);
 }
 
 tsr_status tsr_device_copy(tsr_device *device, void *to, const void *from,
                            size_t bytes, void *stream) {
+  if (tsr_status status = refuseNull("tsr_device_copy", {{"device", device}}))
+    return status;
   return device->cuda.copy(to, from, bytes, stream);
 }
 
 tsr_status tsr_device_get_memory_stats(const tsr_device *device,
                                        tsr_memory_stats *stats) {
+  if (tsr_status status = refuseNull("tsr_device_get_memory_stats",
+                                     {{"device", device}, {"stats", stats}}))
+    return status;
   tsr_memory_stats all = device->cuda.memoryStats();
   all.struct_size = stats->struct_size;
   std::memcpy(stats, &all, std::min(stats->struct_size, sizeof all));
@@ -90,14 +112,21 @@ tsr_status tsr_device_get_memory_stats(const tsr_device *device,
 }
 
 tsr_status tsr_device_release_cached_memory(tsr_device *device) {
+  if (tsr_status status =
+          refuseNull("tsr_device_release_cached_memory", {{"device", device}}))
+    return status;
   return device->cuda.releaseCached();
 }
 
 void tsr_device_set_memory_cache_limit(tsr_device *device, uint64_t bytes) {
-  device->cuda.setCacheLimit(bytes);
+  if (device)
+    device->cuda.setCacheLimit(bytes);
 }
 
 tsr_status tsr_stream_create(tsr_device *device, void **stream) {
+  if (tsr_status status = refuseNull("tsr_stream_create",
+                                     {{"device", device}, {"stream", stream}}))
+    return status;
   *stream = nullptr;
   return inContext(device, "making a stream", [&](const CudaDriver &driver) {
     return driver.streamCreate(stream, 1); // does not wait for the default one
@@ -112,10 +141,12 @@ void tsr_stream_destroy(tsr_device *device, void *stream) {
 }
 
 tsr_status tsr_stream_synchronize(tsr_device *device, void *stream) {
-  return inContext(device, "waiting for a stream",
-                   [&](const CudaDriver &driver) {
-                     return driver.streamSynchronize(stream);
-                   });
+  if (tsr_status status = inContext(device, "waiting for a stream",
+                                    [&](const CudaDriver &driver) {
+                                      return driver.streamSynchronize(stream);
+                                    }))
+    return status;
+  return device->cuda.expected.look(device->cuda, true, stream);
 }
 
 tsr_status tsr_stream_wait(tsr_device *device, void *stream, void *event) {
@@ -126,6 +157,9 @@ tsr_status tsr_stream_wait(tsr_device *device, void *stream, void *event) {
 }
 
 tsr_status tsr_event_create(tsr_device *device, void **event) {
+  if (tsr_status status = refuseNull("tsr_event_create",
+                                     {{"device", device}, {"event", event}}))
+    return status;
   *event = nullptr;
   return inContext(device, "making an event", [&](const CudaDriver &driver) {
     return driver.eventCreate(event, 0);
@@ -146,13 +180,20 @@ tsr_status tsr_event_record(tsr_device *device, void *event, void *stream) {
 }
 
 tsr_status tsr_event_synchronize(tsr_device *device, void *event) {
-  return inContext(
-      device, "waiting for an event",
-      [&](const CudaDriver &driver) { return driver.eventSynchronize(event); });
+  if (tsr_status status = inContext(device, "waiting for an event",
+                                    [&](const CudaDriver &driver) {
+                                      return driver.eventSynchronize(event);
+                                    }))
+    return status;
+  return device->cuda.expected.look(device->cuda, false);
 }
 
 tsr_status tsr_event_elapsed(tsr_device *device, void *start, void *end,
                              float *milliseconds) {
+  if (tsr_status status =
+          refuseNull("tsr_event_elapsed",
+                     {{"device", device}, {"milliseconds", milliseconds}}))
+    return status;
   return inContext(device, "timing", [&](const CudaDriver &driver) {
     return driver.eventElapsedTime(milliseconds, start, end);
   });
@@ -160,7 +201,11 @@ tsr_status tsr_event_elapsed(tsr_device *device, void *start, void *end,
 
 tsr_status tsr_images_fit(const tsr_image *images, size_t num_images,
                           const tsr_device *device) {
-  for (size_t i = 0; i < num_images; ++i) {
+  if (tsr_status status = refuseNull("tsr_images_fit", {{"device", device}}))
+    return status;
+  for (size_t i = 0; images && i < num_images; ++i) {
+    if (!images[i].arch || !images[i].data)
+      continue;
     CudaArch arch;
     bool isCubin = images[i].size >= 4 && !std::memcmp(images[i].data,
                                                        "\x7f"

@@ -127,6 +127,8 @@ tsr_status Executable::run(const tsr_call &call) const {
                        plan->function + " is compiled for " + plan->chip +
                            ", but the call names no GPU");
     cuda = &device->cuda;
+    if (tsr_status status = cuda->expected.look(*cuda, false))
+      return status;
     if (tsr_status status = moduleFor(*cuda, module))
       return status;
   }

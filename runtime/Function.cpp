@@ -35,7 +35,7 @@ static bool holds(const tsr_guard &guard, const tsr_call &call) {
     return true;
   if (guard.kind == TSR_GUARD_DTYPE)
     return tensor.dtype == guard.value;
-  if (guard.axis >= tensor.rank)
+  if (guard.axis >= tensor.rank || !tensor.sizes)
     return true;
   if (guard.kind == TSR_GUARD_SIZE)
     return tensor.sizes[guard.axis] == guard.value;
@@ -136,9 +136,14 @@ static tsr_status describeMisfit(const tsr_function &function,
 
 tsr_status tsr_function_run(const tsr_function *function,
                             const tsr_call *call) {
+  if (tsr_status status = refuseNull("tsr_function_run",
+                                     {{"function", function}, {"call", call}}))
+    return status;
   if (call->struct_size < offsetof(tsr_call, device))
     return makeError(TSR_INVALID_ARGUMENT,
                      "tsr_call.struct_size is not set to sizeof(tsr_call)");
+  if (call->num_tensors > 0 && !call->tensors)
+    return refuseNull("tsr_function_run", {{"call->tensors", call->tensors}});
   tsr_device *device =
       call->struct_size >= sizeof(tsr_call) ? call->device : nullptr;
   tsr_status unsupported = nullptr;

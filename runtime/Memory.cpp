@@ -279,6 +279,8 @@ void *tsr_allocate(size_t bytes) { return poolAllocate(bytes); }
 void tsr_deallocate(void *memory) { poolDeallocate(memory); }
 
 void tsr_get_memory_stats(tsr_memory_stats *stats) {
+  if (!stats)
+    return;
   Pool &p = pool();
   tsr_memory_stats all{};
   {

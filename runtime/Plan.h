@@ -91,6 +91,7 @@ struct Step {
     Set,         // slot a = expr
     Load,        // slot a = element of tensor b
     Check,       // expr, or the message a
+    Expect,      // slot c = element of tensor b; then expr, or the message a
     Alloc,       // temporary a with sizes list[b ...]
     AllocResult, // result a with sizes list[b ...]
     View,        // a of b with list[c ...]: offset, sizes, strides

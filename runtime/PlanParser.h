@@ -73,6 +73,7 @@ private:
   bool parseSet(LineLexer &lexer);
   bool parseLoad(LineLexer &lexer);
   bool parseCheck(LineLexer &lexer);
+  bool parseExpect(LineLexer &lexer);
   bool parseAlloc(LineLexer &lexer);
   bool parseView(LineLexer &lexer);
   bool parseLaunch(LineLexer &lexer);

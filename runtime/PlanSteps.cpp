@@ -71,6 +71,8 @@ bool PlanParser::parseStep(LineLexer &lexer, bool &isLast) {
     return parseLoad(lexer);
   if (lexer.accept("check"))
     return parseCheck(lexer);
+  if (lexer.accept("expect"))
+    return parseExpect(lexer);
   if (lexer.accept("alloc"))
     return parseAlloc(lexer);
   if (lexer.accept("view"))
@@ -172,6 +174,28 @@ bool PlanParser::parseCheck(LineLexer &lexer) {
   step.a = static_cast<int32_t>(plan.checks.size());
   step.expr = expr;
   plan.checks.push_back(std::move(message));
+  return true;
+}
+
+bool PlanParser::parseExpect(LineLexer &lexer) {
+  Token name = lexer.take();
+  if (name.kind != Token::Kind::Integer)
+    return fail("expected a '$' name, found " + describe(name));
+  int32_t index, slot;
+  if (!expect(lexer, "=") || !expressions.findTensor(lexer.take(), index) ||
+      !expect(lexer, ":"))
+    return false;
+  const Tensor &tensor = tensorAt(index);
+  if (tensor.rank != 0 || tensor.dtype != TSR_I64)
+    return fail("expect reads an i64 of rank 0; '%" + tensor.name + "' is " +
+                dtypeInfo(tensor.dtype).name + " of rank " +
+                std::to_string(tensor.rank));
+  if (!defineInteger(name.text, ScalarType::Int, slot) || !parseCheck(lexer))
+    return false;
+  Step &step = plan.steps.back();
+  step.kind = Step::Kind::Expect;
+  step.b = index;
+  step.c = slot;
   return true;
 }
 

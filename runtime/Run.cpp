@@ -4,6 +4,7 @@
 
 #include "runtime/Status.h"
 
+#include "tessera-c/device.h"
 #include <algorithm>
 #include <cstring>
 
@@ -241,6 +242,30 @@ tsr_status Run::load(const Step &step) {
   return nullptr;
 }
 
+/// On a GPU nobody waits for the value (runtime/Expectations.h).
+tsr_status Run::expect(const Step &step) {
+  void *from = frame.pointers[step.b];
+  if (cuda) {
+    tsr_status status =
+        cuda->expected.add(*cuda, executable.plan, step, frame.slots,
+                           frame.pointers, from, stream);
+    if (!status && (call.flags & TSR_CALL_SYNCHRONIZE))
+      status = tsr_stream_synchronize(call.device, stream);
+    return status;
+  }
+  std::memcpy(&frame.slots[step.c], from, sizeof(int64_t));
+  int64_t holds;
+  if (ExprError error = eval(step.expr, holds); error != ExprError::None)
+    return arithmeticError(step, error);
+  return holds ? nullptr : checkError(step);
+}
+
+tsr_status Run::checkError(const Step &step) const {
+  return makeError(
+      TSR_CHECK_FAILED,
+      renderMessage(plan, plan.checks[static_cast<size_t>(step.a)], inputs()));
+}
+
 tsr_status Run::runSteps() {
   const Step *steps = plan.steps.data();
   int64_t value, passes = 0;
@@ -258,10 +283,7 @@ tsr_status Run::runSteps() {
       if (step.kind == Step::Kind::Set)
         frame.slots[step.a] = value;
       else if (step.kind == Step::Kind::Check && !value)
-        return makeError(TSR_CHECK_FAILED,
-                         renderMessage(plan,
-                                       plan.checks[static_cast<size_t>(step.a)],
-                                       inputs()));
+        return checkError(step);
       else if ((step.kind == Step::Kind::JumpIfZero && !value) ||
                (step.kind == Step::Kind::JumpIfNonzero && value))
         pc = step.a - 1;
@@ -269,6 +291,9 @@ tsr_status Run::runSteps() {
     }
     case Step::Kind::Load:
       status = load(step);
+      break;
+    case Step::Kind::Expect:
+      status = expect(step);
       break;
     case Step::Kind::Alloc:
       status = allocate(step);

@@ -39,6 +39,8 @@ private:
 
   // Steps (Run.cpp).
   tsr_status load(const Step &step);
+  tsr_status expect(const Step &step);
+  tsr_status checkError(const Step &step) const;
   tsr_status allocate(const Step &step);
   KeptKey keptKey(int32_t tensor) const;
   tsr_status allocateResult(const Step &step);

@@ -19,6 +19,15 @@ tsr_status makeError(int32_t code, std::string message) {
   return status ? status : outOfMemory();
 }
 
+tsr_status refuseNull(const char *function,
+                      std::initializer_list<GivenPointer> given) {
+  for (const GivenPointer &each : given)
+    if (!each.pointer)
+      return makeError(TSR_INVALID_ARGUMENT,
+                       std::string(function) + ": " + each.name + " is NULL");
+  return nullptr;
+}
+
 } // namespace tessera::runtime
 
 using namespace tessera::runtime;
@@ -32,7 +41,7 @@ const char *tsr_status_message(tsr_status status) {
 }
 
 tsr_status tsr_status_create(int32_t code, const char *message) {
-  return tessera::runtime::makeError(code, message);
+  return tessera::runtime::makeError(code, message ? message : "");
 }
 
 void tsr_status_free(tsr_status status) {

@@ -4,6 +4,7 @@
 #define TESSERA_RUNTIME_STATUS_H
 
 #include "tessera-c/runtime.h"
+#include <initializer_list>
 #include <string>
 
 struct tsr_status_object {
@@ -18,6 +19,16 @@ tsr_status makeError(int32_t code, std::string message);
 
 /// The error for "no memory", which itself needs none.
 tsr_status outOfMemory();
+
+/// A pointer that a caller passed, by the name of its parameter.
+struct GivenPointer {
+  const char *name;
+  const void *pointer;
+};
+
+/// The error for the first that is NULL; success if none is.
+tsr_status refuseNull(const char *function,
+                      std::initializer_list<GivenPointer> given);
 
 } // namespace tessera::runtime
 

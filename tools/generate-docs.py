@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the generated parts of the documents, or with --check fails if they are stale.
 
-* docs/reference/*.md: the ops and passes, from TableGen; the architectures, from the compiler's table.
+* docs/reference/*.md: the ops and passes, from TableGen; the architectures, from the compiler's table; what programs can call, by tools/list-operations.py.
 * every block under `<!-- output of: COMMAND -->` in docs/*.md: what COMMAND prints in examples/.
 
 Tools come from TESSERA_BIN (default: build/release/bin).
@@ -42,6 +42,8 @@ def reference_pages():
     yield folder / "passes.md", "".join(passes)
     text = subprocess.run([BIN / "tesserac", "architectures"], capture_output=True, text=True, check=True).stdout
     yield folder / "architectures.md", LICENSE + text
+    text = subprocess.run([sys.executable, ROOT / "tools/list-operations.py"], capture_output=True, text=True, check=True).stdout
+    yield folder / "ops.md", LICENSE + text
 
 
 def with_outputs(text: str) -> str:

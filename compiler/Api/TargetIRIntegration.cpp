@@ -236,7 +236,7 @@ TesseraTargetIRIntegration::compileModule(ModuleOp given,
       llvm::formatv("target              {0}\n"
                     "compile time        {1:f2} ms\n"
                     "kernel code         {2} bytes\n"
-                    "kernel run time     not measured\n",
+                    "kernel run time     not measured: nothing was run\n",
                     options.target, elapsed.count(), result.kernel_code.size())
           .str();
   // Of GPU kernels what is known before an assembler has seen them.
@@ -248,7 +248,7 @@ TesseraTargetIRIntegration::compileModule(ModuleOp given,
       threads *= size;
     result.performance_report +=
         llvm::formatv("{0}: {1} threads, {2} bytes of shared memory; "
-                      "registers not measured\n",
+                      "registers not measured: no assembler was run\n",
                       kernel.getSymName(), threads,
                       kernel.getConfig()->getShared())
             .str();

@@ -385,6 +385,19 @@ const MathFunction mathFunctions[] = {
 
 } // namespace
 
+std::string findMisfit(const ConstantData &number, DType dtype) {
+  bool fits = true;
+  if (isFloat(dtype)) {
+    double value = number.isNumber() ? std::fabs(number.asFloat()) : 0;
+    fits = std::isinf(value) || !(value >= getOverflow(dtype));
+  } else if (isInteger(dtype) && number.isInt() && getDTypeBits(dtype) < 64) {
+    int64_t limit = int64_t(1) << (getDTypeBits(dtype) - 1);
+    fits = number.asInt() >= -limit && number.asInt() < limit;
+  }
+  return fits ? std::string()
+              : number.str() + " does not fit in " + getDTypeName(dtype);
+}
+
 bool isMathFunction(std::string_view name) {
   for (const MathFunction &function : mathFunctions)
     if (name == function.name)

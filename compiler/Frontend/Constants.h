@@ -95,6 +95,10 @@ FoldResult foldUnary(UnaryOperator op, const ConstantData &operand);
 FoldResult foldCompare(CompareOperator op, const ConstantData &left,
                        const ConstantData &right);
 
+/// "3000000000 does not fit in i32", "1000000.0 does not fit in fp16"; empty if
+/// the number keeps its value, but for its last digits.
+std::string findMisfit(const ConstantData &number, DType dtype);
+
 /// math.<name>(arguments); `known` tells whether there is such a function.
 bool isMathFunction(std::string_view name);
 FoldResult foldMath(std::string_view name, std::span<const ConstantData> args);

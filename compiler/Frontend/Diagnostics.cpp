@@ -21,6 +21,13 @@ Diagnostic &DiagnosticEngine::add(Diagnostic diagnostic) {
   return diagnostics.back();
 }
 
+void DiagnosticEngine::truncate(size_t count) {
+  while (diagnostics.size() > count) {
+    errorCount -= diagnostics.back().severity == Severity::Error;
+    diagnostics.pop_back();
+  }
+}
+
 static Diagnostic make(Severity severity, SourceRange where,
                        std::string message) {
   Diagnostic diagnostic;

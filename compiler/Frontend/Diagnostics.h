@@ -20,6 +20,7 @@
 
 #include "compiler/Frontend/SourceFile.h"
 
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,17 +66,20 @@ class DiagnosticEngine {
 public:
   explicit DiagnosticEngine(const SourceManager &sources) : sources(sources) {}
 
-  /// Adds an error; the result is valid until the next one is added. Returned
-  /// by reference so that notes and a fix can be chained:
+  /// Adds an error. Returned by reference so that notes and a fix can be
+  /// chained:
   ///   diags.error(range, "...").addNote(other, "...").setFix("...");
   Diagnostic &error(SourceRange where, std::string message);
   Diagnostic &warning(SourceRange where, std::string message);
   Diagnostic &remark(SourceRange where, std::string message);
   Diagnostic &add(Diagnostic diagnostic);
 
+  /// Forgets all but the first `count` diagnostics: of what was only tried.
+  void truncate(size_t count);
+
   bool hasErrors() const { return errorCount != 0; }
   size_t getErrorCount() const { return errorCount; }
-  const std::vector<Diagnostic> &getDiagnostics() const { return diagnostics; }
+  const std::deque<Diagnostic> &getDiagnostics() const { return diagnostics; }
   const SourceManager &getSources() const { return sources; }
 
   /// All diagnostics as the user reads them, one after the other.
@@ -83,7 +87,7 @@ public:
 
 private:
   const SourceManager &sources;
-  std::vector<Diagnostic> diagnostics;
+  std::deque<Diagnostic> diagnostics; // references stay valid
   size_t errorCount = 0;
 };
 

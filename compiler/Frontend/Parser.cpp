@@ -26,7 +26,10 @@ struct Refusal {
 
 static constexpr Refusal refusals[] = {
     // Statements.
-    {"try", "'try'", "assert condition, \"text\""},
+    {"try", "'try'",
+     "the lines under 'try' alone; what can fail ends the call, so 'try' "
+     "belongs "
+     "around the call, with except tsr.TesseraError:"},
     {"raise", "'raise'", "assert condition, \"text\""},
     {"with", "'with'",
      "the lines inside it without the 'with'; it belongs around the call"},

@@ -8,6 +8,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tessera::frontend {
@@ -186,6 +188,30 @@ DType getAccumulateDType(DType dtype) {
     return DType::I32;
   default:
     return isFloat(dtype) ? DType::FP32 : dtype;
+  }
+}
+
+DType getWiderDType(DType dtype) {
+  if (!isFloat(dtype))
+    return DType::I64;
+  return getDTypeBits(dtype) < 32 ? DType::FP32 : DType::FP64;
+}
+
+double getOverflow(DType dtype) {
+  // The largest number and half a unit in its last place.
+  switch (dtype) {
+  case DType::FP8_E4M3:
+    return 464.0;
+  case DType::FP8_E5M2:
+    return 61440.0;
+  case DType::FP16:
+    return 65520.0;
+  case DType::BF16:
+    return 0x1.FFp127;
+  case DType::FP32:
+    return 0x1.FFFFFFp127;
+  default:
+    return std::numeric_limits<double>::infinity();
   }
 }
 

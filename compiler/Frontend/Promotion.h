@@ -107,6 +107,11 @@ struct Promotion {
 
 Promotion promote(PromotionOperand left, PromotionOperand right);
 
+/// The dtype of the same kind that holds what `dtype` does not: fp32 for fp16.
+DType getWiderDType(DType dtype);
+/// Numbers from here on, and their negatives, become infinite as `dtype`.
+double getOverflow(DType dtype);
+
 } // namespace tessera::frontend
 
 #endif // TESSERA_COMPILER_FRONTEND_PROMOTION_H

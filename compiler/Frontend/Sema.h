@@ -31,6 +31,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -222,6 +223,10 @@ mlir::FailureOr<Signature> describeSignature(const FunctionDef &definition,
 /// sorted.
 std::vector<WholeDim> wholeDims(const FunctionDef &definition,
                                 const Signature &signature);
+
+/// The names that the body stores to: targets of subscripts, stores, atomics.
+/// A parameter among them that has no privilege of its own is written.
+std::set<std::string> writtenNames(const FunctionDef &definition);
 
 /// Up to three of `known` that `name` may be meant to be, nearest first.
 std::vector<std::string> nearestNames(std::string_view name,

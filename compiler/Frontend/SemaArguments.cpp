@@ -7,6 +7,7 @@
 #include "compiler/Frontend/SemaValue.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -52,21 +53,112 @@ std::string rewriteCall(const SemaContext &context, const OpSite &site,
   return text + ")";
 }
 
-bool explainForeign(const SemaContext &context, Diagnostic &diagnostic,
+/// $a, $a0, $a1: the axes of the tile that the first text (or the object) is.
+static std::string fillAxes(SemaContext &context, std::string ours,
+                            const std::string &tile) {
+  if (ours.find("$a") == std::string::npos)
+    return ours;
+  std::optional<SemaValue> value = context.tryFix(tile);
+  if (!value || !value->isTile())
+    return {};
+  for (size_t at; (at = ours.find("$a")) != std::string::npos;) {
+    std::string names;
+    if (at + 2 < ours.size() && llvm::isDigit(ours[at + 2])) {
+      size_t axis = size_t(ours[at + 2] - '0');
+      if (axis >= value->axes.size())
+        return {};
+      ours.erase(at + 2, 1);
+      names = value->axes[axis]->name;
+    } else {
+      for (Axis *axis : value->axes)
+        names += (names.empty() ? "" : ", ") + axis->name;
+    }
+    ours.replace(at, 2, names);
+  }
+  return ours;
+}
+
+std::string findInstead(SemaContext &context, const ForeignName &entry,
+                        const std::vector<std::string> &arguments,
+                        const std::string &object) {
+  for (std::string_view alternative : splitForeign(entry.ours)) {
+    if (alternative.starts_with("#"))
+      return fillForeign(alternative.substr(1), arguments, object);
+    std::string ours = fillAxes(context, std::string(alternative),
+                                !object.empty()      ? object
+                                : !arguments.empty() ? arguments[0]
+                                                     : "");
+    // $?(x.ndim == 2): only where that holds.
+    if (llvm::StringRef rest = ours; rest.consume_front("$?")) {
+      size_t end = rest.find(')') + 1;
+      std::optional<SemaValue> holds = context.tryFix(
+          fillForeign(rest.take_front(end).str(), arguments, object));
+      if (!holds || !holds->isConstant() || !holds->constant.isTrue())
+        continue;
+      ours = rest.drop_front(end).str();
+    }
+    bool exact = false;
+    std::string text = fillForeign(ours, arguments, object, {}, &exact);
+    if (exact && !text.empty() && context.tryFix(text))
+      return text;
+  }
+  return {};
+}
+
+ForeignLevel getLevel(const SemaContext &context) {
+  return context.request.kind == ProgramKind::Kernel ? ForeignLevel::Tiles
+                                                     : ForeignLevel::Tensors;
+}
+
+bool explainForeign(SemaContext &context, Diagnostic &diagnostic,
                     ForeignKind kind, llvm::StringRef name,
                     const CallArguments &arguments, const OpSite &site,
                     const Expr *object) {
-  const ForeignName *found = findForeign(kind, name.str());
+  std::vector<std::string> texts = quoteArguments(context, arguments, site);
+  std::string text = object ? context.parenthesize(object) : std::string();
+  const ForeignName *found = findForeign(kind, name.str(), getLevel(context));
+  // x.amax(dim=1) is tsr.amax(x, dim=1).
+  if (!found && kind == ForeignKind::Method && object) {
+    found = findForeign(ForeignKind::Function, name.str(), getLevel(context));
+    texts.insert(texts.begin(), context.quote(object->range));
+    text.clear();
+  }
   if (!found)
     return false;
   if (!found->why.empty())
     diagnostic.message += "; " + std::string(found->why);
-  std::string text = object ? context.quote(object->range) : std::string();
-  if (!found->ours.empty())
-    diagnostic.setFix(
-        fillForeign(found->ours, quoteArguments(context, arguments, site),
-                    object ? context.parenthesize(object) : text));
+  diagnostic.setFix(findInstead(context, *found, texts, text));
   return true;
+}
+
+void explainUnknown(SemaContext &context, Diagnostic &diagnostic,
+                    ForeignKind kind, llvm::StringRef name,
+                    const CallArguments &arguments, const OpSite &site,
+                    const std::vector<std::string> &known, const Expr *object) {
+  bool isMethod = kind == ForeignKind::Method;
+  if (explainForeign(context, diagnostic, kind, name, arguments, site,
+                     object) ||
+      (isMethod && !object))
+    return;
+  diagnostic.setFix(findNearest(
+      context, isMethod ? context.parenthesize(object) + "." : "tsr.", name,
+      quoteArguments(context, arguments, site), known));
+}
+
+std::string findNearest(SemaContext &context, llvm::StringRef prefix,
+                        llvm::StringRef name, llvm::ArrayRef<std::string> given,
+                        const std::vector<std::string> &known) {
+  if (isForeignWord(name.str()))
+    return {};
+  std::vector<std::string> near = nearestNames(name.str(), known);
+  for (const std::string &candidate : near) {
+    std::string text =
+        prefix.str() + candidate + "(" + llvm::join(given, ", ") + ")";
+    if (context.tryFix(text))
+      return text;
+  }
+  // The name alone: the arguments are another matter.
+  return near.empty() ? std::string() : prefix.str() + near.front();
 }
 
 //===----------------------------------------------------------------------===//

@@ -523,6 +523,13 @@ ValueResult Analyzer::makeIterable(const std::string &name,
                   ")");
       return failure();
     }
+    if (*size > maxAxisSize) {
+      error(getValueRange(*(*bound)[1]),
+            "a tile has at most " + std::to_string(maxAxisSize) +
+                " elements along an axis, not " + std::to_string(*size))
+          .setFix("tsr.tile(" + quoteValue(*this, dim) + ", 64)");
+      return failure();
+    }
     result.elements = {dim.value, SemaValue::makeConstant(*size)};
     const char *options[] = {"start", "stop", "stages"};
     for (int i = 0; i < 3; ++i)

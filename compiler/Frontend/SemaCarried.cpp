@@ -168,6 +168,9 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
                                       const SemaValue &after) {
   const SemaValue &before = carried.before;
   SourceRange where = after.origin.isValid() ? after.origin : carried.assigned;
+  if (before.isTile() && after.isTile() &&
+      unifyWhole(after.axes, before.axes, where))
+    return failure();
   std::string message = carried.name + " is " + describe(before) +
                         " before the loop (" + describeLine(before.origin) +
                         ") but " + describe(after) + " after one turn";

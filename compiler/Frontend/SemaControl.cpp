@@ -451,6 +451,7 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
     axisOfGrid.name = name;
     axisOfGrid.extent = extents[i];
     axisOfGrid.size = tiles[i];
+    axisOfGrid.where = iterable.elements[i].origin;
     if (tiles[i]) {
       Axis axis;
       axis.name = name;
@@ -473,6 +474,8 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   insideGrid = state.insideGrid = true;
   Flow flow = execute(stmt.body);
   insideGrid = state.insideGrid = false;
+  if (flow != Flow::Failed && failed(state.checkRaces(program->getParentOp())))
+    return Flow::Failed;
   return flow;
 }
 

@@ -283,7 +283,8 @@ ValueResult Analyzer::unknownName(const std::string &name,
            name == "triton" || name == "F")
     diagnostic.setFix("tsr, whose operations are tsr.exp, tsr.sum, ...");
   else if (!explainForeign(*this, diagnostic, ForeignKind::Function, name, {},
-                           OpSite{where, where, {}}))
+                           OpSite{where, where, {}}) ||
+           diagnostic.fix.empty())
     diagnostic.setFix(scope.hasDims && std::isupper(uint8_t(name[0]))
                           ? suggestForCapital(name, where)
                           : name + " = ... before this line, or a parameter " +
@@ -319,12 +320,16 @@ ValueResult Analyzer::evaluateModuleAttribute(const SemaValue &module,
     if (llvm::is_contained(library->getCallNames(), attribute.attr))
       diagnostic.setFix("tsr." + attribute.attr + "(x)");
     else if (!explainForeign(*this, diagnostic, ForeignKind::Function,
-                             attribute.attr, {}, site)) {
-      std::vector<std::string> near = nearestNames(
-          attribute.attr,
+                             attribute.attr, {}, site) ||
+             diagnostic.fix.empty()) {
+      diagnostic.setFix(findNearest(
+          *this, "math.", attribute.attr, {},
           {"sqrt", "exp", "log", "log2", "log10", "log1p", "sin", "cos", "tanh",
-           "floor", "ceil", "pow", "pi", "e", "inf", "nan", "gcd", "fabs"});
-      diagnostic.setFix("math." + (near.empty() ? "sqrt" : near.front()));
+           "floor", "ceil", "pow", "pi", "e", "inf", "nan", "gcd", "fabs"}));
+      if (diagnostic.fix.empty())
+        diagnostic.setFix("a number computed before, outside the function: " +
+                          attribute.attr + " = math." + attribute.attr +
+                          "(...)");
     }
     return failure();
   }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/Parser.h"
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -35,6 +36,34 @@ bool Analyzer::isRange(llvm::StringRef name) const {
   auto found = scopes.back()->variables.find(name.str());
   return found != scopes.back()->variables.end() &&
          found->second.kind == ValueKind::Range;
+}
+
+std::optional<SemaValue> Analyzer::tryFix(const std::string &text) {
+  if (trying)
+    return std::nullopt;
+  // `x = value`: the value; `assert c, "text"`: the tuple.
+  std::string_view expression = text;
+  if (expression.starts_with("assert "))
+    expression.remove_prefix(7);
+  else if (size_t equals = expression.find(" = ");
+           equals < expression.find('('))
+    expression.remove_prefix(equals + 3);
+  DiagnosticEngine quiet(fixSources);
+  FileId file = fixSources.add("fix", expression);
+  const Expr *tree = parseExpression(fixTrees, fixSources, file, quiet);
+  if (!tree)
+    return std::nullopt;
+  size_t before = diags.getDiagnostics().size();
+  OpBuilder::InsertionGuard guard(builder);
+  std::string hint = nameHint;
+  trying = true;
+  ValueResult value = evaluate(tree);
+  trying = false;
+  nameHint = hint;
+  diags.truncate(before);
+  if (failed(value))
+    return std::nullopt;
+  return *value;
 }
 
 std::string Analyzer::suggestGrid() const {
@@ -297,25 +326,31 @@ void Analyzer::reportForeign(const CapturedValue &captured,
     for (const std::string &argument : arguments)
       listed += (listed.empty() ? "" : ", ") + argument;
   }
-  const ForeignName *foreign = findForeign(ForeignKind::Function, last);
+  const ForeignName *foreign =
+      findForeign(ForeignKind::Function, last, getLevel(*this));
+  if (plain) {
+    diagnostic.setFix("@tsr.function above def " + last);
+    return;
+  }
+  std::string fix;
   if (known) {
-    diagnostic.setFix("tsr." + last + "(" + listed + ")");
-  } else if (foreign && !plain) {
+    fix = "tsr." + last + "(" + listed + ")";
+    if (call && !tryFix(fix))
+      fix.clear();
+  }
+  if (fix.empty() && foreign) {
     if (!foreign->why.empty())
       diagnostic.message += "; " + std::string(foreign->why);
-    diagnostic.setFix(foreign->ours.empty()
-                          ? "drop " + dotted
-                          : fillForeign(foreign->ours, arguments));
-  } else if (plain) {
-    diagnostic.setFix("@tsr.function above def " + last);
-  } else {
-    std::vector<std::string> near = nearestNames(last, library->getCallNames());
-    diagnostic.setFix(near.empty()
-                          ? "call " + dotted +
-                                " outside and pass its result as an "
-                                "argument"
-                          : "tsr." + near.front() + "(" + listed + ")");
+    fix = findInstead(*this, *foreign, arguments);
+  } else if (fix.empty() && known) {
+    fix = "tsr." + last; // its arguments are another matter
+  } else if (fix.empty()) {
+    fix = findNearest(*this, "tsr.", last, arguments, library->getCallNames());
   }
+  diagnostic.setFix(fix.empty() ? "call " + dotted +
+                                      " outside and pass its result as an "
+                                      "argument"
+                                : fix);
 }
 
 bool Analyzer::reportMissingAttribute(const Attribute &attribute,
@@ -336,11 +371,8 @@ bool Analyzer::reportMissingAttribute(const Attribute &attribute,
     Diagnostic &diagnostic = error(
         attribute.range, "'" + dotted + "' is not there: " + prefix + ", a " +
                              found->second.text + ", has no '" + missing + "'");
-    const ForeignName *foreign = findForeign(ForeignKind::Function, missing);
     if (llvm::is_contained(library->getCallNames(), missing))
       diagnostic.setFix("tsr." + missing);
-    else if (foreign && !foreign->ours.empty())
-      diagnostic.setFix(fillForeign(foreign->ours, {"x", "y"}));
     else
       diagnostic.setFix(prefix + "." + missing + " = 1.0 before the call");
     return true;

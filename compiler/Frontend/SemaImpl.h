@@ -61,6 +61,11 @@ void collectAssigned(const Body &body,
 /// range if it never does.
 SourceRange findReadBeforeAssigned(const Body &body, const std::string &name);
 
+/// "X.shape[0]": the dim of an axis without a name.
+bool isUnnamed(const Dim &dim);
+/// "Tensor[M, K]", as messages show an annotation.
+std::string getAnnotationText(const ParameterDescription &parameter);
+
 //===----------------------------------------------------------------------===//
 // Analyzer
 //===----------------------------------------------------------------------===//
@@ -75,12 +80,27 @@ public:
   mlir::LogicalResult run();
   const std::string &getSymbol() const { return symbol; }
 
+  /// Axes without names that are the same dim as another axis, by the names of
+  /// dims ("B.shape[0]" is "K"), and where the body says so.
+  struct Merge {
+    std::string into;
+    SourceRange where;
+  };
+  using Merges = std::map<std::string, Merge, std::less<>>;
+  Merges merges;
+  /// Whether `unify` was asked for something that `merges` does not have yet;
+  /// adds it.
+  bool addAsked(Merges &known) const;
+
   Dim *dimOf(const CallArgument &extent) override;
   std::string findRange(const Dim &dim) const override;
   std::string findRangeOfSize(int64_t size) const override;
   bool isRange(llvm::StringRef name) const override;
   std::string suggestGrid() const override;
   std::vector<Note> findOrigins(const SourceRange &where) const override;
+  bool unify(const Dim &first, const Dim &second,
+             const SourceRange &where) override;
+  std::optional<SemaValue> tryFix(const std::string &text) override;
   ValueResult evaluateDimExpression(const Expr *expr) override;
   mlir::FailureOr<std::string>
   analyzeKernel(const CapturedFunction &callee,
@@ -123,6 +143,7 @@ private:
   /// Null for a constant, which is not passed.
   mlir::FailureOr<mlir::Type> getArgumentType(size_t index, bool kernel);
   mlir::LogicalResult bindParameters(mlir::Block &entry, bool kernel);
+  std::string getDimAttribute(const Dim &dim) const;
   mlir::DictionaryAttr getArgumentAttributes(size_t parameter, bool kernel);
   void addProgramAttributes(mlir::Operation *op);
 
@@ -295,6 +316,14 @@ private:
   /// its size, -1 if the signature did.
   std::vector<llvm::SmallVector<Dim *, 4>> axisDims;
   std::map<Dim *, int> sizeOrigin;
+  /// What `unify` asked for, to be tried in another analysis.
+  std::optional<std::pair<std::string, Merge>> asked;
+  /// Of parameters: the dim that an axis without a name is.
+  const Merge *findMerge(std::string_view name) const;
+  /// Texts of fixes that were tried.
+  bool trying = false;
+  SourceManager fixSources;
+  ASTContext fixTrees;
   std::map<std::string, std::string> calledKernels;
 
   // Kernels.
@@ -332,9 +361,12 @@ public:
     mlir::Value index;
     mlir::Value extent;
     int64_t size = 0;
+    SourceRange where; // tsr.tile(M, 64), B
   };
   std::vector<GridAxis> gridAxes;
   bool insideGrid = false;
+  /// Refuses stores that several programs of the grid make.
+  virtual mlir::LogicalResult checkRaces(mlir::Operation *kernel) = 0;
 };
 
 /// The state of a library made by createTileOps.

@@ -510,6 +510,56 @@ std::string getCanonicalDim(const Expr *expr) {
   return result;
 }
 
+/// The name under the subscripts of a target, `X` of `X[m, n]`; empty if none.
+static std::string subscripted(const Expr *target) {
+  const Expr *base = target;
+  while (auto *subscript = dynCast<Subscript>(base))
+    base = subscript->value;
+  auto *name = dynCast<Name>(base);
+  return name && base != target ? name->id : std::string();
+}
+
+static void collectWritten(const Body &body, std::set<std::string> &names) {
+  auto addTarget = [&](const Expr *target) {
+    if (auto *tuple = dynCast<Tuple>(target))
+      for (const Expr *element : tuple->elts)
+        names.insert(subscripted(element));
+    names.insert(subscripted(target));
+  };
+  for (const Stmt *stmt : body) {
+    if (auto *assign = dynCast<Assign>(stmt)) {
+      for (const Expr *target : assign->targets)
+        addTarget(target);
+    } else if (auto *augmented = dynCast<AugAssign>(stmt)) {
+      addTarget(augmented->target);
+    } else if (auto *loop = dynCast<For>(stmt)) {
+      collectWritten(loop->body, names);
+    } else if (auto *repeat = dynCast<While>(stmt)) {
+      collectWritten(repeat->body, names);
+    } else if (auto *branch = dynCast<If>(stmt)) {
+      collectWritten(branch->body, names);
+      collectWritten(branch->orelse, names);
+    }
+  }
+  // tsr.store(C, ...), tsr.atomic_add(C, ...)
+  walk(body, [&](const Expr *expr) {
+    auto *call = dynCast<Call>(expr);
+    auto *called = call ? dynCast<Attribute>(call->func) : nullptr;
+    bool stores = called && (called->attr == "store" ||
+                             called->attr.compare(0, 7, "atomic_") == 0);
+    if (stores && !call->args.empty())
+      if (auto *name = dynCast<Name>(call->args[0]))
+        names.insert(name->id);
+    return true;
+  });
+}
+
+std::set<std::string> writtenNames(const FunctionDef &definition) {
+  std::set<std::string> names;
+  collectWritten(definition.body, names);
+  return names;
+}
+
 /// Calls of tsr whose size arguments are axes or constants.
 static bool takesWholeDims(const std::string &name) {
   static const std::set<std::string> names = {
@@ -690,7 +740,8 @@ std::vector<std::string> nearestNames(std::string_view name,
     // A difference in case only is the nearest of all, then an abbreviation.
     size_t distance = 2 * editDistance(name, candidate);
     size_t limit =
-        2 * std::max<size_t>(1, std::max(name.size(), candidate.size()) / 3);
+        2 *
+        std::max<size_t>(1, (std::max(name.size(), candidate.size()) + 1) / 4);
     if (lower(candidate) == lower(name))
       distance = 0;
     else if (isAbbreviation(name, candidate))

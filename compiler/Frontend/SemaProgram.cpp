@@ -32,27 +32,6 @@ static bool isTensorKind(Kind kind) {
          kind == Kind::Region;
 }
 
-/// "Tensor[M, K]", as messages show an annotation.
-static std::string getAnnotationText(const ParameterDescription &parameter) {
-  std::string text = parameter.kind == Kind::Out      ? "Out["
-                     : parameter.kind == Kind::InOut  ? "InOut["
-                     : parameter.kind == Kind::Region ? "Region["
-                                                      : "Tensor[";
-  for (auto [i, dim] : llvm::enumerate(parameter.dims))
-    text += (i ? ", " : "") + dim;
-  return text + "]";
-}
-
-static std::string getShapeText(const ArgumentSpec &spec) {
-  std::string text;
-  for (int64_t size : spec.sizes) {
-    if (!text.empty())
-      text += " x ";
-    text += size < 0 ? "?" : std::to_string(size);
-  }
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Arguments and dims
 //===----------------------------------------------------------------------===//
@@ -76,6 +55,26 @@ LogicalResult Analyzer::settleArguments() {
   if (failed(described))
     return failure();
   signature = *described;
+  // Plans and symbols hold names of 255 bytes, with endings of ours.
+  constexpr size_t longest = 200;
+  auto checkName = [&](const SourceRange &where, const std::string &name) {
+    if (name.size() <= longest)
+      return success();
+    error(where, "the name " + name.substr(0, 20) + "... has " +
+                     std::to_string(name.size()) + " characters; one has " +
+                     "at most " + std::to_string(longest))
+        .setFix(name.substr(0, 20));
+    return failure();
+  };
+  if (failed(checkName(definition.nameRange, definition.name)))
+    return failure();
+  for (const ParameterDescription &parameter : signature.parameters) {
+    if (failed(checkName(parameter.where, parameter.name)))
+      return failure();
+    for (const std::string &dim : parameter.dims)
+      if (failed(checkName(parameter.where, dim)))
+        return failure();
+  }
   arguments = request.arguments;
   arguments.resize(signature.parameters.size());
   std::optional<DType> firstDType;
@@ -192,111 +191,6 @@ LogicalResult Analyzer::settleArguments() {
       return failure();
   }
   return success();
-}
-
-/// Makes a Dim of every axis of every tensor; `axisDims` keeps them.
-LogicalResult Analyzer::declareDims() {
-  axisDims.assign(signature.parameters.size(), {});
-  // Names first, so that expressions find theirs.
-  for (const Signature::DimSource &source : signature.dims) {
-    Dim *dim =
-        addDim(source.name, source.parameter < 0
-                                ? request.definition->nameRange
-                                : signature.parameters[source.parameter].where);
-    dimByText[source.name] = dim;
-    sizeOrigin[dim] = -1;
-  }
-  for (auto [p, parameter] : llvm::enumerate(signature.parameters)) {
-    const ArgumentSpec &spec = arguments[p];
-    if (spec.kind != ArgumentSpec::Kind::Tensor &&
-        spec.kind != ArgumentSpec::Kind::Omitted)
-      continue;
-    for (auto [axis, size] : llvm::enumerate(spec.sizes)) {
-      std::string text = parameter.hasDims ? parameter.dims[axis] : "";
-      Dim *dim = nullptr;
-      if (text.empty()) {
-        dim = addDim(parameter.name + ".shape[" + std::to_string(axis) + "]",
-                     parameter.where);
-      } else if (auto found = dimByText.find(text); found != dimByText.end()) {
-        dim = found->second;
-      } else if (text.find_first_not_of("0123456789") == std::string::npos) {
-        dim = dimByText[text] = addDim(text, parameter.where);
-        dim->size = std::stoll(text);
-        sizeOrigin[dim] = -1;
-      } else {
-        DiagnosticEngine quiet(dimSources);
-        FileId file = dimSources.add("dim", text);
-        Expr *tree = parseExpression(dimTrees, dimSources, file, quiet);
-        std::string canonical = tree ? getCanonicalDim(tree) : "";
-        if (canonical.empty()) {
-          error(parameter.where,
-                "'" + text +
-                    "' is not an expression of dims; a dim is a name, "
-                    "an int, or +, -, *, // of them")
-              .setFix("\"M\", \"N\", \"H*D\" or \"S//2\"");
-          return failure();
-        }
-        if (auto found = dimByText.find(canonical); found != dimByText.end()) {
-          dim = found->second;
-        } else {
-          dim = dimByText[canonical] = addDim(text, parameter.where);
-          dim->expression = tree;
-        }
-        dimByText[text] = dim;
-      }
-      axisDims[p].push_back(dim);
-      if (size < 0)
-        continue;
-      if (dim->size >= 0 && dim->size != size) {
-        int other = sizeOrigin.count(dim) ? sizeOrigin[dim] : -1;
-        if (other < 0) {
-          error(parameter.where, "axis " + std::to_string(axis) + " of " +
-                                     parameter.name + " is " +
-                                     std::to_string(size) +
-                                     ", but is annotated " + dim->name);
-        } else {
-          const ParameterDescription &first = signature.parameters[other];
-          error(request.definition->range,
-                first.name + " (" + getShapeText(arguments[other]) + ") and " +
-                    parameter.name + " (" + getShapeText(spec) +
-                    ") disagree on " + dim->name + ": " +
-                    std::to_string(dim->size) + " from " + first.name + ", " +
-                    std::to_string(size) + " from " + parameter.name)
-              .addNote(first.where,
-                       first.name + ": " + getAnnotationText(first))
-              .addNote(parameter.where,
-                       parameter.name + ": " + getAnnotationText(parameter));
-        }
-        return failure();
-      }
-      if (dim->size < 0) {
-        dim->size = size;
-        sizeOrigin[dim] = int(p);
-      }
-    }
-  }
-  return success();
-}
-
-/// The static shape of a parameter; an expression of known dims is known.
-FailureOr<SmallVector<int64_t>> Analyzer::getShape(size_t parameter) {
-  SmallVector<int64_t> shape;
-  for (Dim *dim : axisDims[parameter]) {
-    if (dim->size < 0 && dim->expression) {
-      auto size =
-          tryFold(dim->expression,
-                  [&](const std::string &name) -> std::optional<ConstantData> {
-                    Dim *part = findDim(name);
-                    if (part && part->size >= 0)
-                      return ConstantData(part->size);
-                    return std::nullopt;
-                  });
-      if (size && size->isInt())
-        dim->size = size->asInt();
-    }
-    shape.push_back(dim->size < 0 ? ShapedType::kDynamic : dim->size);
-  }
-  return shape;
 }
 
 /// The dtype in which a scalar is passed: i64, fp64 or bool.
@@ -434,12 +328,10 @@ DictionaryAttr Analyzer::getArgumentAttributes(size_t index, bool kernel) {
     if (!kernel)
       add("gir.scalar", builder.getStringAttr(text));
   } else {
-    SmallVector<llvm::StringRef> names;
+    SmallVector<mlir::Attribute> names;
     for (Dim *dim : axisDims[index])
-      names.push_back(llvm::StringRef(dim->name).contains(".shape[")
-                          ? llvm::StringRef()
-                          : llvm::StringRef(dim->name));
-    add("gir.dims", builder.getStrArrayAttr(names));
+      names.push_back(builder.getStringAttr(getDimAttribute(*dim)));
+    add("gir.dims", builder.getArrayAttr(names));
     if (kernel) {
       std::string mode = parameter.mode;
       if (mode.empty()) {
@@ -684,9 +576,8 @@ LogicalResult Analyzer::runFunction() {
     if (value->isTensor()) {
       SmallVector<llvm::StringRef> names;
       for (Dim *dim : value->dims)
-        names.push_back(dim && !llvm::StringRef(dim->name).contains(".shape[")
-                            ? llvm::StringRef(dim->name)
-                            : llvm::StringRef());
+        names.push_back(dim && !isUnnamed(*dim) ? llvm::StringRef(dim->name)
+                                                : llvm::StringRef());
       attributes.push_back(
           builder.getNamedAttr("gir.dims", builder.getStrArrayAttr(names)));
     }
@@ -731,12 +622,21 @@ Analyzer::analyzeKernel(const CapturedFunction &callee,
   inner.precision = callee.precision;
   inner.target = request.target;
   inner.debug = request.debug;
-  Analyzer analyzer(module, inner, diags);
-  analyzer.inlineFrames = inlineFrames;
-  analyzer.inlineFrames.push_back({callee.definition->name, site});
-  if (failed(analyzer.run()))
-    return failure();
-  return calledKernels[key] = analyzer.symbol;
+  Merges known;
+  size_t before = diags.getDiagnostics().size();
+  while (true) {
+    diags.truncate(before);
+    Analyzer analyzer(module, inner, diags);
+    analyzer.merges = known;
+    analyzer.inlineFrames = inlineFrames;
+    analyzer.inlineFrames.push_back({callee.definition->name, site});
+    if (succeeded(analyzer.run()))
+      return calledKernels[key] = analyzer.symbol;
+    if (!analyzer.addAsked(known))
+      return failure();
+    if (Operation *begun = module.lookupSymbol(analyzer.symbol))
+      begun->erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -756,10 +656,17 @@ FailureOr<OwningOpRef<ModuleOp>> analyze(MLIRContext &context,
       file ? Location(FileLineColLoc::get(&context, file->getName(),
                                           where.begin.line, where.begin.column))
            : Location(UnknownLoc::get(&context));
-  OwningOpRef<ModuleOp> module = ModuleOp::create(location);
-  {
+  OwningOpRef<ModuleOp> module;
+  Analyzer::Merges merges;
+  size_t before = diags.getDiagnostics().size();
+  while (true) {
+    diags.truncate(before);
+    module = ModuleOp::create(location);
     Analyzer analyzer(*module, request, diags);
-    if (failed(analyzer.run())) {
+    analyzer.merges = merges;
+    if (succeeded(analyzer.run()))
+      break;
+    if (!analyzer.addAsked(merges)) {
       // A failure without a message would leave the user with nothing.
       bool again = request.wanted && !request.wanted->empty();
       if (!diags.hasErrors() && !again)

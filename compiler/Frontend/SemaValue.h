@@ -63,6 +63,9 @@ struct Dim {
   const Expr *expression = nullptr;
 };
 
+/// Positions in a tile are 32-bit numbers.
+constexpr int64_t maxAxisSize = (int64_t(1) << 31) - 1;
+
 /// The identity of an axis of a tile: two tiles have an axis in common if they
 /// point at the same object.
 struct Axis {
@@ -344,6 +347,20 @@ public:
   /// Where the variables under `where` were last assigned, and what they are;
   /// ranges are left out: errors about them name their loop.
   virtual std::vector<Note> findOrigins(const SourceRange &where) const = 0;
+  /// Asks for two dims to be one, where the body relates an axis without a name
+  /// to another one. True: the caller fails without a message, and the program
+  /// is analysed again with one dim. False: both have names, or are one
+  /// already.
+  virtual bool unify(const Dim &first, const Dim &second,
+                     const SourceRange &where) = 0;
+  /// The same for whole axes of a tile that should have the axes `wanted` and
+  /// has others of the same size.
+  bool unifyWhole(llvm::ArrayRef<Axis *> axes, llvm::ArrayRef<Axis *> wanted,
+                  const SourceRange &where);
+  /// What `text`, an expression, is at this place; nothing if it is refused.
+  /// Leaves no message behind. For fixes, before they are proposed: the program
+  /// is wrong already, so what this does to the module does not matter.
+  virtual std::optional<SemaValue> tryFix(const std::string &text) = 0;
   /// Evaluates a dim expression ("H*D") among the dims.
   virtual ValueResult evaluateDimExpression(const Expr *expr) = 0;
   /// Analyses a kernel for these arguments into the module being built, once
@@ -423,9 +440,30 @@ std::string rewriteCall(const SemaContext &context, const OpSite &site,
 /// If the name is one of another library, adds to the message what it is here,
 /// and the fix. `object` is the expression before the dot of a method or
 /// attribute.
-bool explainForeign(const SemaContext &context, Diagnostic &diagnostic,
+bool explainForeign(SemaContext &context, Diagnostic &diagnostic,
                     ForeignKind kind, llvm::StringRef name,
                     const CallArguments &arguments, const OpSite &site,
+                    const Expr *object = nullptr);
+/// What a name of another library is here for these arguments: the first
+/// alternative that means the same and is accepted, or a phrase; or nothing.
+std::string findInstead(SemaContext &context, const ForeignName &entry,
+                        const std::vector<std::string> &arguments,
+                        const std::string &object = {});
+/// Which entries of the table hold here.
+ForeignLevel getLevel(const SemaContext &context);
+/// The call of the operation that a misspelt name is meant to be, or only the
+/// name if the arguments do not fit it; empty if nothing is near, or if another
+/// library has a function of the name, which is then no misspelling.
+std::string findNearest(SemaContext &context, llvm::StringRef prefix,
+                        llvm::StringRef name, llvm::ArrayRef<std::string> given,
+                        const std::vector<std::string> &known);
+/// The fix of an operation that is not there: what a name of another library is
+/// here, or the nearest of `known`; none if there is neither. `object` is that
+/// of a method.
+void explainUnknown(SemaContext &context, Diagnostic &diagnostic,
+                    ForeignKind kind, llvm::StringRef name,
+                    const CallArguments &arguments, const OpSite &site,
+                    const std::vector<std::string> &known,
                     const Expr *object = nullptr);
 /// tsr.breakpoint("label").
 ValueResult callBreakpoint(SemaContext &context, OpLibrary &library,

@@ -91,18 +91,44 @@ static const llvm::StringSet<> kernelNames = {
     "atomic_cas", "atomic_xchg", "program_id", "num_programs", "range_at",
     "mma",        "grid",        "filled"};
 
+/// einsum("ij,jk->ik", a, b) and the like as a product, "bij,bjk->bik" too.
+static std::string getProduct(const std::vector<std::string> &given) {
+  std::string equation;
+  for (char c : given[0])
+    if (c != ' ' && c != '"' && c != '\'')
+      equation += c;
+  auto [left, rest] = llvm::StringRef(equation).split(',');
+  auto [right, result] = rest.split("->");
+  size_t batch = left.size() < 2 ? 0 : left.size() - 2;
+  bool alike = left.size() >= 2 && right.size() == left.size() &&
+               result.size() == left.size() &&
+               left.take_front(batch) == right.take_front(batch) &&
+               left.take_front(batch) == result.take_front(batch);
+  if (alike) {
+    llvm::StringRef a = left.drop_front(batch), b = right.drop_front(batch),
+                    c = result.drop_front(batch);
+    if (c[0] == a[0] && c[1] == b[1] && a[1] == b[0])
+      return fillForeign("$!$1 @ $2", given);
+    if (c[0] == a[0] && c[1] == b[0] && a[1] == b[1])
+      return fillForeign("$!$1 @ $2.mT", given);
+    if (c[0] == a[1] && c[1] == b[1] && a[0] == b[0])
+      return fillForeign("$!$1.mT @ $2", given);
+  }
+  return fillForeign("products with @ and sums of $1 * $2, with x.permute and "
+                     "x[:, None] where axes must line up",
+                     given);
+}
+
 /// What to write until a name that comes later is there.
 static std::string getLaterFix(llvm::StringRef name,
                                const std::vector<std::string> &given) {
-  if (name == "einsum") {
-    // "ij,jk->ik" is a product.
-    return given.size() == 3 ? fillForeign("$1 @ $2", given)
+  if (name == "einsum")
+    return given.size() == 3 ? getProduct(given)
                              : "tsr.sum(a * b, dim=-1), a @ b, or x.permute";
-  }
   if (name == "std")
     return fillForeign("tsr.sqrt(tsr.var($*))", given);
-  if (name == "norm")
-    return fillForeign("tsr.sqrt(tsr.sum($0 * $0, dim=-1))", given);
+  if (name == "norm" && given.size() == 1)
+    return fillForeign("tsr.sqrt(tsr.sum($0 * $0))", given);
   if (name == "outer")
     return fillForeign("$0[:, None] * $1[None, :]", given);
   if (name == "dropout")
@@ -112,8 +138,8 @@ static std::string getLaterFix(llvm::StringRef name,
     return "random numbers as an argument, or tsr.rand in a @tsr.kernel";
   if (name == "topk" || name == "sort" || name == "argsort")
     return fillForeign(
-        "tsr.max($0, dim=-1) and tsr.argmax($0, dim=-1), or sort "
-        "in the calling code",
+        "sort in the calling code; the largest is tsr.max($0, dim=-1), at "
+        "tsr.argmax($0, dim=-1)",
         given);
   if (name == "one_hot")
     return fillForeign("($0[:, None] == tsr.arange(classes)).to(fp32)", given);
@@ -121,16 +147,25 @@ static std::string getLaterFix(llvm::StringRef name,
     return fillForeign("tsr.where(mask, $0, 0.0), with the mask an argument",
                        given);
   if (name == "tile" || name == "repeat")
-    return fillForeign("$0.expand(...)", given);
+    return fillForeign("tsr.cat([$0, $0], dim=0)", given);
   if (name == "reduce" || name == "scan")
     return "tsr.sum, tsr.max, tsr.prod, tsr.cumsum or tsr.cumprod";
   if (name == "pad")
     return fillForeign("tsr.cat([$0, tsr.zeros(...)], dim=-1)", given);
-  if (name == "flip" || name == "roll")
-    return fillForeign("tsr.take($0, index, dim=-1)", given);
+  if (name == "flip")
+    return fillForeign("$0[::-1]", given);
+  if (name == "roll")
+    return fillForeign("a tsr.cat of the last part of $0 and the first", given);
   if (name == "breakpoint")
     return "return the value, and look at it outside";
   return "do it in the code that calls this function, and pass the result";
+}
+
+std::vector<Callable> listTensorOperations() {
+  std::vector<Callable> result;
+  for (const auto &[name, entry] : TensorOps::getEntries())
+    result.push_back({name, entry.function, entry.method});
+  return result;
 }
 
 std::vector<std::string> TensorOps::getCallNames() const {
@@ -175,21 +210,11 @@ ValueResult TensorOps::call(llvm::StringRef name,
                       name.str() + "(" + rest + ")");
     return failure();
   }
-  if (explainForeign(context, diagnostic, ForeignKind::Function, name,
-                     arguments, site) &&
-      !diagnostic.fix.empty())
-    return failure();
-  std::vector<std::string> near = nearestNames(name.str(), getCallNames());
-  std::string listed;
-  for (const std::string &text : given)
-    listed += (listed.empty() ? "" : ", ") + text;
-  std::string fix;
-  for (const std::string &candidate : near)
-    fix += (fix.empty() ? "" : " or ") + ("tsr." + candidate) +
-           (near.size() == 1 ? "(" + listed + ")" : "");
-  diagnostic.setFix(fix.empty() ? "@tsr.function above a def " + name.str() +
-                                      "(...) of your own"
-                                : fix);
+  explainUnknown(context, diagnostic, ForeignKind::Function, name, arguments,
+                 site, getCallNames());
+  if (diagnostic.fix.empty())
+    diagnostic.setFix("@tsr.function above a def " + name.str() +
+                      "(...) of your own, or its result as an argument");
   return failure();
 }
 
@@ -237,20 +262,15 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
                       (listed.empty() ? "" : ", " + listed) + ")");
     return failure();
   }
-  if (explainForeign(context, diagnostic, ForeignKind::Method, name, arguments,
-                     site, expr) &&
-      !diagnostic.fix.empty())
-    return failure();
   std::vector<std::string> known;
   for (const auto &[known_, entry] : getEntries())
     if (entry.method)
       known.push_back(known_);
-  std::vector<std::string> near = nearestNames(name.str(), known);
-  diagnostic.setFix(near.empty()
-                        ? "tsr.exp(" + nameOf(object, expr) + "), tsr.sum(" +
-                              nameOf(object, expr) + ", dim=-1), ..."
-                        : nameOf(object, expr) + "." + near.front() + "(" +
-                              listed + ")");
+  explainUnknown(context, diagnostic, ForeignKind::Method, name, arguments,
+                 site, known, expr);
+  if (diagnostic.fix.empty())
+    diagnostic.setFix("@tsr.function above a def " + name.str() +
+                      "(...) of your own, or its result as an argument");
   return failure();
 }
 

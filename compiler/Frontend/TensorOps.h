@@ -10,8 +10,8 @@
 //   TensorOpsElementwise.cpp operators, math functions, where, casts
 //   TensorOpsReduce.cpp      reductions, scans, softmax, norms, losses
 //   TensorOpsMatmul.cpp      products and attention
-//   TensorOpsMove.cpp        transpose, reshape, cat, gather, creation
-//   TensorOpsIndex.cpp       x[...]
+//   TensorOpsMove.cpp        transpose, reshape, cat, creation
+//   TensorOpsIndex.cpp       x[...], take, gather
 //   TensorOpsProgram.cpp     calls of kernels
 //   TensorOpsControl.cpp     loops, branches, print, assert
 //
@@ -24,6 +24,7 @@
 #ifndef TESSERA_COMPILER_FRONTEND_TENSOROPS_H
 #define TESSERA_COMPILER_FRONTEND_TENSOROPS_H
 
+#include "compiler/Frontend/Operations.h"
 #include "compiler/Frontend/SemaValue.h"
 #include "compiler/Graph/IR/Extents.h"
 #include "compiler/Graph/IR/Graph.h"
@@ -43,6 +44,12 @@ struct TensorShape {
   void append(const TensorShape &other, size_t axis) {
     push_back(other.extents[axis], other.dims[axis]);
   }
+};
+
+/// Which indices beside 0 to size - 1 an op accepts.
+struct IndexRules {
+  bool wraps = false;             // negative ones count from the end
+  std::optional<int64_t> ignored; // stands for none
 };
 
 class TensorOps : public OpLibrary {
@@ -126,6 +133,7 @@ private:
     bool method;   // x.name(...)
   };
   static const std::map<std::string, Entry, std::less<>> &getEntries();
+  friend std::vector<Callable> listTensorOperations();
   ValueResult dispatch(const Entry &entry, llvm::StringRef name,
                        CallArguments arguments, const OpSite &site);
 
@@ -186,6 +194,16 @@ private:
   bool isProvedEqual(const graph::Extent &a, const Dim *aDim,
                      const graph::Extent &b, const Dim *bDim);
   enum class Agreement { Equal, Checked, Differ };
+  /// A text in which braces are meant: those of messages hold values.
+  static std::string escapeBraces(llvm::StringRef text);
+  /// "file.py:3:5: ": the message of a check says where in the body it stands,
+  /// since the call reports it.
+  static std::string placeText(mlir::Location location);
+  /// A check at the call; the message begins with the place of `location`.
+  void checkEqual(mlir::Value lhs, mlir::Value rhs, const std::string &message,
+                  mlir::Location location);
+  void checkFits(const SemaValue &number, const std::string &name, DType dtype,
+                 mlir::Location location);
   /// Proves that two axes are equal, or leaves a check behind, or says that
   /// they differ.
   Agreement agree(const graph::Extent &a, const Dim *aDim,
@@ -244,7 +262,7 @@ private:
                                   const BoundArguments &bound);
   /// Notes that the version needs this size as a constant; false if it is one,
   /// or no parameter gives it.
-  bool askForSize(const SemaValue &tensor, int64_t axis);
+  bool askForSize(mlir::Value tensor, int64_t axis);
 
   // TensorOpsElementwise.cpp
   struct Prepared {
@@ -299,11 +317,15 @@ private:
   ValueResult callSoftmax(const NamedCall &call);
   ValueResult callNorm(const NamedCall &call);
   ValueResult callCrossEntropy(const NamedCall &call);
+  ValueResult perCounted(const SemaValue &sum, const SemaValue &targets,
+                         int64_t ignored, llvm::ArrayRef<int64_t> axes,
+                         const OpSite &site);
 
   // TensorOpsMatmul.cpp
   ValueResult callMatmul(const NamedCall &call);
   ValueResult callLinear(const NamedCall &call);
   ValueResult callAttention(const NamedCall &call);
+  bool askForHeads(mlir::Value probabilities, mlir::Value values);
   mlir::FailureOr<mlir::Value> gemm(mlir::Value lhs, mlir::Value rhs,
                                     const TensorShape &shape, DType dtype,
                                     const OpSite &site);
@@ -324,11 +346,16 @@ private:
   ValueResult callGather(const NamedCall &call);
   ValueResult callFull(const NamedCall &call);
   ValueResult callFullLike(const NamedCall &call);
+  mlir::LogicalResult checkFill(const SemaValue &fill, DType dtype,
+                                const NamedCall &call);
   ValueResult callArange(const NamedCall &call);
   ValueResult callSize(const NamedCall &call);
   ValueResult callCdiv(const NamedCall &call);
   ValueResult take(const SemaValue &input, const SemaValue &indices,
                    int64_t axis, const OpSite &site);
+  void checkIndices(const SemaValue &object, llvm::StringRef name,
+                    const SemaValue &indices, llvm::StringRef indexName,
+                    int64_t axis, SourceRange where, IndexRules rules = {});
   ValueResult sizeValue(const SemaValue &tensor, int64_t axis,
                         mlir::Location location);
 
@@ -341,6 +368,8 @@ private:
     Dim *dim = nullptr;
     bool dropped = false; // an int index
   };
+  mlir::Value fromStart(mlir::Value index, mlir::Value size,
+                        const TensorShape &shape, mlir::Location location);
   void checkIndex(const SemaValue &object, mlir::Value index,
                   std::optional<int64_t> number, mlir::Value size, int64_t axis,
                   SourceRange where);

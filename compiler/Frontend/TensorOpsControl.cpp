@@ -97,12 +97,12 @@ mlir::Value TensorOps::fitTo(const SemaValue &value, const TensorShape &shape,
       return {};
     if (fit == Fit::Equal)
       continue;
-    graph::CheckEqualOp::create(
-        context.builder, location,
+    checkEqual(
         graph::materialize(context.builder, location, own.extents[axis]),
         graph::materialize(context.builder, location, shape.extents[axis]),
         ("axis " + llvm::Twine(axis) + " of " + name + " is {lhs} " + when)
-            .str());
+            .str(),
+        location);
   }
   if (value.ssa.getType() == typeOf(shape, value.dtype))
     return value.ssa;
@@ -258,12 +258,8 @@ LogicalResult TensorOps::assertTrue(const SemaValue &condition,
       if (compare.getKind() == graph::CompareKind::Eq &&
           compare.getLhs().getType() ==
               graph::DimOp::sizeType(context.getContext())) {
-        std::string escaped; // braces hold sizes there
-        for (char c : text)
-          escaped.append(c == '{' || c == '}' ? 2 : 1, c);
-        graph::CheckEqualOp::create(context.builder, loc(site),
-                                    compare.getLhs(), compare.getRhs(),
-                                    escaped);
+        checkEqual(compare.getLhs(), compare.getRhs(), escapeBraces(text),
+                   loc(site));
         return success();
       }
   if (!context.request.debug)

@@ -18,6 +18,11 @@ namespace tessera::frontend {
 // One dtype, one shape
 //===----------------------------------------------------------------------===//
 
+/// "(a + b)": what a method can be called on.
+static std::string asObject(const std::string &name) {
+  return name.find(' ') == std::string::npos ? name : "(" + name + ")";
+}
+
 FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
                                            ArrayRef<std::string> names,
                                            llvm::StringRef what,
@@ -40,15 +45,42 @@ FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
       for (size_t k : {from, i})
         if (operands[k].origin.isValid())
           noteOrigin(diagnostic, operands[k], names[k]);
-      diagnostic.setFix(names[side] + ".to(" + getDTypeName(next.convertTo) +
-                        ")");
+      diagnostic.setFix(asObject(names[side]) + ".to(" +
+                        getDTypeName(next.convertTo) + ")");
       return failure();
     }
     if (result.weak && !next.weak)
       from = i;
     result = next;
   }
+  for (const SemaValue &operand : operands)
+    if (operand.isConstant() && !result.weak)
+      if (std::string misfit = findMisfit(operand.constant, result.dtype);
+          !misfit.empty())
+        return fail(site.range,
+                    what.str() + ": " + misfit + ", and " + names[from] +
+                        " is " + describeShape(operands[from]),
+                    asObject(names[from]) + ".to(" +
+                        getDTypeName(getWiderDType(result.dtype)) + ")");
   return result;
+}
+
+/// An int that the call gives must fit where one that is written must.
+void TensorOps::checkFits(const SemaValue &number, const std::string &name,
+                          DType dtype, Location location) {
+  if (!number.isScalar() || !number.weak || number.dtype != DType::I64 ||
+      !isInteger(dtype) || dtype == DType::I64)
+    return;
+  int64_t limit = int64_t(1) << (getDTypeBits(dtype) - 1);
+  Type type = number.ssa.getType();
+  mlir::Value nearest = emit("gir.maximum", location, type,
+                             {number.ssa, constant(location, -limit)});
+  nearest = emit("gir.minimum", location, type,
+                 {nearest, constant(location, limit - 1)});
+  checkEqual(number.ssa, nearest,
+             escapeBraces(name) + " is {lhs}, which does not fit in " +
+                 getDTypeName(dtype),
+             location);
 }
 
 FailureOr<SmallVector<mlir::Value>>
@@ -65,7 +97,8 @@ TensorOps::unify(ArrayRef<SemaValue> operands, ArrayRef<std::string> names,
   shape = *common;
   Location location = loc(site);
   SmallVector<mlir::Value> values;
-  for (auto [operand, dtype] : llvm::zip(operands, dtypes)) {
+  for (auto [operand, name, dtype] : llvm::zip(operands, names, dtypes)) {
+    checkFits(operand, name, dtype, location);
     // Converted before it is repeated: the smaller of the two.
     mlir::Value value = convert(operand, dtype, location);
     values.push_back(broadcastTo(value, shape, location));

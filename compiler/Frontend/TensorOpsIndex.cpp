@@ -1,4 +1,4 @@
-//===- TensorOpsIndex.cpp - x[...] on tensors -----------------------------===//
+//===- TensorOpsIndex.cpp - x[...], take and gather on tensors ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,6 +13,29 @@ using tessera::graph::Extent;
 
 namespace tessera::frontend {
 
+/// Leaves a check behind that every index lies within the axis, or the call
+/// fails at the user's line.
+void TensorOps::checkIndices(const SemaValue &object, llvm::StringRef name,
+                             const SemaValue &indices,
+                             llvm::StringRef indexName, int64_t axis,
+                             SourceRange where, IndexRules rules) {
+  Location location = context.loc(where);
+  OpBuilder &builder = context.builder;
+  Extent extent = graph::getExtent(object.ssa, axis);
+  std::string text = placeText(location) +
+                     (rules.ignored ? "target" : "index") + " {index} in " +
+                     escapeBraces(indexName) + ", but axis " +
+                     std::to_string(axis) + " of " + escapeBraces(name) + " (" +
+                     axisText(extent, object.dims[axis]) + ") has size {size}";
+  graph::CheckIndicesOp::create(
+      builder, location, indices.ssa,
+      graph::materialize(builder, location, extent),
+      builder.getStringAttr(text),
+      rules.wraps ? builder.getUnitAttr() : UnitAttr(),
+      rules.ignored ? builder.getI64IntegerAttr(*rules.ignored)
+                    : IntegerAttr());
+}
+
 /// Leaves a check behind that says at the user's line which index is wrong: a
 /// constant one by the size of its axis, another by the nearest that is right.
 void TensorOps::checkIndex(const SemaValue &object, mlir::Value index,
@@ -21,17 +44,11 @@ void TensorOps::checkIndex(const SemaValue &object, mlir::Value index,
   Location location = context.loc(where);
   std::string name = object.name.empty() ? "it" : object.name;
   Extent extent = graph::getExtent(object.ssa, axis);
-  std::string text; // braces hold sizes there
-  if (const SourceFile *file = context.getSources().get(where.file)) {
-    for (char c : file->getName())
-      text.append(c == '{' || c == '}' ? 2 : 1, c);
-    text += ":" + std::to_string(where.begin.line) + ":" +
-            std::to_string(where.begin.column) + ": ";
-  }
-  text += "index " + (number ? std::to_string(*number) : std::string("{lhs}")) +
-          ", but axis " + std::to_string(axis) + " of " + name + " (" +
-          axisText(extent, object.dims[axis]) + ") " +
-          (number ? "is" : "ends at") + " {rhs}";
+  std::string text = "index " +
+                     (number ? std::to_string(*number) : std::string("{lhs}")) +
+                     ", but axis " + std::to_string(axis) + " of " + name +
+                     " (" + axisText(extent, object.dims[axis]) + ") " +
+                     (number ? "is" : "ends at") + " {rhs}";
   Type type = size.getType();
   if (number) {
     // max(size, what the index needs) is the size.
@@ -39,7 +56,7 @@ void TensorOps::checkIndex(const SemaValue &object, mlir::Value index,
     int64_t needed = beyond == INT64_MAX ? beyond : beyond + 1;
     mlir::Value enough =
         emit("gir.maximum", location, type, {size, constant(location, needed)});
-    graph::CheckEqualOp::create(context.builder, location, enough, size, text);
+    checkEqual(enough, size, text, location);
     return;
   }
   // The nearest index is the index; -1 and 0 are none of an empty axis.
@@ -54,7 +71,24 @@ void TensorOps::checkIndex(const SemaValue &object, mlir::Value index,
   mlir::Value notBefore = emit("gir.maximum", location, type, {index, first});
   mlir::Value nearest =
       emit("gir.select", location, type, {below, notBefore, last});
-  graph::CheckEqualOp::create(context.builder, location, index, nearest, text);
+  checkEqual(index, nearest, text, location);
+}
+
+/// Positions counted from the start: negative ones, of axes `shape`, were
+/// counted from the end.
+mlir::Value TensorOps::fromStart(mlir::Value index, mlir::Value size,
+                                 const TensorShape &shape, Location location) {
+  Type type = index.getType();
+  auto spread = [&](mlir::Value value) {
+    return broadcastTo(value, {}, shape, location);
+  };
+  mlir::Value negative =
+      emit("gir.compare", location, typeOf(shape, DType::Bool),
+           {index, spread(constant(location, int64_t(0)))},
+           attr("kind", graph::CompareKindAttr::get(context.getContext(),
+                                                    graph::CompareKind::Lt)));
+  mlir::Value fromEnd = emit("gir.add", location, type, {index, spread(size)});
+  return emit("gir.select", location, type, {negative, fromEnd, index});
 }
 
 /// x[i]: one position of an axis, counted from the end if negative.
@@ -98,16 +132,7 @@ TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
   mlir::Value value = convert(index, DType::I64, location);
   mlir::Value whole = graph::materialize(context.builder, location, size);
   checkIndex(object, value, std::nullopt, whole, axis, where);
-  Type type = value.getType();
-  mlir::Value negative =
-      emit("gir.compare", location,
-           RankedTensorType::get({}, elementType(DType::Bool)),
-           {value, constant(location, int64_t(0))},
-           attr("kind", graph::CompareKindAttr::get(context.getContext(),
-                                                    graph::CompareKind::Lt)));
-  mlir::Value fromEnd = emit("gir.add", location, type, {value, whole});
-  result.start = graph::getExtent(
-      emit("gir.select", location, type, {negative, fromEnd, value}));
+  result.start = graph::getExtent(fromStart(value, whole, {}, location));
   return result;
 }
 
@@ -130,15 +155,8 @@ Extent TensorOps::clampBound(const SemaValue &bound, const Extent &size,
     if (*number < 0)
       value = emit("gir.add", location, type, {whole, value});
   } else {
-    value = convert(bound, DType::I64, location);
-    mlir::Value negative =
-        emit("gir.compare", location,
-             RankedTensorType::get({}, elementType(DType::Bool)),
-             {value, constant(location, int64_t(0))},
-             attr("kind", graph::CompareKindAttr::get(context.getContext(),
-                                                      graph::CompareKind::Lt)));
-    mlir::Value fromEnd = emit("gir.add", location, type, {value, whole});
-    value = emit("gir.select", location, type, {negative, fromEnd, value});
+    value =
+        fromStart(convert(bound, DType::I64, location), whole, {}, location);
   }
   mlir::Value high = whole;
   if (highOffset)
@@ -346,7 +364,14 @@ ValueResult TensorOps::subscript(const SemaValue &object,
       }
       gathered = axis;
       gatheredAt = kept.size();
-      picks = index;
+      checkIndices(object, name, index, context.quote(where), axis, where,
+                   {/*wraps=*/true, std::nullopt});
+      picks = makeResult(
+          fromStart(convert(index, DType::I64, loc(site)),
+                    graph::materialize(context.builder, loc(site),
+                                       graph::getExtent(object.ssa, axis)),
+                    shapeOf(index), loc(site)),
+          DType::I64, shapeOf(index));
       whole();
       continue;
     }
@@ -406,6 +431,136 @@ ValueResult TensorOps::subscript(const SemaValue &object,
   if (gathered < 0)
     return moved;
   return take(moved, picks, gatheredAt, site);
+}
+
+//===----------------------------------------------------------------------===//
+// Look-ups by name
+//===----------------------------------------------------------------------===//
+
+ValueResult TensorOps::take(const SemaValue &input, const SemaValue &indices,
+                            int64_t axis, const OpSite &site) {
+  TensorShape from = shapeOf(input), picks = shapeOf(indices), to;
+  for (int64_t i = 0; i < int64_t(from.rank()); ++i) {
+    if (i != axis) {
+      to.append(from, i);
+      continue;
+    }
+    for (size_t k = 0; k < picks.rank(); ++k)
+      to.append(picks, k);
+  }
+  mlir::Value value = emit("gir.take", loc(site), typeOf(to, input.dtype),
+                           {input.ssa, indices.ssa}, attr("axis", axis));
+  return makeResult(value, input.dtype, to);
+}
+
+ValueResult TensorOps::callTake(const NamedCall &call) {
+  // embedding(ids, table), index_select(x, dim, ids), take(x, ids, dim=0).
+  SmallVector<llvm::StringRef> parameters = {"input", "index", "dim"};
+  size_t at[] = {0, 1, 2};
+  if (call.name == "embedding") {
+    parameters = {"input", "weight"};
+    at[0] = 1;
+    at[1] = 0;
+  } else if (call.name == "index_select") {
+    parameters = {"input", "dim", "index"};
+    at[1] = 2;
+    at[2] = 1;
+  }
+  FailureOr<BoundArguments> args =
+      bind(call, parameters, call.name == "index_select" ? 3 : 2);
+  if (failed(args))
+    return failure();
+  FailureOr<SemaValue> input = tensorOperand(*(*args)[at[0]], call.name);
+  FailureOr<SemaValue> indices = tensorOperand(*(*args)[at[1]], call.name);
+  if (failed(input) || failed(indices))
+    return failure();
+  if (!isInteger(indices->dtype))
+    return fail((*args)[at[1]]->where,
+                call.name + " needs ints as indices, but " +
+                    nameOf(*indices, (*args)[at[1]]->expr) + " is " +
+                    describeShape(*indices),
+                nameOf(*indices, (*args)[at[1]]->expr) + ".to(i64)");
+  int64_t along = 0;
+  if (at[2] < args->size() && (*args)[at[2]]) {
+    FailureOr<int64_t> given = axis(*(*args)[at[2]], *input);
+    if (failed(given))
+      return failure();
+    along = *given;
+  }
+  if (rankOf(*input) == 0)
+    return fail((*args)[at[0]]->where,
+                call.name + " needs an axis, but " +
+                    nameOf(*input, (*args)[at[0]]->expr) + " has none",
+                nameOf(*input, (*args)[at[0]]->expr));
+  const CallArgument &index = *(*args)[at[1]];
+  checkIndices(*input, nameOf(*input, (*args)[at[0]]->expr), *indices,
+               nameOf(*indices, index.expr), along, index.where);
+  return take(*input, *indices, along, call.site);
+}
+
+ValueResult TensorOps::callGather(const NamedCall &call) {
+  FailureOr<BoundArguments> args = bind(call, {"input", "dim", "index"}, 3);
+  if (failed(args))
+    return failure();
+  FailureOr<SemaValue> input = tensorOperand(*(*args)[0], "gather");
+  FailureOr<SemaValue> indices = tensorOperand(*(*args)[2], "gather");
+  if (failed(input) || failed(indices))
+    return failure();
+  FailureOr<int64_t> along = axis(*(*args)[1], *input);
+  if (failed(along))
+    return failure();
+  std::string name = nameOf(*indices, (*args)[2]->expr);
+  if (!isInteger(indices->dtype))
+    return fail((*args)[2]->where,
+                "gather needs ints as indices, but " + name + " is " +
+                    describeShape(*indices),
+                name + ".to(i64)");
+  if (rankOf(*indices) != rankOf(*input))
+    return fail(
+        call.site.range,
+        "gather needs equal ranks: " + nameOf(*input, (*args)[0]->expr) +
+            " is " + describeShape(*input) + ", " + name + " is " +
+            describeShape(*indices),
+        "tsr.take");
+  std::string from = nameOf(*input, (*args)[0]->expr);
+  TensorShape shape = shapeOf(*indices), whole = shapeOf(*input);
+  // Along the other axes the indices may be fewer, as torch has it.
+  Location location = loc(call.site);
+  for (int64_t i = 0; i < int64_t(shape.rank()); ++i) {
+    const Extent &mine = shape.extents[i], &its = whole.extents[i];
+    if (i == *along || mine == its)
+      continue;
+    if (mine.isConstant() && its.isConstant()) {
+      if (mine.constant <= its.constant)
+        continue;
+      Diagnostic &diagnostic = context.error(
+          (*args)[2]->where, "gather: axis " + std::to_string(i) + " of " +
+                                 name + " is " + std::to_string(mine.constant) +
+                                 ", but that of " + from + " is " +
+                                 std::to_string(its.constant));
+      noteOrigin(diagnostic, *input, from);
+      noteOrigin(diagnostic, *indices, name);
+      std::string colons;
+      for (int64_t k = 0; k < i; ++k)
+        colons += ":, ";
+      diagnostic.setFix(name + "[" + colons + ":" +
+                        std::to_string(its.constant) + "]");
+      return failure();
+    }
+    mlir::Value size = graph::materialize(context.builder, location, its);
+    mlir::Value enough =
+        emit("gir.maximum", location, size.getType(),
+             {size, graph::materialize(context.builder, location, mine)});
+    checkEqual(enough, size,
+               "gather: axis " + std::to_string(i) + " of " + name +
+                   " is {lhs}, but that of " + from + " is {rhs}",
+               context.loc((*args)[2]->where));
+  }
+  checkIndices(*input, from, *indices, name, *along, (*args)[2]->where);
+  mlir::Value value =
+      emit("gir.gather", loc(call.site), typeOf(shape, input->dtype),
+           {input->ssa, indices->ssa}, attr("axis", *along));
+  return makeResult(value, input->dtype, shape);
 }
 
 } // namespace tessera::frontend

@@ -13,9 +13,49 @@ using tessera::graph::Extent;
 
 namespace tessera::frontend {
 
+/// The product of queries and transposed keys that scores are made of, or null.
+static graph::GemmOp findScores(mlir::Value value, int depth = 6) {
+  Operation *op = value.getDefiningOp();
+  if (auto gemm = dyn_cast_if_present<graph::GemmOp>(op))
+    return gemm.getTransposeRhs() ||
+                   gemm.getRhs().getDefiningOp<graph::TransposeOp>()
+               ? gemm
+               : graph::GemmOp();
+  if (depth > 0 &&
+      isa_and_present<graph::CastOp, graph::SelectOp, graph::AddOp,
+                      graph::SubOp, graph::MulOp, graph::DivOp>(op))
+    for (mlir::Value operand : op->getOperands())
+      if (graph::GemmOp found = findScores(operand, depth - 1))
+        return found;
+  return {};
+}
+
+/// softmax(q @ k.T) @ v becomes one attention (RaiseAttention), which keeps a
+/// head whole in a tile. On a GPU its size belongs to the version, as that of
+/// `tsr.attention` does: variants for all sizes would include those that spill.
+bool TensorOps::askForHeads(mlir::Value probabilities, mlir::Value values) {
+  if (llvm::StringRef(context.request.target).starts_with("cpu") ||
+      context.request.policy == "strict")
+    return false;
+  while (auto narrowed = probabilities.getDefiningOp<graph::CastOp>())
+    probabilities = narrowed.getInput();
+  auto softmax = probabilities.getDefiningOp<graph::SoftmaxOp>();
+  auto scores = softmax ? findScores(softmax.getInput()) : graph::GemmOp();
+  if (!scores)
+    return false;
+  auto last = [](mlir::Value value) {
+    return llvm::cast<RankedTensorType>(value.getType()).getRank() - 1;
+  };
+  bool asked = askForSize(scores.getLhs(), last(scores.getLhs()));
+  asked |= askForSize(values, last(values));
+  return asked;
+}
+
 FailureOr<mlir::Value> TensorOps::gemm(mlir::Value lhs, mlir::Value rhs,
                                        const TensorShape &shape, DType dtype,
                                        const OpSite &site) {
+  if (askForHeads(lhs, rhs))
+    return failure();
   SmallVector<NamedAttribute> attributes;
   if (context.request.accum.isDType() && isFloat(dtype))
     attributes.push_back(
@@ -286,6 +326,29 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                                  "[B, H, T, D]");
     return failure();
   };
+  // torch's mask begins at the first key, ours ends at the last one.
+  if (*causal && call.name == "scaled_dot_product_attention") {
+    const Extent &queries = shapes[0].extents[rank - 2],
+                 &keys = shapes[1].extents[rank - 2];
+    std::string instead = "tsr.attention, whose last query sees every key";
+    if (queries.isConstant() && keys.isConstant() &&
+        queries.constant != keys.constant)
+      return fail(call.site.range,
+                  call.name + "(is_causal=True) of " +
+                      std::to_string(queries.constant) + " queries and " +
+                      std::to_string(keys.constant) +
+                      " keys: torch's first query sees one key",
+                  instead);
+    if (!isProvedEqual(queries, shapes[0].dims[rank - 2], keys,
+                       shapes[1].dims[rank - 2]))
+      checkEqual(graph::materialize(context.builder, location, queries),
+                 graph::materialize(context.builder, location, keys),
+                 call.name +
+                     "(is_causal=True) of {lhs} queries and {rhs} keys: "
+                     "torch's first query sees one key; write " +
+                     instead,
+                 location);
+  }
   // D of q and k; T of k and v; the batch axes of all; heads of k and v.
   if (failed(mustAgree(0, rank - 1, 1, rank - 1)) ||
       failed(mustAgree(1, rank - 2, 2, rank - 2)))
@@ -323,16 +386,16 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
     mlir::Value groups = graph::materialize(context.builder, location, other);
     mlir::Value rest =
         emit("gir.mod", location, heads.getType(), {heads, groups});
-    graph::CheckEqualOp::create(context.builder, location, rest,
-                                constant(location, int64_t(0)),
-                                call.name + ": the heads of " + names[0] +
-                                    " are no multiple of those of " + names[1]);
+    checkEqual(rest, constant(location, int64_t(0)),
+               call.name + ": the heads of " + names[0] +
+                   " are no multiple of those of " + names[1],
+               location);
   }
 
   // A head stays whole in a tile: its size belongs to the version.
-  bool asked = askForSize(tensors[0], rank - 1);
-  asked |= askForSize(tensors[1], rank - 1);
-  asked |= askForSize(tensors[2], rank - 1);
+  bool asked = askForSize(tensors[0].ssa, rank - 1);
+  asked |= askForSize(tensors[1].ssa, rank - 1);
+  asked |= askForSize(tensors[2].ssa, rank - 1);
   if (asked)
     return failure();
 

@@ -1,4 +1,4 @@
-//===- TensorOpsMove.cpp - Transpose, reshape, cat, gather, creation ------===//
+//===- TensorOpsMove.cpp - Transpose, reshape, cat, creation --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -191,10 +191,10 @@ ValueResult TensorOps::callReshape(const NamedCall &call) {
           emit("gir.floordiv", location, total.getType(), {total, others});
       mlir::Value product =
           emit("gir.mul", location, total.getType(), {size, others});
-      graph::CheckEqualOp::create(context.builder, location, total, product,
-                                  call.name + " of " + name +
-                                      ": {lhs} elements do not fill the given "
-                                      "sizes");
+      checkEqual(total, product,
+                 call.name + " of " + name +
+                     ": {lhs} elements do not fill the given sizes",
+                 location);
       to.extents[inferred] = graph::getExtent(size);
     }
   } else if (have.empty() && want.empty()) {
@@ -205,9 +205,9 @@ ValueResult TensorOps::callReshape(const NamedCall &call) {
                                            elements(have, haveFactor));
     mlir::Value product = graph::materialize(context.builder, location,
                                              elements(want, wantFactor));
-    graph::CheckEqualOp::create(context.builder, location, total, product,
-                                call.name + " of " + name +
-                                    ": {lhs} elements do not fill {rhs}");
+    checkEqual(total, product,
+               call.name + " of " + name + ": {lhs} elements do not fill {rhs}",
+               location);
   }
   return makeResult(reshapeTo(input->ssa, to, location), input->dtype, to);
 }
@@ -312,6 +312,13 @@ ValueResult TensorOps::callExpand(const NamedCall &call) {
   if (all.empty())
     return fail(call.site.range, call.name + " needs a tensor and sizes",
                 "x." + call.name + "(M, -1)");
+  for (const CallArgument &argument : all)
+    if (!argument.keyword.empty() && argument.keyword != "input" &&
+        argument.keyword != "shape" && argument.keyword != "size")
+      return fail(argument.where,
+                  call.name + " has no argument '" + argument.keyword +
+                      "'; it takes sizes",
+                  "x." + call.name + "(M, -1)");
   ValueResult input = operand(all[0], call.name);
   if (failed(input))
     return failure();
@@ -490,95 +497,6 @@ ValueResult TensorOps::callCat(const NamedCall &call) {
   return makeResult(value, common->dtype, result);
 }
 
-ValueResult TensorOps::take(const SemaValue &input, const SemaValue &indices,
-                            int64_t axis, const OpSite &site) {
-  TensorShape from = shapeOf(input), picks = shapeOf(indices), to;
-  for (int64_t i = 0; i < int64_t(from.rank()); ++i) {
-    if (i != axis) {
-      to.append(from, i);
-      continue;
-    }
-    for (size_t k = 0; k < picks.rank(); ++k)
-      to.append(picks, k);
-  }
-  mlir::Value value = emit("gir.take", loc(site), typeOf(to, input.dtype),
-                           {input.ssa, indices.ssa}, attr("axis", axis));
-  return makeResult(value, input.dtype, to);
-}
-
-ValueResult TensorOps::callTake(const NamedCall &call) {
-  // embedding(ids, table), index_select(x, dim, ids), take(x, ids, dim=0).
-  SmallVector<llvm::StringRef> parameters = {"input", "index", "dim"};
-  size_t at[] = {0, 1, 2};
-  if (call.name == "embedding") {
-    parameters = {"input", "weight"};
-    at[0] = 1;
-    at[1] = 0;
-  } else if (call.name == "index_select") {
-    parameters = {"input", "dim", "index"};
-    at[1] = 2;
-    at[2] = 1;
-  }
-  FailureOr<BoundArguments> args =
-      bind(call, parameters, call.name == "index_select" ? 3 : 2);
-  if (failed(args))
-    return failure();
-  FailureOr<SemaValue> input = tensorOperand(*(*args)[at[0]], call.name);
-  FailureOr<SemaValue> indices = tensorOperand(*(*args)[at[1]], call.name);
-  if (failed(input) || failed(indices))
-    return failure();
-  if (!isInteger(indices->dtype))
-    return fail((*args)[at[1]]->where,
-                call.name + " needs ints as indices, but " +
-                    nameOf(*indices, (*args)[at[1]]->expr) + " is " +
-                    describeShape(*indices),
-                nameOf(*indices, (*args)[at[1]]->expr) + ".to(i64)");
-  int64_t along = 0;
-  if (at[2] < args->size() && (*args)[at[2]]) {
-    FailureOr<int64_t> given = axis(*(*args)[at[2]], *input);
-    if (failed(given))
-      return failure();
-    along = *given;
-  }
-  if (rankOf(*input) == 0)
-    return fail((*args)[at[0]]->where,
-                call.name + " needs an axis, but " +
-                    nameOf(*input, (*args)[at[0]]->expr) + " has none",
-                nameOf(*input, (*args)[at[0]]->expr));
-  return take(*input, *indices, along, call.site);
-}
-
-ValueResult TensorOps::callGather(const NamedCall &call) {
-  FailureOr<BoundArguments> args = bind(call, {"input", "dim", "index"}, 3);
-  if (failed(args))
-    return failure();
-  FailureOr<SemaValue> input = tensorOperand(*(*args)[0], "gather");
-  FailureOr<SemaValue> indices = tensorOperand(*(*args)[2], "gather");
-  if (failed(input) || failed(indices))
-    return failure();
-  FailureOr<int64_t> along = axis(*(*args)[1], *input);
-  if (failed(along))
-    return failure();
-  std::string name = nameOf(*indices, (*args)[2]->expr);
-  if (!isInteger(indices->dtype))
-    return fail((*args)[2]->where,
-                "gather needs ints as indices, but " + name + " is " +
-                    describeShape(*indices),
-                name + ".to(i64)");
-  if (rankOf(*indices) != rankOf(*input))
-    return fail(
-        call.site.range,
-        "gather needs equal ranks: " + nameOf(*input, (*args)[0]->expr) +
-            " is " + describeShape(*input) + ", " + name + " is " +
-            describeShape(*indices),
-        "tsr.take");
-  TensorShape shape = shapeOf(*indices);
-  mlir::Value value =
-      emit("gir.gather", loc(call.site), typeOf(shape, input->dtype),
-           {input->ssa, indices->ssa}, attr("axis", *along));
-  return makeResult(value, input->dtype, shape);
-}
-
 //===----------------------------------------------------------------------===//
 // Creation
 //===----------------------------------------------------------------------===//
@@ -631,9 +549,21 @@ ValueResult TensorOps::callFull(const NamedCall &call) {
                   "M, or a number");
     shape.push_back(size.extent, size.dim);
   }
+  if (failed(checkFill(fill, dtype, call)))
+    return failure();
   Location location = loc(call.site);
   mlir::Value value = convert(fill, dtype, location);
   return makeResult(broadcastTo(value, shape, location), dtype, shape);
+}
+
+LogicalResult TensorOps::checkFill(const SemaValue &fill, DType dtype,
+                                   const NamedCall &call) {
+  std::string misfit =
+      fill.isConstant() ? findMisfit(fill.constant, dtype) : std::string();
+  if (misfit.empty())
+    return success();
+  return fail(call.site.range, call.name + ": " + misfit,
+              std::string("dtype=") + getDTypeName(getWiderDType(dtype)));
 }
 
 ValueResult TensorOps::callFullLike(const NamedCall &call) {
@@ -663,6 +593,8 @@ ValueResult TensorOps::callFullLike(const NamedCall &call) {
       return failure();
     fill = *value;
   }
+  if (failed(checkFill(fill, dtype, call)))
+    return failure();
   Location location = loc(call.site);
   TensorShape shape = shapeOf(*input);
   return makeResult(

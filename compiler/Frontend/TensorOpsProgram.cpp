@@ -51,14 +51,14 @@ LogicalResult TensorOps::askForWhole(const CapturedFunction &callee,
     const CallArgument *argument = bound[whole.parameter];
     if (argument && argument->value.isTensor() &&
         whole.axis < rankOf(argument->value))
-      asked |= askForSize(argument->value, whole.axis);
+      asked |= askForSize(argument->value.ssa, whole.axis);
   }
   return failure(asked);
 }
 
-bool TensorOps::askForSize(const SemaValue &tensor, int64_t axis) {
+bool TensorOps::askForSize(mlir::Value tensor, int64_t axis) {
   std::vector<WholeDim> *wanted = context.request.wanted;
-  Extent extent = graph::getExtent(tensor.ssa, axis);
+  Extent extent = graph::getExtent(tensor, axis);
   auto giver = dyn_cast_if_present<BlockArgument>(extent.value);
   if (!wanted || extent.kind != Extent::Kind::Axis || !giver ||
       giver.getOwner() != context.entryBlock)

@@ -153,6 +153,18 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
       if (*keep)
         return fail((*args)[2]->where, "keepdim needs an axis", "dim=-1");
     }
+    // No position is the right one, as in torch.
+    Extent extent = graph::getExtent(input->ssa, which->front());
+    std::string nothing = kind.str() + " of " + name + ": axis " +
+                          std::to_string(which->front()) + " has no elements";
+    if (extent.isConstant() && extent.constant == 0)
+      return fail(call.site.range, nothing, "an axis of size 1 or more");
+    if (!extent.isConstant()) {
+      mlir::Value size = graph::materialize(context.builder, location, extent);
+      checkEqual(emit("gir.maximum", location, size.getType(),
+                      {size, constant(location, int64_t(1))}),
+                 size, escapeBraces(nothing), location);
+    }
   }
   return reduce(kind, *input, *which, *keep, result, correction, call.site);
 }
@@ -367,9 +379,26 @@ ValueResult TensorOps::callNorm(const NamedCall &call) {
   return makeResult(result, input->dtype, shape);
 }
 
+/// A sum over rows divided by how many of them have a target that counts.
+ValueResult TensorOps::perCounted(const SemaValue &sum,
+                                  const SemaValue &targets, int64_t ignored,
+                                  ArrayRef<int64_t> axes, const OpSite &site) {
+  ValueResult counts = compare(CompareOperator::NotEq, targets,
+                               SemaValue::makeConstant(ignored), site);
+  if (succeeded(counts))
+    counts = cast(*counts, DType::I64, "rn", site);
+  if (succeeded(counts) && !axes.empty())
+    counts = reduce("sum", *counts, axes, false, DType::I64, 1, site);
+  if (succeeded(counts))
+    counts = cast(*counts, sum.dtype, "rn", site);
+  if (failed(counts))
+    return failure();
+  return binary(BinaryOperator::Div, sum, *counts, site);
+}
+
 ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
   FailureOr<BoundArguments> args =
-      bind(call, {"input", "target", "*reduction"}, 2);
+      bind(call, {"input", "target", "*ignore_index", "*reduction"}, 2);
   if (failed(args))
     return failure();
   FailureOr<SemaValue> logits = tensorOperand(*(*args)[0], call.name);
@@ -386,9 +415,17 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
                     targetName + " is " + describeShape(*targets),
                 targetName + ".to(i64)");
   std::string reduction = "mean";
+  int64_t ignored = -100;
   if ((*args)[2]) {
+    FailureOr<int64_t> given =
+        getConstantInt(context, *(*args)[2], "ignore_index");
+    if (failed(given))
+      return failure();
+    ignored = *given;
+  }
+  if ((*args)[3]) {
     FailureOr<std::string> given =
-        getChoice(context, *(*args)[2], "reduction", {"mean", "sum", "none"});
+        getChoice(context, *(*args)[3], "reduction", {"mean", "sum", "none"});
     if (failed(given))
       return failure();
     reduction = *given;
@@ -434,7 +471,9 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
       rows.extents[i] = all.extents[i];
   DType wide = getAccumulate(context.request)
                    .value_or(getAccumulateDType(logits->dtype));
-  SmallVector<NamedAttribute> attributes;
+  checkIndices(*logits, name, *targets, targetName, all.rank() - 1,
+               (*args)[1]->where, {/*wraps=*/false, ignored});
+  SmallVector<NamedAttribute> attributes = {attr("ignored", ignored)};
   addAccumulate(attributes, logits->dtype);
   mlir::Value value =
       emit("gir.cross_entropy", loc(call.site), typeOf(rows, wide),
@@ -445,7 +484,9 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
     for (size_t i = 0; i < rows.rank(); ++i)
       every.push_back(i);
     if (!every.empty())
-      result = reduce(reduction, *result, every, false, wide, 1, call.site);
+      result = reduce("sum", *result, every, false, wide, 1, call.site);
+    if (succeeded(result) && reduction == "mean")
+      result = perCounted(*result, *targets, ignored, every, call.site);
   }
   if (failed(result) || wide == logits->dtype)
     return result;

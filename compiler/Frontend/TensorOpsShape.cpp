@@ -101,6 +101,28 @@ bool TensorOps::isProvedEqual(const Extent &a, const Dim *aDim, const Extent &b,
   return a == b || (aDim && aDim == bDim);
 }
 
+std::string TensorOps::escapeBraces(llvm::StringRef text) {
+  std::string escaped;
+  for (char c : text)
+    escaped.append(c == '{' || c == '}' ? 2 : 1, c);
+  return escaped;
+}
+
+std::string TensorOps::placeText(Location location) {
+  auto place = location->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return "";
+  return escapeBraces(place.getFilename().getValue()) + ":" +
+         std::to_string(place.getLine()) + ":" +
+         std::to_string(place.getColumn()) + ": ";
+}
+
+void TensorOps::checkEqual(mlir::Value lhs, mlir::Value rhs,
+                           const std::string &message, Location location) {
+  graph::CheckEqualOp::create(context.builder, location, lhs, rhs,
+                              placeText(location) + message);
+}
+
 TensorOps::Agreement TensorOps::agree(const Extent &a, const Dim *aDim,
                                       const Extent &b, const Dim *bDim,
                                       const std::string &message,
@@ -114,7 +136,7 @@ TensorOps::Agreement TensorOps::agree(const Extent &a, const Dim *aDim,
     return Agreement::Differ;
   mlir::Value lhs = graph::materialize(context.builder, location, a);
   mlir::Value rhs = graph::materialize(context.builder, location, b);
-  graph::CheckEqualOp::create(context.builder, location, lhs, rhs, message);
+  checkEqual(lhs, rhs, message, location);
   return Agreement::Checked;
 }
 

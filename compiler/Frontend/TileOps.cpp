@@ -416,6 +416,20 @@ TileOps::promoteAll(llvm::StringRef what,
         .setFix(source + ".to(" + getDTypeName(next.convertTo) + ")");
     return failure();
   }
+  for (const SemaValue *value : values)
+    if (value->isConstant() && !result.weak)
+      if (std::string misfit = findMisfit(value->constant, result.dtype);
+          !misfit.empty()) {
+        const Expr *expr =
+            carrier < site.operands.size() ? site.operands[carrier] : nullptr;
+        std::string source = nameOf(*values[carrier], expr);
+        context
+            .error(site.range, what.str() + ": " + misfit + ", and " + source +
+                                   " is " + describe(*values[carrier]))
+            .setFix((expr ? context.parenthesize(expr) : source) + ".to(" +
+                    getDTypeName(getWiderDType(result.dtype)) + ")");
+        return failure();
+      }
   return result;
 }
 
@@ -428,15 +442,6 @@ ValueResult TileOps::elementwise(llvm::ArrayRef<const SemaValue *> operands,
   Location location = context.loc(site.range);
   SmallVector<mlir::Value> values;
   for (const SemaValue *operand : operands) {
-    // A weak int must fit: 3000000000 is no i32.
-    if (operand->isConstant() && operand->constant.isInt() &&
-        dtype == DType::I32 &&
-        operand->constant.asInt() != int32_t(operand->constant.asInt())) {
-      context
-          .error(site.range, operand->constant.str() + " does not fit in i32")
-          .setFix("x.to(i64)");
-      return failure();
-    }
     values.push_back(spread(*operand, dtype, *alignment, location));
   }
   mlir::Value result = emit(values, location);

@@ -162,6 +162,11 @@ private:
   std::string reducing;
   mlir::LogicalResult reportSameDim(const SemaValue &view, size_t first,
                                     size_t second, SourceRange where);
+  /// A store of a value with the axis `extra`, which `stored` lacks.
+  mlir::LogicalResult reportExtraAxis(const SemaValue &value,
+                                      const Expr *valueExpr, Axis &extra,
+                                      llvm::ArrayRef<Axis *> stored,
+                                      const OpSite &site);
   mlir::LogicalResult reportSlice(const SemaValue &view,
                                   llvm::ArrayRef<SemaValue> indices,
                                   size_t axis, const OpSite &site);
@@ -192,6 +197,20 @@ private:
             std::optional<tile::ReduceKind> atomic, const OpSite &site);
   std::string getAnnotationFix(int parameter, llvm::StringRef open,
                                llvm::StringRef close) const;
+
+  // TileOpsRaces.cpp
+  /// A store as the user wrote it.
+  struct WriteSite {
+    int parameter;
+    SourceRange where;
+    std::string arguments; // "(m, n), x", of an atomic in its place
+  };
+  /// By location: of the ops themselves some are made twice.
+  llvm::DenseMap<mlir::Location, WriteSite> writes;
+  std::string getRaceFix(const WriteSite &site, const GridAxis &axis,
+                         bool adds);
+  mlir::LogicalResult checkRaces(mlir::Operation *kernel) override;
+
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,
                                  const OpSite &site);

@@ -58,25 +58,35 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
   return failure();
 }
 
-/// The whole of an operation with ranges in it, as positions: m.index + 1.
-std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
-  std::string text = context.quote(where), result;
-  auto isWord = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+/// `text` with each of its words as `change(word, before, after)` makes it, the
+/// characters beside it given.
+static std::string changeWords(
+    llvm::StringRef text,
+    llvm::function_ref<std::string(llvm::StringRef, char, char)> change) {
+  std::string result;
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t i = 0; i < text.size();) {
     size_t begin = i;
     while (i < text.size() && isWord(text[i]))
       ++i;
-    if (i == begin) {
+    if (i == begin)
       result += text[i++];
-      continue;
-    }
-    std::string word = text.substr(begin, i - begin);
-    result += word;
-    bool attribute = (begin && text[begin - 1] == '.') ||
-                     (i < text.size() && text[i] == '.');
-    if (!attribute && context.isRange(word))
-      result += ".index";
+    else
+      result += change(text.slice(begin, i), begin ? text[begin - 1] : ' ',
+                       i < text.size() ? text[i] : ' ');
   }
+  return result;
+}
+
+/// The whole of an operation with ranges in it, as positions: m.index + 1.
+std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
+  std::string text = context.quote(where);
+  std::string result =
+      changeWords(text, [&](llvm::StringRef word, char before, char after) {
+        bool isPosition =
+            before != '.' && after != '.' && context.isRange(word);
+        return word.str() + (isPosition ? ".index" : "");
+      });
   return result == text && expr ? context.quote(expr->range) + ".index"
                                 : result;
 }
@@ -222,28 +232,13 @@ ValueResult TileOps::reportMethod(const SemaValue &object, llvm::StringRef name,
       return failure();
     }
   }
-  if (explainForeign(context, diagnostic, ForeignKind::Method, name, arguments,
-                     site, expr)) {
-    if (diagnostic.fix.empty())
-      diagnostic.setFix("drop ." + name.str() + "(...)");
-    return failure();
-  }
   names.insert(names.end(), {"to", "permute", "expand", "reshape", "filled"});
-  std::vector<std::string> near = nearestNames(name, names);
-  const ForeignName *function = findForeign(ForeignKind::Function, name.str());
-  if (!near.empty()) {
-    std::string listed;
-    for (const std::string &one : given)
-      listed += (listed.empty() ? "" : ", ") + one;
-    diagnostic.setFix(text + "." + near.front() + "(" + listed + ")");
-  } else if (function && !function->ours.empty()) {
-    given.insert(given.begin(), expr ? context.parenthesize(expr) : text);
-    diagnostic.setFix(fillForeign(function->ours, given));
-  } else {
+  explainUnknown(context, diagnostic, ForeignKind::Method, name, arguments,
+                 site, names, expr);
+  if (diagnostic.fix.empty())
     diagnostic.setFix(view ? text + "[...], and operations on the tile"
                            : "operations of tessera: tsr.exp(" + text +
                                  "), tsr.sum(" + text + "), ...");
-  }
   return failure();
 }
 
@@ -324,6 +319,20 @@ ValueResult TileOps::callProgram(const CapturedFunction &callee,
 // Indices
 //===----------------------------------------------------------------------===//
 
+/// X[m, i]: what an access would be with another index on one axis.
+static std::string replaceIndex(const SemaContext &context,
+                                const std::string &name,
+                                llvm::ArrayRef<SemaValue> indices, size_t axis,
+                                const std::string &index, const OpSite &site) {
+  std::string text = name + "[";
+  for (size_t i = 0; i < indices.size(); ++i)
+    text += (i ? ", " : "") + (i == axis ? index
+                               : i < site.operands.size() && site.operands[i]
+                                   ? context.quote(site.operands[i]->range)
+                                   : std::string(":"));
+  return text + "]";
+}
+
 LogicalResult TileOps::reportWrongDim(const SemaValue &view,
                                       llvm::ArrayRef<SemaValue> indices,
                                       size_t axis, const OpSite &site) {
@@ -331,6 +340,9 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   const SemaValue &index = indices[axis];
   const Expr *expr =
       axis < site.operands.size() ? site.operands[axis] : nullptr;
+  if (index.axis->dim && context.unify(*index.axis->dim, *view.dims[axis],
+                                       expr ? expr->range : site.range))
+    return failure();
   std::string range = expr ? context.quote(expr->range) : index.axis->name;
   std::string covers =
       index.axis->dim ? "dim " + index.axis->dim->name : "a number, no dim";
@@ -373,36 +385,134 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
                                 : indices[i].axis ? indices[i].axis->name
                                                   : std::string("..."));
     diagnostic.setFix(fix + "]");
-  } else if (llvm::StringRef(view.dims[axis]->name).contains(".shape[")) {
-    std::string dims;
-    for (size_t i = 0; i < view.dims.size(); ++i)
-      dims += (i ? ", \"" : "\"") +
-              (indices.size() == view.dims.size() && indices[i].axis &&
-                       indices[i].axis->dim
-                   ? indices[i].axis->dim->name
-                   : "D" + std::to_string(i)) +
-              "\"";
-    diagnostic.setFix(name + ": Tensor[" + dims + "]");
   } else {
-    diagnostic.setFix("for " + llvm::StringRef(view.dims[axis]->name).lower() +
-                      " in tsr.tile(" + view.dims[axis]->name +
-                      ", 64): a range over " + view.dims[axis]->name);
+    // A range over the dim, with a name that nothing has.
+    std::string variable = llvm::StringRef(view.dims[axis]->name).lower();
+    if (!llvm::all_of(variable, [](char c) { return llvm::isAlnum(c); }) ||
+        variable == view.dims[axis]->name)
+      variable = "r";
+    while (context.isRange(variable))
+      variable += "2";
+    diagnostic.setFix(
+        "for " + variable + " in tsr.tile(" + view.dims[axis]->name + ", " +
+        std::to_string(index.axis->size) + "):  # and " +
+        replaceIndex(context, name, indices, axis, variable, site));
   }
   return failure();
 }
 
-/// X[m, i]: what an access would be with another index on one axis.
-static std::string replaceIndex(const SemaContext &context,
-                                const std::string &name,
-                                llvm::ArrayRef<SemaValue> indices, size_t axis,
-                                const std::string &index, const OpSite &site) {
-  std::string text = name + "[";
-  for (size_t i = 0; i < indices.size(); ++i)
-    text += (i ? ", " : "") + (i == axis ? index
-                               : i < site.operands.size() && site.operands[i]
-                                   ? context.quote(site.operands[i]->range)
-                                   : std::string(":"));
-  return text + "]";
+/// `text` with the word `from` replaced.
+static std::string replaceWord(llvm::StringRef text, llvm::StringRef from,
+                               llvm::StringRef to) {
+  return changeWords(text, [&](llvm::StringRef word, char before, char) {
+    return (before != '.' && word == from ? to : word).str();
+  });
+}
+
+/// m.index + 1 for the range tsr.range_at(M, m.start + 1, 64) behind m; empty
+/// for one that has nothing to do with m.
+static std::string getShifted(const SemaContext &context, const Axis &shifted,
+                              const Axis &axis) {
+  std::string text = context.quote(shifted.where);
+  size_t open = text.find("range_at(");
+  if (open == std::string::npos)
+    return {};
+  // The second argument.
+  int depth = 0;
+  std::vector<std::string> arguments(1);
+  for (char c : llvm::StringRef(text).drop_front(open + 9)) {
+    depth += c == '(' || c == '[';
+    depth -= c == ')' || c == ']';
+    if (depth < 0)
+      break;
+    if (c == ',' && depth == 0)
+      arguments.emplace_back();
+    else
+      arguments.back() += c;
+  }
+  std::string start = axis.name + ".start";
+  if (arguments.size() != 3)
+    return {};
+  std::string second = llvm::StringRef(arguments[1]).trim().str();
+  size_t found = second.find(start);
+  if (found == std::string::npos)
+    return {};
+  return second.substr(0, found) + axis.name + ".index" +
+         second.substr(found + start.size());
+}
+
+LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
+                                       const Expr *valueExpr, Axis &extra,
+                                       ArrayRef<Axis *> stored,
+                                       const OpSite &site) {
+  // Whole axes whose dims have no names: those of one size are one.
+  if (context.unifyWhole(value.axes, stored,
+                         valueExpr ? valueExpr->range : site.range))
+    return failure();
+  // Another axis over the same dim: they are two, whatever their positions.
+  Axis *same = nullptr;
+  for (Axis *axis : stored)
+    if (extra.dim && axis->dim == extra.dim &&
+        (!same || !llvm::is_contained(value.axes, axis)))
+      same = axis;
+  std::string text =
+      valueExpr ? context.quote(valueExpr->range) : std::string();
+  std::string target = context.quote(site.range);
+  // The candidates, best first; the first that is accepted is the fix.
+  std::vector<std::string> fixes;
+  std::string why;
+  if (same) {
+    why = "; " + extra.name + " and " + same->name + " are two axes over dim " +
+          extra.dim->name;
+    std::string shifted = getShifted(context, extra, *same);
+    std::string backwards = getShifted(context, *same, extra);
+    if (!text.empty() && !shifted.empty())
+      fixes.push_back(replaceWord(text, extra.name, shifted));
+    if (!text.empty() && backwards.empty())
+      fixes.push_back(replaceWord(text, extra.name, same->name));
+  }
+  const auto *call = dynCast<Call>(valueExpr);
+  if (call && call->args.size() == 2 && call->keywords.empty())
+    for (Axis *axis : stored)
+      if (!llvm::is_contained(value.axes, axis) &&
+          context.quote(call->args[1]->range) == axis->name)
+        fixes.push_back(context.quote(call->func->range) + "(" +
+                        context.quote(call->args[0]->range) + ", " +
+                        extra.name + ")");
+  if (!same && !text.empty()) {
+    std::string sum = text;
+    for (Axis *axis : value.axes)
+      if (!llvm::is_contained(stored, axis))
+        sum = "tsr.sum(" + sum + ", " + axis->name + ")";
+    fixes.push_back(sum);
+  }
+  std::string fix;
+  for (const std::string &candidate : fixes) {
+    if (!fix.empty() || candidate == text)
+      continue;
+    std::optional<SemaValue> tried = context.tryFix(candidate);
+    if (tried && llvm::all_of(tried->axes, [&](Axis *axis) {
+          return llvm::is_contained(stored, axis);
+        }))
+      fix = candidate;
+  }
+  // It was made before: where it is made, one range serves both.
+  if (fix.empty() && same)
+    fix = "one range for both: " + same->name + " where " + extra.name +
+          " is used, or r = tsr.range_at(" + extra.dim->name + ", " +
+          extra.name + ".start, " + std::to_string(extra.size) +
+          ") in the load and in the store";
+  Diagnostic &diagnostic = context.error(
+      valueExpr ? valueExpr->range : site.range,
+      (value.name.empty() ? std::string("the value") : value.name) + " is " +
+          describeAxes(value.axes) + ", but " + target + " has no axis " +
+          extra.name + "; it is " + describeAxes(stored) + why);
+  diagnostic.addNote(extra.where, "the axis " + extra.name);
+  if (same)
+    diagnostic.addNote(same->where, "the axis " + same->name);
+  if (!fix.empty())
+    diagnostic.setFix(fix);
+  return failure();
 }
 
 LogicalResult TileOps::reportSlice(const SemaValue &view,

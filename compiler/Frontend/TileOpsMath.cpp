@@ -4,10 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/Operations.h"
 #include "compiler/Frontend/TileOps.h"
 #include "compiler/Tile/IR/Activations.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
@@ -44,7 +47,7 @@ static const char *const graphNames[] = {
     "einsum", "conv2d",      "embedding",  "cross_entropy",
     "linear", "log_softmax", "batch_norm", "scaled_dot_product_attention"};
 
-std::vector<std::string> TileOps::getCallNames() const {
+static std::vector<std::string> getTileCalls() {
   std::vector<std::string> names = {
       "tile",       "grid",       "unroll",   "zeros",      "ones",
       "full",       "arange",     "load",     "store",      "atomic_add",
@@ -58,6 +61,26 @@ std::vector<std::string> TileOps::getCallNames() const {
                std::end(reductionNames));
   names.insert(names.end(), std::begin(scanNames), std::end(scanNames));
   return names;
+}
+
+std::vector<std::string> TileOps::getCallNames() const {
+  return getTileCalls();
+}
+
+std::vector<Callable> listTileOperations() {
+  // Not of tiles: ranges, the grid, memory and constants.
+  static const llvm::StringSet<> plain = {
+      "tile",       "grid",  "unroll",     "zeros",        "ones",
+      "full",       "load",  "store",      "atomic_add",   "atomic_max",
+      "atomic_min", "where", "program_id", "num_programs", "range_at",
+      "arange",     "cdiv",  "rand",       "inf",          "nan",
+      "lowest",     "cat",   "mma",        "mma_sparse",   "mma_scaled"};
+  std::vector<Callable> result;
+  for (const std::string &name : getTileCalls())
+    result.push_back({name, true, !plain.contains(name)});
+  for (const char *name : {"to", "permute", "expand", "reshape", "filled"})
+    result.push_back({name, false, true});
+  return result;
 }
 
 /// A graph op on tiles, or where it belongs.
@@ -91,7 +114,8 @@ static std::string getMarkedFix(llvm::StringRef name) {
       .Case("mma_sparse", "tsr.mma(a, b, acc)")
       .Case("reduce", "tsr.sum, tsr.max, tsr.min or tsr.prod")
       .Case("scan", "tsr.cumsum, tsr.cumprod or tsr.cummax")
-      .Cases({"sort", "topk"}, "tsr.max(x, n) and tsr.argmax(x, n) in a loop")
+      .Cases({"sort", "topk"}, "sort in the calling code; the largest of an "
+                               "axis n is tsr.max(x, n), at tsr.argmax(x, n)")
       .Case("breakpoint", "print(\"x =\", x)")
       .Default("operations of tessera: the compiler chooses instructions");
 }
@@ -113,19 +137,13 @@ ValueResult TileOps::unknownCall(llvm::StringRef name,
   }
   Diagnostic &diagnostic =
       context.error(site.nameRange, "tsr has no '" + name.str() + "'");
-  if (explainForeign(context, diagnostic, ForeignKind::Function, name,
-                     arguments, site))
-    return failure();
-  std::vector<std::string> near = nearestNames(name, getCallNames());
-  std::string given;
-  for (const std::string &text : quoteArguments(context, arguments, site))
-    given += (given.empty() ? "" : ", ") + text;
-  if (!near.empty())
-    diagnostic.setFix("tsr." + near.front() + "(" + given + ")");
-  else
-    diagnostic.setFix("@tsr.function above a def " + name.str() +
-                      "(...) of your own, and " + name.str() + "(" + given +
-                      ")");
+  explainUnknown(context, diagnostic, ForeignKind::Function, name, arguments,
+                 site, getCallNames());
+  if (diagnostic.fix.empty())
+    diagnostic.setFix(
+        "@tsr.function above a def " + name.str() + "(...) of your own, and " +
+        name.str() + "(" +
+        llvm::join(quoteArguments(context, arguments, site), ", ") + ")");
   return failure();
 }
 

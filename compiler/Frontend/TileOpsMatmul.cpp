@@ -197,6 +197,18 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
                          exprs[1] ? context.quote(exprs[1]->range) : names[1]};
   Axis *last = left.axes.back(), *first = right.axes.front();
   if (last != first) {
+    // Whole axes of dims without names are what the product makes of them,
+    // unless the sides have an axis in common.
+    bool common = llvm::any_of(left.axes, [&](Axis *axis) {
+      return llvm::is_contained(right.axes, axis);
+    });
+    for (auto [a, b] : {std::pair(last, first),
+                        {last, right.axes.back()},
+                        {left.axes.front(), first}})
+      if (!common && a->kind == Axis::Kind::Whole &&
+          b->kind == Axis::Kind::Whole &&
+          context.unify(*a->dim, *b->dim, site.range))
+        return failure();
     Diagnostic &diagnostic = context.error(
         site.nameRange, "@ joins axis " + last->name + " of " + names[0] +
                             " with axis " + first->name + " of " + names[1] +

@@ -371,23 +371,6 @@ ValueResult TileOps::loadTile(const SemaValue &view,
 
 /// An axis that cat, reshape or arange made can be stored along `:` if the size
 /// is the same: it has no other name that could disagree.
-/// How a value with the axis `extra` could be stored where there is none: the
-/// reduction that made it took another axis, or one is missing.
-static std::string fixExtraAxis(SemaContext &context, const Expr *value,
-                                const Axis &extra, ArrayRef<Axis *> axes,
-                                ArrayRef<Axis *> stored) {
-  if (!value)
-    return "";
-  const auto *call = dyn_cast<Call>(value);
-  if (call && call->args.size() == 2 && call->keywords.empty())
-    for (Axis *axis : stored)
-      if (!llvm::is_contained(axes, axis) &&
-          context.quote(call->args[1]->range) == axis->name)
-        return context.quote(call->func->range) + "(" +
-               context.quote(call->args[0]->range) + ", " + extra.name + ")";
-  return "tsr.sum(" + context.quote(value->range) + ", " + extra.name + ")";
-}
-
 static SemaValue adoptWholeAxes(const SemaValue &value,
                                 llvm::ArrayRef<Axis *> stored) {
   SemaValue result = value;
@@ -426,22 +409,10 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   SemaValue value = adoptWholeAxes(given, access->alignment.axes);
   if (failed(checkOperand(value, valueExpr, site.range, "a store")))
     return failure();
-  for (Axis *axis : value.axes) {
-    if (llvm::is_contained(access->alignment.axes, axis))
-      continue;
-    Diagnostic &diagnostic = context.error(
-        valueExpr ? valueExpr->range : site.range,
-        (value.name.empty() ? std::string("the value") : value.name) + " is " +
-            describeAxes(value.axes) + ", but " + context.quote(site.range) +
-            " has no axis " + axis->name + "; it is " +
-            describeAxes(access->alignment.axes));
-    diagnostic.addNote(axis->where, "the axis " + axis->name);
-    std::string fix = fixExtraAxis(context, valueExpr, *axis, value.axes,
-                                   access->alignment.axes);
-    if (!fix.empty())
-      diagnostic.setFix(fix);
-    return failure();
-  }
+  for (Axis *axis : value.axes)
+    if (!llvm::is_contained(access->alignment.axes, axis))
+      return reportExtraAxis(value, valueExpr, *axis, access->alignment.axes,
+                             site);
   // The one implicit conversion: rounding to the dtype in memory. A float does
   // not become an int, nor a number a bool, without being asked.
   PromotionOperand operand = value.getPromotionOperand();
@@ -463,6 +434,23 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
                  parameterTexts[view.parameter] + " is " +
                      getDTypeName(view.dtype))
         .setFix(text + ".to(" + getDTypeName(view.dtype) + ")");
+    return failure();
+  }
+  // Sums of i8 are i32: what an Out without a dtype of its own would lose.
+  if (view.dtype == DType::I8 && isInteger(operand.dtype) &&
+      operand.dtype != DType::I8 && !operand.weak) {
+    llvm::StringRef parameter = parameterTexts[view.parameter];
+    const char *name = getDTypeName(operand.dtype);
+    bool own = parameter.contains("i8");
+    context
+        .error(valueExpr ? valueExpr->range : site.range,
+               "a store rounds, it does not cut " + std::string(name) +
+                   " down to i8")
+        .addNote(parameterRanges[view.parameter], parameter.str() + " is i8")
+        .setFix(!own && parameter.consume_back("]")
+                    ? parameter.str() + ", " + name + "]"
+                    : context.quote(valueExpr ? valueExpr->range : site.range) +
+                          ".to(i8)");
     return failure();
   }
   mlir::Value stored = spread(value, view.dtype, access->alignment, location);
@@ -489,6 +477,9 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   else
     tile::StoreOp::create(b, location, stored, view.ssa, access->indices,
                           maskValue, getIndexAxes(*access), hints);
+  if (!atomic)
+    writes.try_emplace(location, WriteSite{view.parameter, site.range,
+                                           getIndexTuple(context, site)});
   return success();
 }
 

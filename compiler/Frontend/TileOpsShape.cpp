@@ -535,6 +535,14 @@ ValueResult TileOps::callFull(llvm::StringRef name,
                           getDTypeName(dtype) + ")");
     return failure();
   }
+  if (std::string misfit = number.isConstant()
+                               ? findMisfit(number.constant, dtype)
+                               : std::string();
+      !misfit.empty()) {
+    context.error(numberRange, misfit)
+        .setFix(std::string("dtype=") + getDTypeName(getWiderDType(dtype)));
+    return failure();
+  }
   OpBuilder &b = builder();
   Location at = context.loc(site.range);
   mlir::Value scalar = makeScalar(number, dtype, at);
@@ -550,6 +558,15 @@ ValueResult TileOps::callFull(llvm::StringRef name,
   return SemaValue::makeTile(tile, dtype, alignment.axes);
 }
 
+/// Of an axis that has no elements, or too many.
+static std::string describeWrongSize(const std::string &what, int64_t size) {
+  return what +
+         (size < 1
+              ? " has at least one element"
+              : " has at most " + std::to_string(maxAxisSize) + " elements") +
+         ", not " + std::to_string(size);
+}
+
 ValueResult TileOps::callArange(const CallArguments &arguments,
                                 const OpSite &site) {
   FailureOr<BoundArguments> bound =
@@ -560,10 +577,8 @@ ValueResult TileOps::callArange(const CallArguments &arguments,
       frontend::getConstantInt(context, *(*bound)[0], "the size of tsr.arange");
   if (failed(size))
     return failure();
-  if (*size < 1) {
-    context
-        .error((*bound)[0]->where, "tsr.arange has at least one element, not " +
-                                       std::to_string(*size))
+  if (*size < 1 || *size > maxAxisSize) {
+    context.error((*bound)[0]->where, describeWrongSize("tsr.arange", *size))
         .setFix("tsr.arange(64)");
     return failure();
   }
@@ -595,10 +610,8 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
       frontend::getConstantInt(context, *(*bound)[2], "the size of a range");
   if (failed(size))
     return failure();
-  if (*size < 1) {
-    context
-        .error((*bound)[2]->where,
-               "a range has at least one element, not " + std::to_string(*size))
+  if (*size < 1 || *size > maxAxisSize) {
+    context.error((*bound)[2]->where, describeWrongSize("a range", *size))
         .setFix("tsr.range_at(" + context.quote((*bound)[0]->where) + ", " +
                 context.quote((*bound)[1]->where) + ", 64)");
     return failure();

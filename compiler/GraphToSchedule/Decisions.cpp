@@ -263,10 +263,6 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
   int64_t rank = rankOf(op.getResult());
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, op.getResult(), axis);
-  // Vectors multiply 6 rows at a time; causal blocks end at whole panels.
-  bool vectors = !writer.gpu && tensorType(op.getQ()).getElementType().isF32();
-  writer.tile(rank - 2, op.getResult(), rank - 2,
-              vectors && !op.getCausal() ? 48 : 64, {16, 32, 48, 64, 128});
   // 0: the plan chooses among the variants by the size it meets.
   int64_t bucket = 0;
   int64_t size = std::max(tensorType(op.getQ()).getDimSize(rank - 1),
@@ -277,6 +273,15 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
     const int64_t *found = llvm::lower_bound(headSizes, size);
     bucket = found == std::end(headSizes) ? llvm::alignTo(size, 64) : *found;
   }
+  // Vectors multiply 6 rows at a time; causal blocks end at whole panels.
+  bool vectors = !writer.gpu && tensorType(op.getQ()).getElementType().isF32();
+  // A wide head leaves a thread's registers less room for rows and keys.
+  bool wide = writer.gpu && bucket >= 256;
+  writer.tile(rank - 2, op.getResult(), rank - 2,
+              wide                         ? 32
+              : vectors && !op.getCausal() ? 48
+                                           : 64,
+              {16, 32, 48, 64, 128});
   // Smaller ones do not hold it.
   const int64_t *first = known ? llvm::lower_bound(headSizes, size) : headSizes;
   TileOp::create(writer.builder, writer.loc,
@@ -285,7 +290,9 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
                               known ? "model" : "default"),
                  writer.builder.getStringAttr("whole"), StringAttr());
   SmallVector<int64_t> blocks = {32, 64, 128, 256, 512};
-  int64_t block = 64;
+  if (wide)
+    blocks.insert(blocks.begin(), 16);
+  int64_t block = !wide ? 64 : bucket < 512 ? 32 : 16;
   if (!writer.gpu) {
     // A row of scores is long: its maximum and its sum are taken once. Keys of
     // 4 bytes and their scores fill the cache twice as soon.

@@ -81,12 +81,19 @@ struct Primitives {
 
   /// A number everywhere in the shape and type of `like`.
   Value number(double value, Value like) {
-    Type element = tensorType(like).getElementType();
-    auto type = RankedTensorType::get({}, element);
-    Attribute attribute = builder.getFloatAttr(element, value);
-    Value scalar = ConstantOp::create(
-        builder, loc,
-        llvm::cast<ElementsAttr>(DenseElementsAttr::get(type, attribute)));
+    return everywhere(
+        builder.getFloatAttr(tensorType(like).getElementType(), value), like);
+  }
+  Value integer(int64_t value, Value like) {
+    return everywhere(
+        builder.getIntegerAttr(tensorType(like).getElementType(), value), like);
+  }
+  Value everywhere(TypedAttr value, Value like) {
+    auto type = RankedTensorType::get({}, value.getType());
+    Value scalar =
+        ConstantOp::create(builder, loc,
+                           llvm::cast<ElementsAttr>(DenseElementsAttr::get(
+                               type, llvm::cast<Attribute>(value))));
     return broadcast(scalar, {}, like);
   }
 
@@ -268,9 +275,36 @@ Value crossEntropy(Primitives &p, CrossEntropyOp op) {
       p.sizesOf(targets));
   // Only one of the two may know a size.
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, axis));
-  return p.binary<SubOp>(
-      p.broadcast(total, axes, op),
-      p.broadcast(p.inner(flat, op.getAccumulate()), axes, op));
+  Value loss =
+      p.binary<SubOp>(p.broadcast(total, axes, op),
+                      p.broadcast(p.inner(flat, op.getAccumulate()), axes, op));
+  Value target = p.cast(targets, p.builder.getI64Type());
+  Value counted =
+      p.compare(CompareKind::Ne, target, p.integer(op.getIgnored(), target));
+  return p.select(p.broadcast(counted, axes, op), loss, p.number(0, loss));
+}
+
+/// The largest index that lies outside, or the smallest integer.
+void checkIndices(Primitives &p, CheckIndicesOp op) {
+  Value index = p.cast(op.getIndices(), p.builder.getI64Type());
+  Value size = p.broadcast(op.getSize(), {}, index);
+  Value first = p.integer(0, index);
+  if (op.getWraps())
+    first = p.unary<NegOp>(size);
+  Value within = p.binary<AndOp>(p.compare(CompareKind::Ge, index, first),
+                                 p.compare(CompareKind::Lt, index, size));
+  if (auto ignored = op.getIgnored())
+    within = p.binary<OrOp>(
+        within, p.compare(CompareKind::Eq, index, p.integer(*ignored, index)));
+  constexpr int64_t none = std::numeric_limits<int64_t>::min();
+  Value worst =
+      p.select(within, p.integer(none, index),
+               p.binary<MaximumOp>(index, p.integer(none + 1, index)));
+  if (rankOf(worst) > 0)
+    worst = p.reduce(ReduceKind::Max, worst,
+                     llvm::to_vector(llvm::seq<int64_t>(0, rankOf(worst))));
+  ReportIndexOp::create(p.builder, p.loc, worst, op.getSize(),
+                        op.getMessageAttr());
 }
 
 Value reduction(Primitives &p, ReduceOp op) {
@@ -326,11 +360,17 @@ struct DecomposeCompositesPass
   void runOnOperation() override {
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
-      if (schedule::isComposite(op) || isa<ReduceOp, GemmOp, ScanOp>(op))
+      if (schedule::isComposite(op) ||
+          isa<ReduceOp, GemmOp, ScanOp, CheckIndicesOp>(op))
         worklist.push_back(op);
     });
     for (Operation *op : worklist) {
       Primitives p(op);
+      if (auto check = dyn_cast<CheckIndicesOp>(op)) {
+        checkIndices(p, check);
+        check.erase();
+        continue;
+      }
       Value result =
           llvm::TypeSwitch<Operation *, Value>(op)
               .Case([&](GeluOp o) { return gelu(p, p.inner(o.getInput())); })

@@ -49,7 +49,7 @@ static bool isFree(Operation *op) {
   if (isControlFlow(op))
     return false;
   return isa<ConstantOp, DimOp, CheckEqualOp, BindDimsOp, CheckOp,
-             graph::PrintOp>(op) ||
+             ReportIndexOp, graph::PrintOp>(op) ||
          (op->getNumResults() == 1 && isScalar(op->getResult(0)));
 }
 
@@ -58,7 +58,7 @@ static bool wantsMemory(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned i = use.getOperandNumber();
   if (isa<GemmOp, AttentionOp, CallKernelOp, DimOp, CheckEqualOp, CheckOp,
-          graph::PrintOp>(op) ||
+          ReportIndexOp, graph::PrintOp>(op) ||
       isControlFlow(op))
     return true;
   if (isa<TakeOp, GatherOp>(op))

@@ -46,7 +46,7 @@ private:
           return failure();
       } else if (fusion.isOutside(&op) || isa<DimOp, CheckEqualOp>(op)) {
         settle(&op);
-      } else if (isa<CheckOp, graph::PrintOp>(op)) {
+      } else if (isa<CheckOp, ReportIndexOp, graph::PrintOp>(op)) {
         for (OpOperand &operand : op.getOpOperands())
           operand.set(shown(&op, operand.get()));
       } else if (op.hasTrait<OpTrait::IsTerminator>()) {

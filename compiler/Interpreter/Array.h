@@ -15,6 +15,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -37,6 +38,11 @@ struct Cell {
     int64_t integer;      // integers, booleans; in ring mode floats too
   };
   double error = 0; // Bound: |computed - real| is at most this; Ring.cpp
+  // Bound (Bound.cpp): of `error`, what is an unknown of -1 to 1 times this,
+  // the same unknown in all cells of one `source`; the least computed value.
+  double shared = 0;
+  double least = -std::numeric_limits<double>::infinity();
+  uint32_t source = 0;
   State state = State::Present;
 
   static Cell ofReal(long double value) {

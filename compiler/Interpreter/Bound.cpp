@@ -10,10 +10,19 @@
 //                  result is a value of the type
 //   functions      2 ULP (docs/language.md), moved by evaluating the function
 //                  at both ends of the operand's interval
-//   sums, dots     n terms in any order: gamma(n) = n u / (1 - n u) of the sum
-//                  of magnitudes; 0 if every partial sum is exact
+//   sums, dots     n terms in any order: one unit roundoff of each partial sum,
+//                  the largest that data of these signs and magnitudes can
+//                  have; 0 if every partial sum is exact
 //   comparisons    decided if the operands' intervals do not overlap; a select
 //                  on an undecided one may give either arm
+//
+// Two things are known beyond that, for variances and norms:
+//
+//   shared   how far a mean is off is one unknown number, the same wherever the
+//            mean is used: computed = real + shared * unknown + rest. In
+//            sum((x - mean)^2) it is multiplied by sum(x - mean), which is 0.
+//   least    what is computed is not less than this: a sum of squares is not
+//            negative, nor below 1e-5 after 1e-5 is added.
 //
 // Dropping a rounding (policy `fast`, fused multiply-adds) never leaves the
 // bound. An undecided integer, or an undecided branch, has an infinite bound.
@@ -21,6 +30,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Interpreter/Domain.h"
+#include "compiler/Interpreter/Roundoff.h"
 
 #include <array>
 #include <cmath>
@@ -38,56 +48,6 @@ constexpr double unknown = std::numeric_limits<double>::infinity();
 /// The reference itself is rounded to 64 bits now and then.
 constexpr Real slack = 0x1p-62L;
 
-struct Format {
-  int precision; // bits, the hidden one included
-  int least;     // exponent of the smallest subnormal
-  Real largest;
-};
-
-Format formatOf(Element e) {
-  switch (e) {
-  case Element::F8E4M3:
-    return {4, -9, 448};
-  case Element::F8E5M2:
-    return {3, -16, 57344};
-  case Element::F16:
-    return {11, -24, 65504};
-  case Element::BF16:
-    return {8, -133, 0x1.fep127L};
-  case Element::TF32:
-    return {11, -136, 0x1.ffcp127L};
-  case Element::F32:
-    return {24, -149, 0x1.fffffep127L};
-  default:
-    return {53, -1074, 0x1.fffffffffffffp1023L};
-  }
-}
-
-Real unit(Element e) { return std::ldexp(1.0L, -formatOf(e).precision); }
-
-/// The absolute error of a rounding near zero. AMX flushes subnormals of f32.
-Real tiny(Element e) {
-  if (e == Element::F32 || e == Element::BF16 || e == Element::TF32)
-    return 0x1p-126L;
-  return std::ldexp(1.0L, formatOf(e).least - 1);
-}
-
-/// The distance of neighbours at a value.
-Real ulp(Element e, Real value) {
-  Format format = formatOf(e);
-  if (value == 0)
-    return std::ldexp(1.0L, format.least);
-  int exponent =
-      std::max(std::ilogb(value) - format.precision + 1, format.least);
-  return std::ldexp(1.0L, exponent);
-}
-
-Real gamma(Real n, int precision) {
-  Real nu = std::ldexp(n, -precision);
-  return nu < 1 ? nu / (1 - nu) : std::numeric_limits<Real>::infinity();
-}
-Real gamma(Real n, Element e) { return gamma(n, formatOf(e).precision); }
-
 /// a * b, where 0 times anything is 0.
 Real times(Real a, Real b) { return a == 0 || b == 0 ? 0 : a * b; }
 
@@ -103,18 +63,34 @@ Cell make(Real value, Real error) {
   return cell;
 }
 
-bool certain(ArrayRef<Cell> x) {
-  return llvm::all_of(x, [](const Cell &cell) { return cell.error == 0; });
+/// real + shared * unknown, and at most `rest` more.
+Cell makeShared(Real value, Real rest, Real shared, uint32_t source) {
+  Cell cell = make(value, std::fabs(shared) * (1 + 0x1p-51L) + rest);
+  if (std::isfinite(cell.error) && shared != 0) {
+    cell.shared = double(shared);
+    cell.source = source;
+  }
+  return cell;
 }
 
-/// The exponent of the lowest bit of a finite value; large for 0.
-int lowestBit(Real value) {
-  if (value == 0)
-    return 1 << 20;
-  int exponent;
-  Real mantissa = std::frexp(std::fabs(value), &exponent);
-  uint64_t bits = uint64_t(std::ldexp(mantissa, 64));
-  return exponent - 64 + __builtin_ctzll(bits);
+/// The least and the largest computed value.
+Real low(const Cell &x) { return std::max<Real>(x.real - x.error, x.least); }
+Real high(const Cell &x) { return x.real + x.error; }
+/// Of `error`, what is not shared.
+Real restOf(const Cell &x) { return x.error - std::fabs(x.shared); }
+
+/// Notes that no computed value is below `least`, or its rounding to `type`.
+/// Only whether values are negative, and how far from 0 they are, is of use.
+Cell notBelow(Cell cell, Real least, Element type) {
+  if (least >= 0)
+    cell.least = std::max(
+        cell.least,
+        double(std::max<Real>(0, least * (1 - 4 * unit(type)) - tiny(type))));
+  return cell;
+}
+
+bool certain(ArrayRef<Cell> x) {
+  return llvm::all_of(x, [](const Cell &cell) { return cell.error == 0; });
 }
 
 class Bound : public Domain {
@@ -126,6 +102,18 @@ public:
     Real off =
         std::isfinite(value) ? std::fabs(roundTo(type, value) - value) : 0;
     return make(value, off);
+  }
+  /// 0.9 was rounded, 0.75 and 1000 were not: a number of up to half the
+  /// digits is the one that was meant. Who computes the reference has doubles.
+  Cell literal(Element type, Real rounded) override {
+    if (!isFloat(type) || type == Element::F64 || !std::isfinite(rounded) ||
+        rounded == std::trunc(rounded))
+      return constant(type, rounded);
+    Real digits = -std::log2(unit(type)) / 2;
+    Real size = std::fabs(rounded);
+    bool isShort = std::ilogb(size) + 1 - lowestBit(size) <= digits;
+    return isShort ? constant(type, rounded)
+                   : make(rounded, unit(type) * size + tiny(type));
   }
   Cell number(Element type, Real value) override {
     return constant(type, value);
@@ -170,8 +158,9 @@ protected:
       Real value = roundTo(type, x.real);
       return make(x.real, std::fabs(value - x.real));
     }
-    return make(x.real,
-                x.error + unit(type) * size + tiny(type) + slack * size);
+    Real own = unit(type) * size + tiny(type) + slack * size;
+    Cell result = makeShared(x.real, restOf(x) + own, x.shared, x.source);
+    return notBelow(result, x.least, type);
   }
   /// Computed in types.in, then rounded to types.to; `certainly`: the value is
   /// correctly rounded of certain operands.
@@ -201,7 +190,7 @@ protected:
   static Real corner(S op, ArrayRef<Cell> x, unsigned which) {
     Real values[3];
     for (size_t i = 0; i < x.size(); ++i)
-      values[i] = x[i].real + (which >> i & 1 ? x[i].error : -x[i].error);
+      values[i] = which >> i & 1 ? high(x[i]) : low(x[i]);
     return referenceReal(op, values);
   }
   static bool same(Real a, Real b) {
@@ -229,7 +218,7 @@ protected:
       return cell;
     }
     Real a = x[0].real, b = x[1].real, ea = x[0].error, eb = x[1].error;
-    bool apart = a + ea < b - eb || a - ea > b + eb;
+    bool apart = high(x[0]) < low(x[1]) || low(x[0]) > high(x[1]);
     bool special = !std::isfinite(a) || !std::isfinite(b);
     if (special && (std::isinf(ea) || std::isinf(eb)))
       apart = false;
@@ -257,7 +246,90 @@ protected:
     if (special)
       return std::isfinite(value) ? finish(types, make(value, 0))
                                   : make(value, 0);
-    return finish(types, x, op, value);
+    Cell result = finish(types, x, op, value);
+    return isNotNegative(op) ? notBelow(result, 0, types.to) : result;
+  }
+  static bool isNotNegative(S op) {
+    switch (op) {
+    case S::Abs:
+    case S::Relu:
+    case S::Exp:
+    case S::Exp2:
+    case S::Sqrt:
+    case S::Rsqrt:
+    case S::Sigmoid:
+      return true;
+    default:
+      return false;
+    }
+  }
+  Cell square(Types types, const Cell &x) override {
+    Cell result = apply(S::Mul, types, {x, x});
+    return result.present() ? notBelow(result, 0, types.to) : result;
+  }
+
+  /// a + sign * b: a shared unknown may cancel.
+  static Cell sumOf(const Cell &a, const Cell &b, int sign, Real value) {
+    Cell cell;
+    Real mine = a.shared, other = sign * Real(b.shared);
+    if (a.source == b.source)
+      cell = makeShared(value, restOf(a) + restOf(b), mine + other, a.source);
+    else if (std::fabs(mine) >= std::fabs(other))
+      cell = makeShared(value, restOf(a) + b.error, mine, a.source);
+    else
+      cell = makeShared(value, a.error + restOf(b), other, b.source);
+    bool known = sign > 0 && low(a) >= 0 && low(b) >= 0;
+    if (known)
+      cell.least = std::max<double>(0, double(low(a) + low(b)) * (1 - 0x1p-50));
+    return cell;
+  }
+  static Cell productOf(const Cell &a, const Cell &b, Real value) {
+    Real sizeA = std::fabs(a.real), sizeB = std::fabs(b.real);
+    Real fromA = times(b.real, a.shared), fromB = times(a.real, b.shared);
+    Real second = times(a.error, b.error);
+    Cell cell;
+    if (a.source == b.source)
+      cell = makeShared(
+          value, times(sizeA, restOf(b)) + times(sizeB, restOf(a)) + second,
+          fromA + fromB, a.source);
+    else if (std::fabs(fromA) >= std::fabs(fromB))
+      cell = makeShared(
+          value, times(sizeA, b.error) + times(sizeB, restOf(a)) + second,
+          fromA, a.source);
+    else
+      cell = makeShared(
+          value, times(sizeA, restOf(b)) + times(sizeB, a.error) + second,
+          fromB, b.source);
+    if (low(a) >= 0 && low(b) >= 0)
+      cell.least = double(low(a) * low(b)) * (1 - 0x1p-50);
+    return cell;
+  }
+  static Cell quotientOf(const Cell &a, const Cell &b, Real value) {
+    Real size = std::fabs(b.real);
+    Real near = b.real > 0 ? low(b) : size - b.error; // the least divisor
+    if (b.error != 0 && near <= 0)
+      return make(value, unknown);
+    Cell cell =
+        b.error == 0
+            ? makeShared(value, restOf(a) / size, a.shared / b.real, a.source)
+            : make(value, (a.error + times(std::fabs(value), b.error)) / near);
+    if (low(a) >= 0 && low(b) > 0)
+      cell.least = double(low(a) / high(b)) * (1 - 0x1p-50);
+    return cell;
+  }
+  /// Whole exponents take any base; their extremes are at corners, or at 0.
+  static Cell powerOf(Types types, ArrayRef<Cell> x, Real value) {
+    Real exponent = x[1].real;
+    bool isWhole =
+        x[1].error == 0 && exponent >= 0 && exponent == std::floor(exponent);
+    if (!certain(x) && low(x[0]) <= 0 && !isWhole)
+      return make(value, unknown);
+    Real moved = byCorners(S::Pow, x, value);
+    if (low(x[0]) < 0 && high(x[0]) > 0)
+      moved = std::max(moved, std::fabs(value));
+    Cell cell = function(types, value, moved);
+    bool isEven = isWhole && std::fmod(exponent, 2) == 0;
+    return isEven || low(x[0]) >= 0 ? notBelow(cell, 0, types.to) : cell;
   }
 
   /// All values finite.
@@ -265,9 +337,10 @@ protected:
     Real a = std::fabs(x[0].real), ea = x[0].error;
     Real b = x.size() > 1 ? std::fabs(x[1].real) : 0;
     Real eb = x.size() > 1 ? x[1].error : 0;
-    Real product = times(a, eb) + times(b, ea) + times(ea, eb);
     switch (op) {
     case S::Neg:
+      return narrowed(
+          types, makeShared(value, restOf(x[0]), -x[0].shared, x[0].source));
     case S::Abs:
       return narrowed(types, make(value, ea));
     case S::Relu:
@@ -284,19 +357,18 @@ protected:
       return narrowed(types,
                       make(value, b > eb || eb == 0 ? ea : 2 * (a + ea)));
     case S::Add:
+      return finish(types, sumOf(x[0], x[1], 1, value));
     case S::Sub:
-      return finish(types, make(value, ea + eb));
+      return finish(types, sumOf(x[0], x[1], -1, value));
     case S::Mul:
-      return finish(types, make(value, product));
+      return finish(types, productOf(x[0], x[1], value));
     case S::Fma:
-      return finish(types, make(value, product + x[2].error));
-    case S::Div:
-      if (eb != 0 && b <= eb)
-        return make(value, unknown);
-      return finish(
-          types,
-          make(value,
-               certain(x) ? 0 : (ea + times(std::fabs(value), eb)) / (b - eb)));
+      return finish(types, sumOf(productOf(x[0], x[1], x[0].real * x[1].real),
+                                 x[2], 1, value));
+    case S::Div: {
+      Cell quotient = quotientOf(x[0], x[1], value);
+      return std::isinf(quotient.error) ? quotient : finish(types, quotient);
+    }
     case S::Sqrt:
       return finish(types,
                     make(value, certain(x) ? 0 : byCorners(op, x, value)));
@@ -308,9 +380,7 @@ protected:
     case S::Cos:
       return function(types, value, std::min<Real>(ea, 2));
     case S::Pow:
-      if (!certain(x) && x[0].real - ea <= 0)
-        return make(value, unknown);
-      return function(types, value, byCorners(op, x, value));
+      return powerOf(types, x, value);
     case S::Sigmoid: {
       if (bitsOf(types.from) >= 32)
         return function(types, value, byCorners(op, x, value));
@@ -395,6 +465,9 @@ protected:
     if (condition.error == 0 || !chosen.present())
       return chosen;
     Cell result = chosen;
+    result.shared = result.source = 0;
+    result.least =
+        other.present() ? std::min(chosen.least, other.least) : -unknown;
     if (!other.present())
       result.error = unknown;
     else if (!isFloat(type))
@@ -448,6 +521,9 @@ protected:
   /// What sums need to know of their terms.
   struct Terms {
     Real value = 0, size = 0, error = 0;
+    Real above = 0, below = 0; // sums of the positive, of the negative terms
+    Real largest = 0;
+    int64_t count = 0;
     bool finite = true, isCertain = true;
     int lowest = 1 << 20; // the lowest bit of any term
 
@@ -455,9 +531,29 @@ protected:
       value += x;
       size += magnitude;
       error += e;
+      above += std::max<Real>(x + e, 0);
+      below += std::max<Real>(e - x, 0);
+      largest = std::max(largest, magnitude);
+      ++count;
       finite &= std::isfinite(x);
       isCertain &= e == 0;
       lowest = std::min(lowest, bit);
+    }
+    void add(const Cell &x) {
+      add(x.real, std::fabs(x.real) + x.error, x.error,
+          std::isfinite(x.real) ? lowestBit(x.real) : 0);
+    }
+    /// The sum of the magnitudes of the partial sums, in the order that has
+    /// the largest: a partial sum of k terms is at most k times the largest
+    /// term, and at most the sum of the terms of one sign. (Of all binary trees
+    /// a chain, with partial sums of 2 to n terms, has most.)
+    Real partialSums() const {
+      Real most = std::max(above, below), n = Real(count);
+      if (count < 2 || most == 0)
+        return 0;
+      Real grows = std::min(n, std::floor(most / largest)); // k * largest
+      return std::min((n - 1) * most,
+                      largest * grows * (grows + 1) / 2 + (n - grows) * most);
     }
     /// Whether every partial sum, in any order, is a value of the type.
     bool isExact(Element type, int precision) const {
@@ -472,11 +568,14 @@ protected:
     }
   };
 
-  /// With `precision` 0 the sum keeps the type's bits.
-  static Cell summed(Types types, const Terms &terms, Real roundings,
+  /// `products` roundings of terms come before the sum. With `precision` 0 it
+  /// keeps the type's bits; with fewer, each step cuts bits of all it adds.
+  static Cell summed(Types types, const Terms &terms, Real products,
                      Real flushed, int precision = 0) {
+    bool cuts = precision && precision < formatOf(types.in).precision;
     if (!precision)
       precision = formatOf(types.in).precision;
+    Real roundings = Real(terms.count) - 1 + products;
     if (!terms.finite) {
       // Infinities and NaN are what they are, whatever the order; but not if
       // finite partial sums may overflow, which has the bound below.
@@ -488,20 +587,45 @@ protected:
                                   : narrowed(types, make(terms.value, 0));
     if (terms.size > formatOf(types.in).largest)
       return make(terms.value, unknown);
-    Real error = terms.error + times(gamma(roundings, precision), terms.size) +
-                 flushed + slack * terms.size;
+    Real steps = gamma(roundings, precision) * terms.size;
+    if (!cuts && std::isfinite(steps))
+      steps = std::min(
+          steps, std::ldexp(terms.partialSums() + (products ? terms.size : 0),
+                            -precision) *
+                     (1 + gamma(roundings, precision)));
+    Real error = terms.error + steps + flushed + slack * terms.size;
     return narrowed(types, make(terms.value, error));
+  }
+  /// A sum is a source: how far it is off is one number for all who use it.
+  Cell sumOfRow(Types types, ArrayRef<Cell> row) {
+    Terms terms;
+    Real shared = 0, rest = 0, least = -1;
+    uint32_t source = 0;
+    bool isShared = true, isNotNegative = true;
+    for (const Cell &cell : row) {
+      terms.add(cell);
+      shared += cell.shared;
+      rest += restOf(cell);
+      isShared &= !cell.source || !source || cell.source == source;
+      source = std::max(source, cell.source);
+      isNotNegative &= low(cell) >= 0;
+      least = std::max(least, low(cell));
+    }
+    if (isShared && source)
+      terms.error = std::fabs(shared) * (1 + 0x1p-51L) + rest;
+    Cell sum = summed(types, terms, 0, 0);
+    if (sum.error != 0 && std::isfinite(sum.error) && std::isfinite(sum.real)) {
+      bool keeps = isShared && std::fabs(shared) > sum.error / 2;
+      sum.shared = keeps ? double(shared) : sum.error;
+      sum.source = keeps ? source : ++sources;
+    }
+    // A sum of terms that are not negative is not below any of them.
+    return isNotNegative ? notBelow(sum, least, types.to) : sum;
   }
 
   Cell reduceFloats(Reduction kind, Types types, ArrayRef<Cell> row) override {
-    if (kind == Reduction::Sum) {
-      Terms terms;
-      for (const Cell &cell : row)
-        terms.add(cell.real, std::fabs(cell.real) + cell.error, cell.error,
-                  std::isfinite(cell.real) ? lowestBit(cell.real) : 0);
-      return summed(types, terms, Real(row.size()) - 1, 0);
-    }
-    return fold(kind, types, row);
+    return kind == Reduction::Sum ? sumOfRow(types, row)
+                                  : fold(kind, types, row);
   }
   static Cell extreme(Reduction kind, const Cell &a, const Cell &b) {
     S op = kind == Reduction::Max ? S::Maximum : S::Minimum;
@@ -510,7 +634,10 @@ protected:
     Real value = referenceReal(op, values);
     if (std::isinf(a.error) || std::isinf(b.error))
       return make(value, unknown);
-    return make(value, byCorners(op, pair, value));
+    Cell cell = make(value, byCorners(op, pair, value));
+    cell.least = kind == Reduction::Max ? std::max(a.least, b.least)
+                                        : std::min(a.least, b.least);
+    return cell;
   }
   /// Products and extremes.
   Cell fold(Reduction kind, Types types, ArrayRef<Cell> row) {
@@ -593,19 +720,15 @@ protected:
         out[i] = narrowed(types, total);
         continue;
       }
-      terms.add(row[i].real, std::fabs(row[i].real) + row[i].error,
-                row[i].error,
-                std::isfinite(row[i].real) ? lowestBit(row[i].real) : 0);
-      out[i] = summed(types, terms, Real(i), 0);
+      terms.add(row[i]);
+      out[i] = summed(types, terms, 0, 0);
     }
   }
   Cell dotFloats(Types types, ArrayRef<Cell> a, ArrayRef<Cell> b,
                  const Cell *start) override {
     Terms terms;
     if (start)
-      terms.add(start->real, std::fabs(start->real) + start->error,
-                start->error,
-                std::isfinite(start->real) ? lowestBit(start->real) : 0);
+      terms.add(*start);
     for (size_t i = 0; i < a.size(); ++i) {
       Real x = std::fabs(a[i].real), y = std::fabs(b[i].real);
       Real ex = a[i].error, ey = b[i].error;
@@ -618,12 +741,13 @@ protected:
                 times(x, ey) + times(y, ex) + times(ex, ey), bit);
     }
     Real n = Real(a.size());
-    return summed(types, terms, n + (start ? 1 : 0), n * tiny(types.in),
+    return summed(types, terms, 1, n * tiny(types.in),
                   std::min(productBits, formatOf(types.in).precision));
   }
   void setProductPrecision(int bits) override { productBits = bits; }
 
   int productBits = 0;
+  uint32_t sources = 0; // how many there are
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "compiler/Graph/IR/Extents.h"
 #include "compiler/Graph/IR/Graph.h"
 #include "compiler/Interpreter/Domain.h"
+#include "compiler/Interpreter/NormPattern.h"
 #include "compiler/Interpreter/ScalarOps.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -292,6 +293,14 @@ private:
     if (!isFloat(from) || isPredicate(scalar))
       return visitDecision(op, scalar, x, from);
     Element in = computeType(from);
+    if (in == to)
+      if (Value normed; auto norm = matchWrittenNorm(op, normed)) {
+        Formula n = number(1);
+        for (int64_t axis : norm->axes)
+          n = times({n, extent(norm->squares, axis)});
+        return give(op,
+                    normalized(values.lookup(normed).error, n, norm->eps, in));
+      }
     Formula u = roundings(in, to), a = x[0].size, ea = x[0].error;
     // Within 2 ULP: four unit roundoffs.
     Formula two =
@@ -681,21 +690,12 @@ private:
     giveUp(op, "'" + kind + "' of floats");
   }
 
-  void visitNorm(graph::LayerNormOp op, ArrayRef<Known> x, Element from,
-                 Element to) {
-    Element in = inner(op.getAccumulate(), from);
-    auto rank = cast<RankedTensorType>(op.getInput().getType()).getRank();
-    Formula n = number(1);
-    for (int64_t axis = rank - int64_t(op.getAxes()); axis < rank; ++axis)
-      n = times({n, extent(op.getInput(), axis)});
-    // d = x - mean; |d| / sqrt(var + eps) <= sqrt(n), and the mean of |d| is
-    // at most sqrt(var), so that the factor's relative error is that of d over
-    // sqrt(eps).
-    Formula d = op.getRms() ? x[0].error
-                            : plus({times({number(2), x[0].error}),
-                                    times({gamma(in, n), x[0].size}),
-                                    times({number(3), unit(in), x[0].size})});
-    Formula root = number(std::sqrt(op.getEps().convertToDouble()));
+  /// d / sqrt(mean(d * d) + eps) of n elements, each of which is off by at most
+  /// `d`. |d| / sqrt(...) <= sqrt(n), and the mean of |d| is at most the root,
+  /// so that the factor's relative error is that of d over sqrt(eps).
+  static Known normalized(const Formula &d, const Formula &n, double eps,
+                          Element in) {
+    Formula root = number(std::sqrt(eps));
     Known known;
     known.size = call("sqrt", {n});
     known.error =
@@ -703,6 +703,21 @@ private:
               times({known.size,
                      plus({over(d, root), gamma(in, plus({n, number(3)})),
                            times({number(7), unit(in)})})})});
+    return known;
+  }
+
+  void visitNorm(graph::LayerNormOp op, ArrayRef<Known> x, Element from,
+                 Element to) {
+    Element in = inner(op.getAccumulate(), from);
+    auto rank = cast<RankedTensorType>(op.getInput().getType()).getRank();
+    Formula n = number(1);
+    for (int64_t axis = rank - int64_t(op.getAxes()); axis < rank; ++axis)
+      n = times({n, extent(op.getInput(), axis)});
+    Formula d = op.getRms() ? x[0].error
+                            : plus({times({number(2), x[0].error}),
+                                    times({gamma(in, n), x[0].size}),
+                                    times({number(3), unit(in), x[0].size})});
+    Known known = normalized(d, n, op.getEps().convertToDouble(), in);
     for (size_t i = 1; i < x.size(); ++i) {
       if (i == 1) {
         known.error = plus({times({x[i].size, known.error}),

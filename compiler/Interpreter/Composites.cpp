@@ -97,7 +97,11 @@ static LogicalResult runCrossEntropy(Operation *op, Interpreter &in) {
                Row x = castRow(in.domain, row, from, inner);
                Cell total = logsumexpRow(in.domain, inner, x);
                int64_t target = targets.cells[number].integer;
-               // A target out of bounds reads 0.
+               if (target == entropy.getIgnored()) {
+                 result->cells[number] = in.domain.constant(to, 0);
+                 return;
+               }
+               // A target out of bounds reads 0; it was refused before.
                Cell picked = target >= 0 && target < int64_t(x.size())
                                  ? x[target]
                                  : in.domain.constant(inner, 0);

@@ -189,25 +189,40 @@ static LogicalResult runWhile(Operation *op, Interpreter &in) {
 // Checks and prints
 //===----------------------------------------------------------------------===//
 
+/// An error with the message of a check: {name} stands for a number, {{ and }}
+/// for braces. It begins with the place, which the error has already.
+static LogicalResult refuse(Operation *op, StringRef message,
+                            ArrayRef<std::pair<StringRef, int64_t>> numbers) {
+  std::string text;
+  for (StringRef rest = message; !rest.empty();) {
+    const auto *number = llvm::find_if(numbers, [&](const auto &each) {
+      return rest.starts_with(each.first);
+    });
+    if (number != numbers.end()) {
+      text += std::to_string(number->second);
+      rest = rest.drop_front(number->first.size());
+      continue;
+    }
+    if (rest.starts_with("{{") || rest.starts_with("}}"))
+      rest = rest.drop_front();
+    text += rest.front();
+    rest = rest.drop_front();
+  }
+  StringRef said = text;
+  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    said.consume_front((place.getFilename().getValue() + ":" +
+                        Twine(place.getLine()) + ":" +
+                        Twine(place.getColumn()) + ": ")
+                           .str());
+  return op->emitError() << said;
+}
+
 static LogicalResult runCheckEqual(Operation *op, Interpreter &in) {
   auto check = cast<graph::CheckEqualOp>(op);
   int64_t lhs = in.scalar(check.getLhs()), rhs = in.scalar(check.getRhs());
   if (lhs == rhs)
     return success();
-  std::string text;
-  for (StringRef rest = check.getMessage(); !rest.empty();) {
-    if (rest.consume_front("{lhs}"))
-      text += std::to_string(lhs);
-    else if (rest.consume_front("{rhs}"))
-      text += std::to_string(rhs);
-    else {
-      if (rest.starts_with("{{") || rest.starts_with("}}"))
-        rest = rest.drop_front(); // a brace that is meant
-      text += rest.front();
-      rest = rest.drop_front();
-    }
-  }
-  return op->emitError() << text;
+  return refuse(op, check.getMessage(), {{"{lhs}", lhs}, {"{rhs}", rhs}});
 }
 
 static LogicalResult runCheck(Operation *op, Interpreter &in) {
@@ -215,6 +230,32 @@ static LogicalResult runCheck(Operation *op, Interpreter &in) {
   if (in.domain.isTrue(in.array(check.getCondition()).cells[0]))
     return success();
   return op->emitError() << check.getMessage();
+}
+
+static LogicalResult runCheckIndices(Operation *op, Interpreter &in) {
+  auto check = cast<graph::CheckIndicesOp>(op);
+  const Array &indices = in.array(check.getIndices());
+  int64_t size = in.scalar(check.getSize());
+  constexpr int64_t none = std::numeric_limits<int64_t>::min();
+  int64_t worst = none;
+  for (const Cell &cell : indices.cells) {
+    int64_t index = cell.integer;
+    bool within = index >= (check.getWraps() ? -size : 0) && index < size;
+    if (!within && index != check.getIgnored())
+      worst = std::max(worst, std::max(index, none + 1));
+  }
+  if (worst == none)
+    return success();
+  return refuse(op, check.getMessage(), {{"{index}", worst}, {"{size}", size}});
+}
+
+static LogicalResult runReportIndex(Operation *op, Interpreter &in) {
+  auto report = cast<graph::ReportIndexOp>(op);
+  int64_t worst = in.scalar(report.getWorst());
+  if (worst == std::numeric_limits<int64_t>::min())
+    return success();
+  return refuse(op, report.getMessage(),
+                {{"{index}", worst}, {"{size}", in.scalar(report.getSize())}});
 }
 
 static LogicalResult runPrint(Operation *op, Interpreter &in) {
@@ -239,6 +280,8 @@ void interpreter::registerControl(Handlers &handlers) {
   handlers.add("gir.while", runWhile);
   handlers.add("gir.check_equal", runCheckEqual);
   handlers.add("gir.check", runCheck);
+  handlers.add("gir.check_indices", runCheckIndices);
+  handlers.add("gir.report_index", runReportIndex);
   handlers.add("gir.print", runPrint);
   handlers.add("gir.bind_dims", runBindDims);
 }

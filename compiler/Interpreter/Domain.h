@@ -61,6 +61,10 @@ public:
 
   /// A number of the program, or of an input (already a value of the type).
   virtual Cell constant(Element type, long double value) = 0;
+  /// A number of the program's text, rounded to its type when it was read.
+  virtual Cell literal(Element type, long double rounded) {
+    return constant(type, rounded);
+  }
   /// The element with these bits, in the type's low bits, and back. Reference
   /// and bound: rounded to the type.
   virtual Cell fromBits(Element type, uint64_t bits) = 0;
@@ -88,6 +92,10 @@ public:
   /// One scalar op. Poison if an operand is, else absent if one is; a select
   /// only looks at what it chooses.
   Cell apply(ScalarOp op, Types types, llvm::ArrayRef<Cell> x);
+  /// x * x of one and the same value; bound: not negative.
+  virtual Cell square(Types types, const Cell &x) {
+    return apply(ScalarOp::Mul, types, {x, x});
+  }
   Cell cast(const Cell &x, Element from, Element to,
             Rounding rounding = Rounding::Nearest);
 

@@ -17,6 +17,18 @@ static const Array &shapedOperand(Operation *op, Interpreter &in) {
   return *best;
 }
 
+/// Whether both are one value: also before common subexpressions are one op.
+static bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  return first && second && first->getNumResults() == 1 &&
+         first->getNumRegions() == 0 && isMemoryEffectFree(first) &&
+         first->getName() == second->getName() &&
+         first->getAttrDictionary() == second->getAttrDictionary() &&
+         first->getOperands() == second->getOperands();
+}
+
 LogicalResult interpreter::runElementwise(Operation *op, Interpreter &in) {
   std::optional<ScalarOp> scalar = scalarOpOf(op);
   if (!scalar)
@@ -57,8 +69,14 @@ LogicalResult interpreter::runElementwise(Operation *op, Interpreter &in) {
   FailureOr<Array> result = in.allocate(op, shape, to);
   if (failed(result))
     return failure();
+  bool isSquare = *scalar == ScalarOp::Mul && isFloat(from) &&
+                  isSame(op->getOperand(0), op->getOperand(1));
   Cell cells[3];
   for (int64_t i = 0; i < result->size(); ++i) {
+    if (isSquare) {
+      result->cells[i] = in.domain.square(types, operands[0]->cells[i]);
+      continue;
+    }
     for (unsigned k = 0; k < count; ++k)
       cells[k] = operands[k]->cells[operands[k]->rank() == 0 ? 0 : i];
     result->cells[i] = in.domain.apply(*scalar, types, {cells, count});

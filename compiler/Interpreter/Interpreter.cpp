@@ -70,6 +70,13 @@ Cell Interpreter::poison(Operation *op, StringRef why) {
   return cell;
 }
 
+void Interpreter::remark(Operation *op, StringRef kind, StringRef text) {
+  auto [entry, isNew] = remarked.try_emplace({op, kind}, remarks.size());
+  if (isNew)
+    remarks.push_back({op->getLoc(), kind, text.str(), 0});
+  ++remarks[entry->second].count;
+}
+
 LogicalResult Interpreter::reject(Operation *op, const Cell &cell,
                                   const Twine &what) {
   auto error = op->emitError() << what;

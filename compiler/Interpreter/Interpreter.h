@@ -145,6 +145,15 @@ public:
   /// An error at `op`: `what` needs a cell that is poison (or absent).
   llvm::LogicalResult reject(mlir::Operation *op, const Cell &cell,
                              const llvm::Twine &what);
+  /// What a program does that is allowed, or poison, but hardly meant.
+  struct Remark {
+    mlir::Location where;
+    llvm::StringRef kind; // "race", "outside"
+    std::string text;     // of the first
+    int64_t count;
+  };
+  std::vector<Remark> remarks; // one per op and kind
+  void remark(mlir::Operation *op, llvm::StringRef kind, llvm::StringRef text);
   /// The kernel that runs now (TileData.h); null outside of kernels.
   DatumRef kernel;
   /// How many kernels were launched so far.
@@ -163,6 +172,8 @@ private:
   llvm::SmallVector<Frame> frames;
   std::vector<std::pair<mlir::Location, std::string>> reasons;
   llvm::DenseMap<mlir::Operation *, int64_t> lastReason;
+  llvm::DenseMap<std::pair<mlir::Operation *, llvm::StringRef>, size_t>
+      remarked;
   uint64_t work = 0;
 };
 

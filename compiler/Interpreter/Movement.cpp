@@ -19,7 +19,7 @@ FailureOr<Array> interpreter::readConstant(Operation *op, Attribute value,
   };
   // A number of the program stands for a ring element by its value.
   auto cellOf = [&](Element element, uint64_t bits) {
-    return isFloat(element) ? in.domain.constant(element, decode(element, bits))
+    return isFloat(element) ? in.domain.literal(element, decode(element, bits))
                             : in.domain.fromBits(element, bits);
   };
   if (auto elements = dyn_cast<DenseElementsAttr>(value)) {
@@ -204,7 +204,11 @@ static Cell pick(Interpreter &in, const Array &input,
     index[axis] = position.integer;
   Cell cell = outside ? in.domain.constant(input.element, 0) : input.at(index);
   // Of an uncertain position nothing is known (domain Bound).
-  cell.error = std::max(cell.error, position.error);
+  if (position.error != 0) {
+    cell.error = std::max(cell.error, position.error);
+    cell.shared = cell.source = 0;
+    cell.least = -std::numeric_limits<double>::infinity();
+  }
   return cell;
 }
 

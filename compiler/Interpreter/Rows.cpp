@@ -134,7 +134,7 @@ Cell interpreter::varianceRow(Domain &domain, Element in, ArrayRef<Cell> x,
   Row squares;
   for (const Cell &cell : x) {
     Cell d = step.two(S::Sub, cell, mean);
-    squares.push_back(step.two(S::Mul, d, d));
+    squares.push_back(step.square(d));
   }
   Cell count = step.count(int64_t(x.size()));
   if (correction != 0)
@@ -162,7 +162,7 @@ Row interpreter::normRow(Domain &domain, Element in, ArrayRef<Cell> x, Real eps,
       cell = step.two(S::Sub, cell, mean);
   }
   for (const Cell &cell : centred)
-    squares.push_back(step.two(S::Mul, cell, cell));
+    squares.push_back(step.square(cell));
   Cell variance = meanRow(domain, in, squares);
   Cell factor =
       step.one(S::Rsqrt, step.two(S::Add, variance, step.number(eps)));

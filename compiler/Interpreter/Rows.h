@@ -65,6 +65,7 @@ struct Steps {
   Cell two(ScalarOp op, const Cell &a, const Cell &b) const {
     return domain.apply(op, {in, in, in}, {a, b});
   }
+  Cell square(const Cell &a) const { return domain.square({in, in, in}, a); }
   Cell compare(ScalarOp op, const Cell &a, const Cell &b) const {
     return domain.apply(op, {in, in, Element::I1}, {a, b});
   }

@@ -46,8 +46,15 @@ struct RunRequest {
   bool trace = false;
 };
 
+/// What a program does that is hardly meant ("race", "outside"), and how often.
+struct RunRemark {
+  std::string kind, location, text;
+  int64_t count;
+};
+
 struct RunOutcome {
   std::vector<HostArray> results;
+  std::vector<RunRemark> remarks;
   std::vector<std::string> printed;
   std::vector<TraceEntry> trace;
 };

@@ -85,7 +85,6 @@ Access::Access(Operation *op, Value view, OperandRange indices,
 
 Place Access::at(ArrayRef<int64_t> index) const {
   Place place{Place::Kind::There, shown->offset, Cell()};
-  bool outside = false;
   auto leaves = [&](size_t axis, int64_t position) {
     std::string why = "position " + std::to_string(position) + " of axis " +
                       std::to_string(axis) + " of " + shown->name +
@@ -116,13 +115,13 @@ Place Access::at(ArrayRef<int64_t> index) const {
                (position < 0 || position >= shown->shape[axis])) {
       return leaves(axis, position);
     }
-    if (position < 0 || position >= shown->shape[axis])
-      outside = true;
-    else
+    if (position < 0 || position >= shown->shape[axis]) {
+      place.kind = Place::Kind::OutOfBounds;
+      place.cell = Cell::ofInteger(position);
+      place.axis = axis;
+    } else
       place.offset += position * shown->strides[axis];
   }
-  if (outside)
-    return {Place::Kind::OutOfBounds, 0, Cell()};
   return place;
 }
 
@@ -141,6 +140,13 @@ static uint64_t mark(const KernelState &state) {
   return state.launch << 32 | uint64_t(uint32_t(state.program));
 }
 
+void Access::remarkOutside(const Place &place) const {
+  in.remark(op, "outside",
+            "index " + std::to_string(place.cell.integer) + " of axis " +
+                std::to_string(place.axis) + " of " + shown->name +
+                ", which has " + std::to_string(shown->shape[place.axis]));
+}
+
 Cell Access::read(const Place &place) const {
   KernelState &state = stateOf(in);
   switch (place.kind) {
@@ -149,8 +155,9 @@ Cell Access::read(const Place &place) const {
   case Place::Kind::Absent:
     if (!state.gpu)
       return Cell::with(State::Absent);
-    [[fallthrough]];
+    return in.domain.constant(shown->element, 0);
   case Place::Kind::OutOfBounds:
+    remarkOutside(place);
     return in.domain.constant(shown->element, 0);
   case Place::Kind::There:
     break;
@@ -160,16 +167,27 @@ Cell Access::read(const Place &place) const {
     return in.poison(op, "memory outside of " + shown->name);
   if (!memory.writers.empty()) {
     uint64_t writer = memory.writers[size_t(place.offset)];
-    if (writer >> 32 == state.launch && writer != mark(state))
-      return in.poison(op, "an element of " + shown->name +
-                               " that another program of the grid writes");
+    if (writer >> 32 == state.launch && writer != mark(state)) {
+      std::string why = "an element of " + shown->name +
+                        " that another program of the grid writes";
+      in.remark(op, "race", why);
+      return in.poison(op, why);
+    }
   }
+  if (memory.readers.empty())
+    memory.readers.resize(memory.cells.size());
+  uint64_t &reader = memory.readers[size_t(place.offset)];
+  reader = reader >> 32 == state.launch && reader != mark(state)
+               ? state.launch << 32 | Memory::several
+               : mark(state);
   return memory.cells[size_t(place.offset)];
 }
 
 LogicalResult Access::write(const Place &place, const Cell &cell) const {
   if (place.kind == Place::Kind::Poison)
     return in.reject(op, place.cell, "the store");
+  if (place.kind == Place::Kind::OutOfBounds && cell.present())
+    remarkOutside(place);
   if (place.kind != Place::Kind::There || cell.state == State::Absent)
     return success();
   if (!cell.present())
@@ -183,15 +201,30 @@ LogicalResult Access::write(const Place &place, const Cell &cell) const {
     memory.writers.resize(memory.cells.size());
   uint64_t &writer = memory.writers[size_t(place.offset)];
   // Two programs may write the same; otherwise their order would show.
-  if (writer >> 32 == state.launch && writer != mark(state) &&
+  auto isOther = [&](uint64_t program) {
+    return program >> 32 == state.launch && program != mark(state);
+  };
+  bool isRead =
+      !memory.readers.empty() && isOther(memory.readers[size_t(place.offset)]);
+  if ((isOther(writer) || isRead) &&
       (!target.present() || in.domain.toBits(shown->element, target) !=
-                                in.domain.toBits(shown->element, cell)))
-    target = in.poison(op, "an element of " + shown->name +
-                               " that two programs of the grid write");
-  else
+                                in.domain.toBits(shown->element, cell))) {
+    std::string why =
+        "an element of " + shown->name +
+        (isOther(writer) ? " that two programs of the grid write"
+                         : " that another program of the grid reads");
+    in.remark(op, "race", why);
+    target = in.poison(op, why);
+  } else {
     target = cell;
+  }
   writer = mark(state);
   return success();
+}
+
+bool Access::isScatter() const {
+  return llvm::any_of(
+      along, [](const Along &one) { return one.tile && !one.axes.empty(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,10 +354,27 @@ static LogicalResult forEachStored(Op op, Interpreter &in, Body body) {
 }
 
 static LogicalResult runStore(Operation *op, Interpreter &in) {
+  // Indices that are data may name one element twice.
+  llvm::DenseMap<int64_t, uint64_t> stored;
   return forEachStored(
       cast<tile::StoreOp>(op), in,
-      [](const Access &access, const Place &place, const Cell &cell) {
-        return access.write(place, cell);
+      [&](const Access &access, const Place &place,
+          const Cell &cell) -> LogicalResult {
+        if (failed(access.write(place, cell)))
+          return failure();
+        if (!access.isScatter() || place.kind != Place::Kind::There ||
+            !cell.present())
+          return success();
+        const View &view = access.view();
+        uint64_t bits = in.domain.toBits(view.element, cell);
+        auto [first, isNew] = stored.insert({place.offset, bits});
+        if (isNew || first->second == bits)
+          return success();
+        std::string why = "an element of " + view.name +
+                          " that two elements of one tile are stored to";
+        in.remark(op, "race", why);
+        view.memory->cells[size_t(place.offset)] = in.poison(op, why);
+        return success();
       });
 }
 

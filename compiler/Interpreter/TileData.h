@@ -47,6 +47,9 @@ struct Memory {
   /// Who wrote a cell last: launch << 32 | program. Programs of one launch run
   /// in any order, so what one writes another may not read.
   std::vector<uint64_t> writers;
+  /// Who read it, in the same form; `several` for more than one program.
+  std::vector<uint64_t> readers;
+  static constexpr uint64_t several = 0xffffffff;
 };
 
 class View : public Datum {
@@ -155,7 +158,8 @@ public:
 struct Place {
   enum class Kind : uint8_t { There, Absent, OutOfBounds, Poison } kind;
   int64_t offset = 0; // in the memory's cells
-  Cell cell;          // of Poison
+  Cell cell;          // of Poison; of OutOfBounds the index
+  size_t axis = 0;    // of OutOfBounds
 };
 
 /// The elements of a tile.load, store, atomic or cp_async.
@@ -170,6 +174,9 @@ public:
   /// The cell at a place, or why it cannot be read.
   Cell read(const Place &place) const;
   llvm::LogicalResult write(const Place &place, const Cell &cell) const;
+  /// Do tiles of indices say where elements go?
+  bool isScatter() const;
+  void remarkOutside(const Place &place) const;
 
 private:
   struct Along {

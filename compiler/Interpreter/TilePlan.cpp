@@ -442,6 +442,19 @@ LogicalResult PlanRun::run() {
     case Kind::Load:
       result = load(step);
       break;
+    case Kind::Expect: {
+      const View &view = *views[size_t(step.b)];
+      const Cell &cell = view.memory->cells[size_t(view.offset)];
+      if (!cell.present())
+        return in.reject(op, cell, "the plan");
+      slots[size_t(step.c)] = cell.integer;
+      int64_t holds;
+      if (failed(evaluate(step.expr, step.line, holds)))
+        return failure();
+      if (!holds)
+        return op->emitError() << say(plan.checks[a]);
+      break;
+    }
     case Kind::Alloc:
     case Kind::AllocResult: {
       SmallVector<int64_t> sizes;

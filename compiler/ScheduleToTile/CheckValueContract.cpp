@@ -32,12 +32,13 @@ struct CheckValueContractPass
       good = false;
     };
     for (Operation &op : getOperation().getOps()) {
-      if (auto kernel = dyn_cast<FuncOp>(op))
+      if (auto kernel = dyn_cast<FuncOp>(op)) {
         kernel.getBody().walk([&](Operation *inner) {
           if (!mayStandInKernel(inner))
             refuse(inner, "a kernel of Tile IR's value level");
         });
-      else if (!isa<PlanOp>(op))
+        good &= succeeded(verifyKernel(kernel));
+      } else if (!isa<PlanOp>(op))
         refuse(&op, "a module of Tile IR");
     }
     if (!good)

@@ -57,7 +57,8 @@ LogicalResult PlanWriter::writeBlock(Block &block) {
             .Case<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
                   graph::ReshapeOp>([&](auto view) { return write(view); })
             .Case([&](graph::CallKernelOp call) { return write(call); })
-            .Case<graph::CheckEqualOp, graph::CheckOp, graph::PrintOp>(
+            .Case<graph::CheckEqualOp, graph::CheckOp, graph::ReportIndexOp,
+                  graph::PrintOp>(
                 [&](auto statement) { return write(statement); })
             .Case<graph::IfOp, graph::ForOp, graph::WhileOp>(
                 [&](auto control) { return write(control); })
@@ -535,21 +536,47 @@ std::string PlanWriter::workOf(schedule::FuseOp fuse) {
   return elements(largest) + " * " + std::to_string(ops + 2) + " floordiv 16";
 }
 
-LogicalResult PlanWriter::write(graph::CheckEqualOp op) {
-  std::string lhs = integer(op.getLhs()), rhs = integer(op.getRhs());
+/// The text with the plan's expressions for two names in braces.
+static std::string withValues(StringRef text, StringRef first,
+                              StringRef firstValue, StringRef second,
+                              StringRef secondValue) {
   std::string message;
-  StringRef text = op.getMessage();
   while (!text.empty()) {
-    if (text.consume_front("{lhs}"))
-      message += "{" + lhs + "}";
-    else if (text.consume_front("{rhs}"))
-      message += "{" + rhs + "}";
+    if (text.consume_front(first))
+      message += ("{" + firstValue + "}").str();
+    else if (text.consume_front(second))
+      message += ("{" + secondValue + "}").str();
     else {
       message += text.front();
       text = text.drop_front();
     }
   }
-  body.push_back("check " + infix(lhs, "==", rhs) + " : " + quoted(message));
+  return message;
+}
+
+LogicalResult PlanWriter::write(graph::CheckEqualOp op) {
+  std::string lhs = integer(op.getLhs()), rhs = integer(op.getRhs());
+  body.push_back(
+      "check " + infix(lhs, "==", rhs) + " : " +
+      quoted(withValues(op.getMessage(), "{lhs}", lhs, "{rhs}", rhs)));
+  return failure(failedExpression);
+}
+
+LogicalResult PlanWriter::write(graph::ReportIndexOp op) {
+  // No index at all is the smallest integer, which a plan cannot write.
+  std::string none = std::to_string(-std::numeric_limits<int64_t>::max());
+  bool computed = schedule::isScalar(op.getWorst());
+  std::string worst =
+                  computed ? integer(op.getWorst()) : "$" + names.integer("v"),
+              size = integer(op.getSize());
+  std::string holds =
+      infix(worst, "<", none) + " : " +
+      quoted(withValues(op.getMessage(), "{index}", worst, "{size}", size));
+  if (!computed)
+    lateNames.push_back(worst);
+  body.push_back(computed ? "check " + holds
+                          : "expect " + worst + " = " +
+                                tensors[op.getWorst()].name + " : " + holds);
   return failure(failedExpression);
 }
 

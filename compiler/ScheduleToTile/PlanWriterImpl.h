@@ -125,6 +125,7 @@ private:
   mlir::LogicalResult write(graph::CheckEqualOp op);
 
   mlir::LogicalResult write(graph::CheckOp op);
+  mlir::LogicalResult write(graph::ReportIndexOp op);
 
   /// A kernel of one program that prints its arguments.
   mlir::LogicalResult write(graph::PrintOp op);

@@ -23,7 +23,8 @@ namespace {
 struct TorchType {
   PyTypeObject *type = nullptr; // owned: classes of torch never die
   const dlpack::ExchangeApi *api = nullptr;
-  PyObject *isNegated = nullptr; // the method `is_neg`
+  PyObject *isNegated = nullptr;     // the method `is_neg`
+  PyObject *isGradEnabled = nullptr; // the function `torch.is_grad_enabled`
 };
 
 } // namespace
@@ -68,17 +69,22 @@ void python::learnArrayType(PyTypeObject *type) {
   const dlpack::ExchangeApi *api = isTorch ? exchangeApiOf(type) : nullptr;
   if (!api)
     return;
-  PyObject *isNegated =
+  auto *isNegated =
       PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "is_neg");
+  PyObject *torch = PyImport_ImportModule("torch");
+  PyObject *isGradEnabled =
+      torch ? PyObject_GetAttrString(torch, "is_grad_enabled") : nullptr;
+  Py_XDECREF(torch);
   PyErr_Clear();
   for (TorchType &free : torchTypes) {
-    if (free.type || !isNegated)
+    if (free.type || !isNegated || !isGradEnabled)
       continue;
     Py_INCREF(type);
-    free = {type, api, isNegated};
+    free = {type, api, isNegated, isGradEnabled};
     return;
   }
   Py_XDECREF(isNegated);
+  Py_XDECREF(isGradEnabled);
 }
 
 static bool viewNumPy(PyObject *object, ArrayView &view) {
@@ -106,14 +112,27 @@ static bool viewNumPy(PyObject *object, ArrayView &view) {
   return (rest & (size - 1)) == 0;
 }
 
-/// Real tensors whose negation is pending (`z.conj().imag`) hold other numbers
-/// than they stand for. They are views of complex memory, so no axis of theirs
-/// has an odd stride; only tensors like that are asked.
-static bool mayBeNegated(const dlpack::Tensor &tensor) {
-  for (int axis = 0; axis < tensor.rank; ++axis)
-    if (tensor.sizes[axis] > 1 && (tensor.strides[axis] & 1))
-      return false;
-  return true;
+/// Whether calling `function` gives False.
+static bool isFalse(PyObject *function, PyObject *const *args, size_t count) {
+  PyObject *answer = PyObject_Vectorcall(function, args, count, nullptr);
+  if (!answer)
+    PyErr_Clear();
+  Py_XDECREF(answer);
+  return answer == Py_False;
+}
+
+/// Whether the tensor's memory holds what it stands for (no negation pending,
+/// as in `z.conj().imag`) and no gradient is expected of its results.
+static bool isPlain(const TorchType &known, PyObject *object) {
+  static PyObject *const requiresGrad =
+      PyUnicode_InternFromString("requires_grad");
+  if (!isFalse(known.isNegated, &object, 1))
+    return false;
+  PyObject *required = PyObject_GetAttr(object, requiresGrad);
+  if (!required)
+    PyErr_Clear();
+  Py_XDECREF(required);
+  return required == Py_False || isFalse(known.isGradEnabled, nullptr, 0);
 }
 
 static bool viewTorch(const TorchType &known, PyObject *object,
@@ -126,15 +145,8 @@ static bool viewTorch(const TorchType &known, PyObject *object,
   if (tensor.device.type != dlpack::cpu || tensor.rank > maxRank ||
       tensor.dtype.lanes != 1 || (tensor.rank && !tensor.strides))
     return false;
-  if (mayBeNegated(tensor)) {
-    PyObject *negated =
-        PyObject_Vectorcall(known.isNegated, &object, 1, nullptr);
-    if (!negated)
-      PyErr_Clear();
-    Py_XDECREF(negated);
-    if (negated != Py_False)
-      return false;
-  }
+  if (!isPlain(known, object))
+    return false;
   view.data = static_cast<char *>(tensor.data) + tensor.byteOffset;
   view.sizes = tensor.sizes;
   view.strides = tensor.strides;

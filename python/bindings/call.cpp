@@ -178,8 +178,8 @@ PyObject *Execution::run(PyObject *function) {
     tsr_status_free(status);
     return nullptr;
   }
-  PyObject *ignored = PyObject_CallMethod(function, "_run_failed", "is",
-                                          int(tsr_status_code(status)),
+  PyObject *ignored = PyObject_CallMethod(function, "_run_failed", "ss",
+                                          errorFor(tsr_status_code(status)),
                                           tsr_status_message(status));
   tsr_status_free(status);
   Py_XDECREF(ignored);
@@ -281,6 +281,12 @@ static PyObject *lastDirect(PyObject *object, void *) {
   return Py_NewRef(self->entries[0]->owner);
 }
 
+/// `fn._last_direct = None`: somebody called it otherwise.
+static int forgetLastDirect(PyObject *object, PyObject *, void *) {
+  reinterpret_cast<Callable *>(object)->lastWasDirect = false;
+  return 0;
+}
+
 static PyObject *newCallable(PyTypeObject *type, PyObject *, PyObject *) {
   PyObject *object = type->tp_alloc(type, 0);
   if (object)
@@ -336,12 +342,12 @@ static PyMethodDef methods[] = {
     {"_forget", forgetAll, METH_NOARGS, "Every next call goes the long way."},
     {}};
 
-static PyGetSetDef attributes[] = {{"_remembered", numRemembered, nullptr,
-                                    "How many ways are remembered.", nullptr},
-                                   {"_last_direct", lastDirect, nullptr,
-                                    "What the last call ran, if it was direct.",
-                                    nullptr},
-                                   {}};
+static PyGetSetDef attributes[] = {
+    {"_remembered", numRemembered, nullptr, "How many ways are remembered.",
+     nullptr},
+    {"_last_direct", lastDirect, forgetLastDirect,
+     "What the last call ran, if it was direct.", nullptr},
+    {}};
 
 static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
                                  offsetof(Callable, vectorcall), READONLY,

@@ -339,8 +339,18 @@ void python::bindCompile(nb::module_ &module) {
          const std::string &directory, const std::string &runtimeDirectory) {
         aot::Library library{name, {}, runtimeDirectory};
         auto unwrap = [](auto result) {
-          if (!result)
-            python::raise("InternalError", llvm::toString(result.takeError()));
+          if (!result) {
+            // What has a code of the system is about a file: the user's folder.
+            std::string text;
+            bool isFile = false;
+            llvm::handleAllErrors(
+                result.takeError(), [&](const llvm::ErrorInfoBase &info) {
+                  std::error_code code = info.convertToErrorCode();
+                  isFile = code != llvm::inconvertibleErrorCode();
+                  text = info.message() + (isFile ? ": " + code.message() : "");
+                });
+            python::raise(isFile ? "FileError" : "InternalError", text);
+          }
           return std::move(*result);
         };
         for (nb::handle item : functions) {

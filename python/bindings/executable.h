@@ -43,6 +43,8 @@ private:
 };
 
 /// Raises tessera.errors.<type>(text).
+/// The class of tessera.errors for a status of the runtime.
+const char *errorFor(int32_t code);
 [[noreturn]] void raiseError(const char *type, const std::string &text);
 
 /// Raises what the status says, if it is an error.

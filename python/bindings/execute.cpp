@@ -36,10 +36,11 @@ void python::raiseError(const char *type, const std::string &text) {
   throw nb::python_error();
 }
 
-static const char *errorFor(int32_t code) {
+const char *python::errorFor(int32_t code) {
   switch (code) {
   case TSR_INVALID_ARGUMENT:
   case TSR_CHECK_FAILED:
+  case TSR_ARITHMETIC: // of sizes: they are the caller's
     return "ArgumentError";
   case TSR_DEVICE_ERROR:
   case TSR_UNSUPPORTED:

@@ -72,6 +72,11 @@ static nb::dict run(Compilation &compilation, const std::string &function,
   nb::dict result;
   result["results"] = fromHosts(outcome.results);
   result["printed"] = outcome.printed;
+  nb::list remarks;
+  for (const RunRemark &remark : outcome.remarks)
+    remarks.append(nb::make_tuple(remark.kind, remark.location, remark.text,
+                                  remark.count));
+  result["remarks"] = remarks;
   nb::list entries;
   for (const TraceEntry &entry : outcome.trace)
     entries.append(
@@ -107,7 +112,7 @@ void python::bindInterpret(nb::module_ &module) {
   module.def("interpret", run, nb::arg("compilation"), nb::arg("function"),
              nb::arg("domain"), nb::arg("arguments"), nb::arg("seed") = 0,
              nb::arg("max_work") = 0, nb::arg("trace") = false,
-             "Runs the module; a dict of results, printed and trace.");
+             "Runs the module; a dict of results, printed, remarks and trace.");
   module.def("interpret_parameters", parameters, nb::arg("compilation"),
              nb::arg("function") = "");
   module.def(

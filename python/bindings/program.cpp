@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Frontend/ForeignNames.h"
+#include "compiler/Frontend/Operations.h"
 #include "compiler/Frontend/Parser.h"
 
 #include "python/bindings/bindings.h"
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -160,13 +162,16 @@ static nb::list describe(const python::Program &program, nb::dict captured,
   if (failed(signature))
     python::raise("CompileError", diags.render(colour));
   std::vector<WholeDim> whole = wholeDims(*program.definition, *signature);
+  std::set<std::string> written;
+  if (program.kind == ProgramKind::Kernel)
+    written = writtenNames(*program.definition);
   nb::list parameters;
   for (size_t i = 0; i < signature->parameters.size(); ++i) {
     const ParameterDescription &p = signature->parameters[i];
     nb::dict entry;
     entry["name"] = p.name;
     entry["kind"] = kindName(p.kind);
-    entry["mode"] = p.mode;
+    entry["mode"] = p.mode.empty() && written.count(p.name) ? "inout" : p.mode;
     entry["keyword_only"] = p.passing == ParameterKind::KeywordOnly;
     entry["dims"] = p.hasDims ? nb::cast(p.dims) : nb::none();
     entry["dtype"] = p.dtype ? nb::cast(getDTypeName(*p.dtype)) : nb::none();
@@ -196,6 +201,25 @@ static std::string renderError(const python::Program &program,
   return renderDiagnostic(python::sources(), diagnostic, colour);
 }
 
+/// The first way to write it, of x, y and z; empty if it hangs on the place.
+static std::string showForeign(std::string_view ours) {
+  std::vector<std::string_view> ways = splitForeign(ours);
+  if (ways.empty() || ways[0].find("$a") != std::string_view::npos)
+    return {};
+  std::string_view way = ways[0];
+  if (way.starts_with("#"))
+    return std::string(way.substr(1));
+  if (way.starts_with("$?"))
+    way.remove_prefix(way.find(')') + 1);
+  std::vector<std::string> arguments = {"x"};
+  for (const char *name : {"y", "z"}) {
+    std::string next = "$" + std::to_string(arguments.size());
+    if (way.find(next) != std::string_view::npos)
+      arguments.push_back(name);
+  }
+  return fillForeign(way, arguments, "x");
+}
+
 void python::bindProgram(nb::module_ &module) {
   nb::class_<Program>(module, "Program", "A parsed function or kernel.")
       .def("free_names",
@@ -221,13 +245,32 @@ void python::bindProgram(nb::module_ &module) {
         auto which = kind == "keyword"    ? ForeignKind::Keyword
                      : kind == "function" ? ForeignKind::Function
                                           : ForeignKind::Decorator;
-        const ForeignName *found = findForeign(which, name);
+        const ForeignName *found =
+            findForeign(which, name, ForeignLevel::Tensors);
+        if (!found && which == ForeignKind::Function)
+          found = findForeign(which, name, ForeignLevel::Tiles);
         if (!found)
           return std::nullopt;
-        return std::pair(std::string(found->ours), std::string(found->why));
+        std::string ours(found->ours);
+        if (which == ForeignKind::Function)
+          ours = showForeign(found->ours);
+        return std::pair(ours, std::string(found->why));
       },
       nb::arg("kind"), nb::arg("name"),
       "What a name of another library is here, and why; None if unknown.");
+  module.def(
+      "operations",
+      [](bool kernel) {
+        std::vector<std::tuple<std::string, bool, bool>> result;
+        for (const Callable &each :
+             kernel ? listTileOperations() : listTensorOperations())
+          result.emplace_back(each.name, each.isFunction, each.isMethod);
+        return result;
+      },
+      nb::arg("kernel"),
+      "What programs can call: name, whether as tsr.name(x), as x.name().");
+  module.def("is_foreign_word", &isForeignWord, nb::arg("name"),
+             "Whether another library has this name, which is nearly ours.");
   module.def(
       "parse_function",
       [](const std::string &text, const std::string &file, uint32_t firstLine,

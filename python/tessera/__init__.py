@@ -27,7 +27,7 @@ if _unavailable is None:
         tf32, u8, u16, u32, u64,
     )
     from .dtypes import bool_ as bool
-    from .errors import ArgumentError, CheckError, CompileError, DeviceError, GradientWarning, InternalError, RunError, ScheduleWarning, TesseraError
+    from .errors import ArgumentError, CheckError, CompileError, DeviceError, InternalError, RunError, ScheduleWarning, TesseraError, UndecidedError
     from .files import compile_source, load_file
     from .knobs import knobs, set_num_threads
     from .language import *  # noqa: F403
@@ -67,12 +67,12 @@ def __getattr__(name: str):
 
     meant = dtypes._foreign.get(name)
     ours, why = (str(meant), "the dtype is " + str(meant)) if meant else source.foreign("decorator", name) or ("", "")
-    near = source.nearest(name, __all__)
-    if not ours and not why and near:
-        ours = f"tsr.{near}"
-    elif not ours and not why:
+    if not ours and not why:
         function = source.foreign("function", name)
         ours, why = (function[0] and f"{function[0]}, inside a @tsr.function or @tsr.kernel", function[1]) if function else ("", "")
+    near = "" if source.is_foreign(name) else source.nearest(name, __all__)
+    if not ours and not why and near:
+        ours = f"tsr.{near}"
     message = f"tessera has no {name!r}" + (f"; {why}" if why else "")
     frame = source.user_frame()
     importing = frame is not None and source.is_import(frame)

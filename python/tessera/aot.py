@@ -12,7 +12,7 @@ import re
 from . import _core, gpu, source
 from .arguments import Spec, spec_from_words
 from .dtypes import as_dtype
-from .errors import ArgumentError, CompileError
+from .errors import ArgumentError, CompileError, FileError
 
 # What runs on every x86-64 processor since 2013, and faster where it can.
 LEVELS = {"cpu": ("cpu:avx512", "cpu:avx2"), "cpu:avx2": ("cpu:avx2",), "cpu:avx512": ("cpu:avx512",)}
@@ -85,4 +85,7 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
                     continue
                 artifact = function._start(asked, symbol_prefix=prefix).finish()
                 versions.append((artifact.plan, artifact.object, prefix, arguments, []))
-    return _core.write_library(name, [(function.__name__, versions)], str(directory), runtime_directory())
+    try:
+        return _core.write_library(name, [(function.__name__, versions)], str(directory), runtime_directory())
+    except FileError as error:
+        raise FileError(source.at_user(str(error).strip(), f'{function.__name__}.aot("build"), a folder that can be written', str(directory))) from None

@@ -9,9 +9,9 @@ import re
 
 from . import arrays, capture, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError, GradientWarning
+from .errors import ArgumentError
 from .knobs import knobs
-from .wording import a_kind, remind
+from .wording import a_kind
 
 
 class Parameter:
@@ -158,8 +158,6 @@ def argument_specs(fn, bound: dict, target: str):
                 near = _INSTEAD[array.dtype.name]
                 fn._fail(f"not yet: {p.name} is an array of {array.dtype}; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in kernels, fp8_e4m3, "
                          "fp8_e5m2 and i8", p.name, _convert(array, p.name, near) if near else f"{p.name}.real")
-            if array.library == "torch" and value.requires_grad:
-                _no_gradient(fn, p.name)
             specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
             given[p.name] = array
             continue
@@ -299,13 +297,22 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     return Spec(specs, fn.capture()[0], target, fn.options.tuned)
 
 
-def _no_gradient(fn, name: str) -> None:
-    import torch
+def destinations(fn, bound: dict, out) -> dict:
+    """The destinations of a kernel that `out=` gives, by name, if one has another dtype than would be allocated: that of the first array."""
+    absent = [p.name for p in fn.parameters if p.kind == "out" and p.dtype is None and bound.get(p.name) is None]
+    given = list(out) if isinstance(out, (tuple, list)) else [out]
+    if fn.kind != "kernel" or len(given) != len(absent) or not all(arrays.is_array(each) for each in given):
+        return {}
+    first = next((each.dtype for each in bound.values() if arrays.is_array(each)), None)
+    return dict(zip(absent, given)) if any(each.dtype != first for each in given) else {}
 
-    if torch.is_grad_enabled() and "gradient" not in fn._reminded:
-        fn._reminded.add("gradient")
-        remind(f"{fn.kind} '{fn.__name__}': {name} requires a gradient, but none flows through tessera yet; "
-               f"{name}.detach() or torch.no_grad() says that this is meant", GradientWarning)
+
+def refuse_gradients(fn, values: list) -> None:
+    """An error if one of the named values requires a gradient: none flows through a call, and the caller's would be wrong without a word."""
+    for name, value in values:
+        if arrays.drops_gradient(value):
+            parameter = name if any(p.name == name for p in fn.parameters) else ""
+            fn._fail(f"{name} requires a gradient, but none flows through tessera yet", parameter, f"{name}.detach(), or with torch.no_grad():")
 
 
 def _convert(array, name: str, dtype: str) -> str:

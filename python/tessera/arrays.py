@@ -104,7 +104,19 @@ def _nearest_dtype(given) -> str:
     return {"i": "int64", "u": "int64"}.get(given.kind, "float32")
 
 
+def _plain(value: numpy.ndarray) -> numpy.ndarray:
+    """As NumPy's own class sees it: a subclass may say anything of its shape, and mean anything by its elements."""
+    if type(value) is numpy.ndarray:
+        return value
+    if isinstance(value, numpy.ma.MaskedArray):
+        _refuse("is a masked array, and no kernel knows its mask", "{x}.filled(0)")
+    if not isinstance(value, numpy.memmap):
+        _refuse(f"is a {type(value).__module__}.{type(value).__name__}, which may mean something else by its elements than numpy.ndarray", "numpy.asarray({x})")
+    return numpy.ndarray.view(value, numpy.ndarray)
+
+
 def _from_numpy(value: numpy.ndarray, owner=None) -> Array:
+    value = _plain(value)
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
         _refuse(f"is an array of {value.dtype}, which no kernel computes with",
@@ -164,21 +176,55 @@ def _from_torch(value, gpu: bool = False) -> Array | None:
         device = value.device
     except AttributeError:
         return None
+    _refuse_other_tensors(value)
     on = None
     if device.type == "cuda" and gpu:
         from . import cuda
 
         on = cuda.device(device.index or 0)
+    elif device.type == "meta":
+        _refuse("is a meta tensor: it has a shape and no elements", "torch.empty_like({x}, device=\"cpu\")")
     elif device.type != "cpu":
         _refuse(f"is a tensor on {device}, but this version runs on the CPU", "{x}.cpu()")
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
         _refuse(f"is a tensor of {value.dtype}, which no kernel computes with", "{x}.float()")
-    if value.is_sparse or value.is_quantized:
-        _refuse("is a sparse or quantised tensor", "{x}.to_dense()" if value.is_sparse else "{x}.dequantize()")
     if value.is_conj() or value.is_neg():
         value = value.resolve_conj().resolve_neg()
-    return Array(value, value.data_ptr(), tuple(value.shape), value.stride(), ours, "torch", True, on)
+    try:
+        address = value.data_ptr()
+    except RuntimeError:  # torch.func's: a batch or a gradient under way
+        _refuse("is a tensor of torch.func (vmap, grad, ...), which has no memory of its own", "call it outside of the transformation")
+    return Array(value, address, tuple(value.shape), value.stride(), ours, "torch", True, on)
+
+
+def _refuse_other_tensors(value) -> None:
+    """An error for a tensor that is no plain memory with sizes and strides."""
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return
+    kind = type(value)
+    hooks = [getattr(hook, "__func__", hook) for hook in (kind.__torch_function__, kind.__torch_dispatch__)]
+    if hooks[0] not in (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl) or hooks[1] is not torch.Tensor.__torch_dispatch__:
+        _refuse(f"is a {kind.__module__}.{kind.__name__}, which may mean something else by its elements than torch.Tensor", "{x}.as_subclass(torch.Tensor)")
+    if value.is_quantized:
+        _refuse("is a quantised tensor", "{x}.dequantize()")
+    if value.is_nested:
+        _refuse("is a nested tensor", "{x}.to_padded_tensor(0.0)")
+    if value.layout is not torch.strided:
+        _refuse(f"is a tensor of layout {value.layout}", "{x}.to_dense()")
+
+
+def drops_gradient(value) -> bool:
+    """Whether a result of this tensor would have to carry a gradient, which none of ours does."""
+    if type(value).__module__.partition(".")[0] != "torch" and not hasattr(value, "data_ptr"):
+        return False
+    if getattr(value, "requires_grad", False) is not True:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 _filled: contextvars.ContextVar = contextvars.ContextVar("_filled", default=False)
@@ -270,8 +316,10 @@ def constant(x):
     if array.gpu is not None:
         raise ArgumentError("tsr.constant takes an array in the host's memory, not on a GPU: kernels there read weights as they are")
     if array.library != "torch":
-        whole = numpy.ascontiguousarray(numpy.from_dlpack(x) if not isinstance(x, numpy.ndarray) else x)
+        whole = numpy.ascontiguousarray(numpy.from_dlpack(x) if not isinstance(x, numpy.ndarray) else _plain(x))
         return _runtime.make_constant(whole.__array_interface__["data"][0], whole.nbytes).view(whole.dtype).reshape(array.sizes)
+    if drops_gradient(x):
+        raise ArgumentError("tsr.constant: the tensor requires a gradient, and a constant has none; tsr.constant(x.detach()) says that this is meant")
     import warnings
 
     import torch

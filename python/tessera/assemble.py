@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import hashlib
 import os
@@ -21,6 +22,7 @@ from .errors import CompileError, InternalError
 PACKAGES = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm", "tileiras": "nvidia-cuda-tileiras"}
 # Where packages of the Python registry put NVIDIA's tools, below a folder of sys.path.
 _IN_PACKAGES = ("nvidia/cu*/bin", "nvidia/cuda_nvcc/bin", "nvidia/cuda_nvdisasm/bin", "triton/backends/nvidia/bin")
+MOST_REGISTERS = 255  # of a thread, on every machine
 
 
 def places(tool: str) -> list[str]:
@@ -103,7 +105,18 @@ def ptxas(ptx: str, chip: str, for_what: str, words: tuple = ()) -> dict:
     # Line numbers of our `.loc`s, for profilers and nvdisasm.
     command = [path, *options, "-lineinfo", "@source", "-o", "@target"]
     source, store = ptx.encode(), keys.store()
-    make = lambda: run(command, source, ".ptx", for_what)
+
+    def make() -> dict:
+        made = run(command, source, ".ptx", for_what)
+        if "--maxrregcount" in str(words) or not any(known["registers"] < MOST_REGISTERS for known in spilling(made["said"])):
+            return made
+        # It kept some registers in memory so that more blocks fit on a multiprocessor, not because it had to.
+        with contextlib.suppress(InternalError):  # an old ptxas does not know the word
+            again = run([*command[:1], "--minnctapersm=1", *command[1:]], source, ".ptx", for_what)
+            if not spilling(again["said"]):
+                return again
+        return made
+
     return make() if store is None else store.get(keys.assembled(source, path, command[1:]), make)
 
 
@@ -119,6 +132,10 @@ def resources(said: str) -> dict:
             "shared": numbers.get("smem", 0),
         }
     return result
+
+
+def spilling(said: str) -> list[dict]:
+    return [known for known in resources(said).values() if known["spill_stores"] + known["spill_loads"]]
 
 
 def refuse_spills(name: str, target: str, used: dict) -> None:

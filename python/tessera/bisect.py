@@ -120,12 +120,14 @@ class _Bisection:
             return None
 
     def _judge(self, step: Step, got: list) -> None:
+        undecided = None
         for name, g, exact, bound in zip(self.names, got, self.exact, self.bounds):
             wrong = comparison.within(name, g, exact, bound)
-            if wrong:
+            if wrong and not wrong.undecided:
                 step.wrong, step.verdict = True, str(wrong)
                 return
-        step.verdict = "within the bound"
+            undecided = undecided or wrong
+        step.verdict = "within the bound" if undecided is None else f"undecided: {undecided}"
 
     def _interpret(self, step: Step, before: str) -> None:
         try:
@@ -151,7 +153,7 @@ class _Bisection:
             if wrong:
                 step.wrong, step.verdict = True, f"in the ring, {wrong}"
                 return
-        step.verdict = "within the bound" + ("" if ring is None or moved else ", equal in the ring")
+        step.verdict += ("" if ring is None or moved else ", equal in the ring")
 
     def _execute(self, steps: list[Step]) -> None:
         """Target IR as machine code: all its passes at once, then LLVM's."""

@@ -180,7 +180,7 @@ def for_compiler(captured: dict) -> dict:
                 fn.options.accum,
                 fn.options.precision or "ieee",
                 fn.options.policy or "",
-                dict(fn.options.constants_for("cpu")),
+                fn.body_constants(fn.options, "cpu"),
                 dict(fn.options.schedule_for("cpu")),
             )
         else:

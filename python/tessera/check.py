@@ -2,7 +2,7 @@
 
 Each stage is executed by the interpreter. Its result must be within the bound that follows from the program, the dims, the types
 and these inputs; in the ring (docs/simulator.md) all stages must agree bit for bit. `reference` is a function in float64: stages
-agree with each other even where the algorithm is wrong.
+agree with each other even where the algorithm is wrong. Where a bound says nothing, the verdict is "undecided", which is no pass.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 from . import comparison, oracle, source
-from .errors import ArgumentError, CheckError, InternalError, RunError, TesseraError
+from .errors import ArgumentError, CheckError, InternalError, RunError, TesseraError, UndecidedError
 from .targets import check_target
 
 _COLUMNS = ("stage", "max error", "bound", "ring", "races", "barriers", "conflicts", "registers", "spills")
@@ -36,7 +36,8 @@ class Row:
     registers: str = "-"
     spills: str = "-"
     wrong: str = ""  # what is not as it should be
-    note: str = ""  # why something was not looked at
+    undecided: str = ""  # what could not be judged, though nothing is known to be wrong
+    notes: list = dataclasses.field(default_factory=list)  # why something was not looked at, what else was seen
 
     def cells(self) -> tuple:
         error = "-" if self.error is None else f"{self.error:.3g}"
@@ -45,7 +46,7 @@ class Row:
 
 
 class Report:
-    """The table; true if nothing is wrong."""
+    """The table; true if everything was judged and nothing is wrong."""
 
     def __init__(self, title: str, place: str, rows: list[Row]):
         self.title, self.place, self.rows = title, place, rows
@@ -54,20 +55,28 @@ class Report:
     def first_wrong(self) -> Row | None:
         return next((row for row in self.rows if row.wrong), None)
 
+    @property
+    def first_undecided(self) -> Row | None:
+        return next((row for row in self.rows if row.undecided), None)
+
     def __bool__(self) -> bool:
-        return self.first_wrong is None
+        return self.first_wrong is None and self.first_undecided is None
 
     def __str__(self) -> str:
         table = [_COLUMNS, *(row.cells() for row in self.rows)]
         widths = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
         lines = [self.title, ""]
         for number, cells in enumerate(table):
-            mark = "" if number == 0 else "  WRONG" if self.rows[number - 1].wrong else ""
+            row = self.rows[number - 1]
+            mark = "" if number == 0 else "  WRONG" if row.wrong else "  UNDECIDED" if row.undecided else ""
             lines.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip() + mark)
-        lines += [f"{row.stage}: {text}" for row in self.rows for text in (row.wrong, row.note) if text]
+        lines += [f"{row.stage}: {text}" for row in self.rows for text in (row.wrong, row.undecided and f"undecided: {row.undecided}", *row.notes) if text]
         return "\n".join(lines)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """One line: `check` has printed the table, and a notebook shows what a cell returns."""
+        verdict = "right" if self else "wrong" if self.first_wrong else "undecided"
+        return f"<check of {self.title}: {verdict}; print it for the table>"
 
 
 def _as_list(results) -> list:
@@ -103,6 +112,8 @@ class Checker:
         self.bounds = [result.bounds for result in bounds]
         self.text = self.compilation.print()
         self.values: list = []  # of the last stage
+        self.found: list = []  # each row, and what it computed
+        self.outside: set = set()  # indices outside their axis, by place
         self.machine_bounds = self.bounds  # of the mapped stage: tensor cores keep fewer bits than the accumulate type
         try:
             self.ring: list | None = [result.of("ring") for result in program.run(self.given, "ring").results]
@@ -115,18 +126,55 @@ class Checker:
         places = [place for _, place, results in program.run(given, "exact", trace=True).trace for r in results if r.name == name and place]
         return places[-1] if places else f"{self.fn.source.file}:{self.fn.source.first_line}"
 
+    def lost_at(self) -> str:
+        """The first of the user's lines after which a bound says nothing, and how its op is called; "" if it is not known."""
+        program, given = oracle.prepare(self.fn, self.args, self.kwargs, None, self.target)
+        for op, place, results in program.run(given, "bound", trace=True).trace:
+            if place and any(r.values is not None and comparison.says_nothing(r.values, r.bounds).any() for r in results):
+                return f"; the bound is lost at {place} ({op})"
+        return ""
+
+    def note(self, row: Row, found: comparison.Difference | None, more: str = "; ") -> None:
+        """Writes the first of each kind into the row."""
+        if found is None:
+            return
+        if found.undecided and not row.undecided:
+            row.undecided = f"{found}{self.lost_at()}"
+        if not found.undecided and not row.wrong:
+            row.wrong = f"{found}{more}{self.place_of(found.result)}"
+
     def judge(self, row: Row, got: list, bounds: list | None = None) -> Row:
         """Fills in the errors of a row, and what is wrong with it."""
         bounds = self.bounds if bounds is None else bounds
         row.error = max((comparison.largest_error(g, e) for g, e in zip(got, self.exact) if g.shape == e.shape), default=0.0)
         row.bound = max((float(b.max()) for b in bounds if b.size), default=0.0)
+        self.found.append((row, got))
         if len(got) != len(self.exact):
             row.wrong = f"{len(got)} results instead of {len(self.exact)}"
         for name, g, exact, bound in zip(self.names, got, self.exact, bounds):
-            wrong = comparison.within(name, g, exact, bound)
-            if wrong and not row.wrong:
-                row.wrong = f"{wrong}; {self.place_of(name)}"
+            self.note(row, comparison.within(name, g, exact, bound))
         return row
+
+    def settle(self) -> None:
+        """Where each op rounds once and no order of summation is left open, there is one right value, which the first stage computed: the
+        bound need not decide."""
+        if not oracle.is_exact(self.text):
+            return
+        first = self.found[0][1]
+        for row, got in self.found:
+            if len(got) == len(first) and all(comparison.equal("", mine, right) is None for mine, right in zip(got, first)):
+                row.undecided = ""
+
+    def remark(self, row: Row, remarks: list) -> None:
+        """Races are wrong. A kernel may index outside an axis (it reads 0 and writes nothing), which is seldom meant; functions have refused it."""
+        row.races = "race" if any(kind == "race" for kind, *_ in remarks) else "none"
+        for kind, place, text, count in remarks:
+            often = f" ({count} times)" if count > 1 else ""
+            if kind == "race":
+                row.wrong = row.wrong or f"a race: {place}: {text}{often}"
+            elif self.fn.kind == "kernel" and (place, text) not in self.outside:
+                self.outside.add((place, text))
+                row.notes.append(f"{place}: {text}, reads 0 or writes nothing{often}")
 
     def stage(self, name: str) -> Row:
         row = Row(name)
@@ -137,9 +185,12 @@ class Checker:
         except RunError as error:
             row.wrong = str(error).strip()
             return row
+        self.remark(row, outcome.remarks)
+        if row.wrong:
+            return row
         for name, result in zip(self.names, outcome.results):
             if result.poison:
-                row.wrong = f"{name} has {len(result.poison)} elements that were never written, or by several programs; {self.place_of(name)}"
+                row.wrong = f"{name} has {len(result.poison)} elements that were never written; {self.place_of(name)}"
                 return row
         self.values = [result.of("exact") for result in outcome.results]
         self.judge(row, self.values)
@@ -153,7 +204,7 @@ class Checker:
             ring = [result.of("ring") for result in program.run(self.given, "ring").results]
         except RunError as error:
             row.ring = "excluded"
-            row.note = f"not in the ring: {str(error).strip().splitlines()[0].replace(' error:', '')}"
+            row.notes.append(f"not in the ring: {str(error).strip().splitlines()[0].replace(' error:', '')}")
             return row
         row.ring = "equal"
         for result, mine, first in zip(self.names, ring, self.ring or ring):
@@ -192,7 +243,7 @@ class Checker:
         launched = version.launched or list(version.resources)  # a tuned version's twin has launched none
         used = [known for name, known in version.resources.items() if name in launched]
         if any(isinstance(known, str) for known in used):
-            row.registers = row.spills = "not measured"
+            row.registers = row.spills = next(known for known in used if isinstance(known, str))
         elif used:
             row.registers = str(max(known["registers"] for known in used))
             row.spills = str(sum(known["spill_stores"] + known["spill_loads"] for known in used))
@@ -211,9 +262,7 @@ class Checker:
             # What the reference itself may be off, in float64, is far below one part in 10^12 of its size.
             known = want.dtype.kind == "f" and want.shape == bound.shape
             slack = 2.0**-40 * np.abs(np.where(np.isfinite(want), want, 0.0)) if known else 0.0
-            wrong = comparison.within(result, g, want, bound + slack)
-            if wrong and not row.wrong:
-                row.wrong = f"{wrong}; all stages agree, so it is the algorithm: {self.place_of(result)}"
+            self.note(row, comparison.within(result, g, want, bound + slack), "; all stages agree, so it is the algorithm: ")
         return row
 
 
@@ -244,7 +293,11 @@ def _call_reference(reference, inputs: dict) -> list:
         value = to_numpy(value)
         floats = isinstance(value, np.ndarray) and value.dtype.kind not in "biu"
         wide[name] = value.astype(np.float64) if floats else value
-    return _as_list(reference(*wide.values()))
+    results = _as_list(reference(*wide.values()))
+    for result in results:
+        if result.dtype.kind not in "biuf" and not result.dtype.name.startswith(("bfloat", "float")):  # ml_dtypes' are of kind V
+            raise ArgumentError(source.at_user(f"the reference gives {result.dtype}, not numbers to compare with", "a reference that returns real numbers", "check"))
+    return results
 
 
 def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> Report:
@@ -260,18 +313,22 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
         rows.append(checker.machine())
         if not target.startswith("cpu"):
             rows.append(checker.simulated())
+        checker.settle()
         if reference is not None:
             rows.append(checker.against(reference))
     report = Report(f"{fn.kind} {fn.__name__} for {target}", f"{fn.source.file}:{fn.source.first_line}", rows)
     if show:
         print(report)
-    wrong = report.first_wrong
+    wrong, undecided = report.first_wrong, report.first_undecided
+    table = "" if show else f"\n{report}\n"
     if wrong is not None:
-        table = "" if show else f"\n{report}\n"
         error = CheckError(f"{report.place}: error: {fn.__name__} is wrong at {wrong.stage}: {wrong.wrong}\n{table}")
-        error.report = report
-        raise error
-    return report
+    elif undecided is not None:
+        error = UndecidedError(f"{report.place}: error: {fn.__name__} could not be judged at {undecided.stage}: {undecided.undecided}\n{table}")
+    else:
+        return report
+    error.report = report
+    raise error
 
 
 def main(words: list[str]) -> int:

@@ -1,5 +1,8 @@
 """Results against what they may be: within a derived bound of the exact value, or bit for bit.
 
+There are three verdicts: right, wrong, and undecided, where the bound says nothing. That is an infinite bound (a rounding may tip a
+branch, a divisor may be 0), and one above the largest magnitude of the whole result, within which noise would pass.
+
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
@@ -21,9 +24,13 @@ class Difference:
     bound: float | None  # None: they had to be equal
     count: int
     size: int
+    undecided: bool = False  # the bound says nothing: neither right nor wrong
 
     def __str__(self) -> str:
         place = f"{self.result}[{', '.join(map(str, self.index))}]" if self.index else self.result
+        if self.undecided:
+            bound = "has no finite bound" if not np.isfinite(self.bound) else f"has the bound {self.bound:.3g}, more than the largest result"
+            return f"{place} is {_number(self.got)}, exactly {_number(self.expected)}, and {bound}; {self.count} of {self.size} elements"
         known = self.bound is not None and np.isfinite(self.got) and np.isfinite(self.expected)
         off = "" if not known else f", off by {abs(float(self.got) - float(self.expected)):.3g}, bound {self.bound:.3g}"
         return f"{place} is {_number(self.got)}, expected {_number(self.expected)}{off}; {self.count} of {self.size} elements"
@@ -33,13 +40,13 @@ def _number(value) -> str:
     return f"{value:.9g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
-def _first(result: str, got, expected, agree, bounds=None) -> Difference | None:
+def _first(result: str, got, expected, agree, bounds=None, undecided: bool = False) -> Difference | None:
     if agree.all():
         return None
     bad = np.argwhere(~agree)
     at = tuple(int(i) for i in bad[0])
     bound = None if bounds is None else float(bounds[at])
-    return Difference(result, at, got[at].item(), expected[at].item(), bound, len(bad), int(got.size))
+    return Difference(result, at, got[at].item(), expected[at].item(), bound, len(bad), int(got.size), undecided)
 
 
 def _shapes(result: str, got, expected) -> Difference | None:
@@ -57,18 +64,39 @@ def equal(result: str, got: np.ndarray, expected: np.ndarray) -> Difference | No
     return _first(result, got, expected, agree)
 
 
+def says_nothing(exact: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Where a bound decides nothing: it is infinite, or above the largest magnitude of the result."""
+    if exact.dtype.kind in "biu":
+        return np.isinf(bounds)
+    sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
+    return ~(bounds <= sizes.max(initial=0.0))
+
+
 def within(result: str, got: np.ndarray, exact: np.ndarray, bounds: np.ndarray) -> Difference | None:
-    """Not further from the exact value than its bound; infinities and NaN must be met. An integer is exact, or, where a rounding may
-    tip it, of infinite bound."""
+    """Not further from the exact value than its bound; infinities and NaN must be met. None if every element is right; else the first that
+    is wrong, or, if none is, the first that is undecided."""
     wrong = _shapes(result, got, exact)
     if wrong:
         return wrong
-    if got.dtype.kind in "biu" and exact.dtype.kind in "biu":
-        return _first(result, got, exact, (got == exact) | np.isinf(bounds), bounds)
-    got, exact = got.astype(np.float64), exact.astype(np.float64)
+    if got.dtype.kind not in "biu" or exact.dtype.kind not in "biu":
+        got, exact = got.astype(np.float64), exact.astype(np.float64)
+    agree = got == exact
+    if got.dtype.kind == "f":
+        agree |= np.isnan(got) & np.isnan(exact)
     with np.errstate(invalid="ignore"):
-        agree = (np.abs(got - exact) <= bounds) | (got == exact) | (np.isnan(got) & np.isnan(exact)) | np.isinf(bounds)
-    return _first(result, got, exact, agree, bounds)
+        near = agree | (np.abs(got.astype(np.float64) - exact.astype(np.float64)) <= bounds)
+    unknown = np.isinf(bounds) | np.isnan(bounds)
+    return (_first(result, got, exact, near | unknown, bounds)
+            or _first(result, got, exact, agree | ~says_nothing(exact, bounds), bounds, undecided=True))
+
+
+def share_undecided(got: np.ndarray, exact: np.ndarray, bounds: np.ndarray) -> float:
+    """The share of elements whose bound decides nothing, or is over 10,000 times the largest measured error, if that is not 0."""
+    if not got.size:
+        return 0.0
+    error = largest_error(got, exact)
+    agree = (got == exact) | (np.isnan(got.astype(np.float64)) & np.isnan(exact.astype(np.float64)))
+    return float(np.mean(~agree & (says_nothing(exact, bounds) | ((error > 0) & (bounds > 10_000 * error)))))
 
 
 def largest_error(got: np.ndarray, exact: np.ndarray) -> float:

@@ -16,10 +16,6 @@ class ScheduleWarning(UserWarning):
     """A schedule asks for something this target does not do; the program is compiled without it."""
 
 
-class GradientWarning(UserWarning):
-    """A torch tensor requires a gradient, and the result will have none."""
-
-
 class CacheWarning(UserWarning):
     """The disk cache is not used, and why."""
 
@@ -46,6 +42,10 @@ class KnobError(TesseraError, ValueError):
 
 class CheckError(TesseraError, AssertionError):
     """`fn.check` found a stage that is wrong; `report` is the table."""
+
+
+class UndecidedError(CheckError):
+    """`fn.check` found nothing wrong, but could not judge every element: the bound of one says nothing; `report` is the table."""
 
 
 class RunError(TesseraError):

@@ -6,21 +6,20 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import re
 import textwrap
 import threading
 import types
 
-from . import _runtime, arguments, arrays, capture, compiler, direct, explain, keys, options, source
+from . import _runtime, arguments, arrays, capture, compiler, direct, errors, explain, keys, options, source
 from .arguments import NewKey, Parameter, Spec
 from .errors import ArgumentError, CompileError, InternalError, TesseraError, UnknownNameError
 from .knobs import colour, knobs
 from .targets import check_target
 from .version import Version, make_version, version_of
 from .wording import a_kind, called_at, remind
-
-_ARGUMENT_ERRORS = (3, 6)  # TSR_INVALID_ARGUMENT, TSR_CHECK_FAILED
 
 
 class Function(_runtime.Callable):
@@ -56,11 +55,17 @@ class Function(_runtime.Callable):
             self.__doc__ = fn.__doc__
             self.__module__ = fn.__module__
             self.__wrapped__ = fn
+        if fn is not None and text is None:
+            # The file may change before the first call; a function is what it was when Python defined it.
+            with contextlib.suppress(CompileError):  # said at the first use
+                self._source = source.of_function(fn)
 
     def changed(self) -> None:
         """A decorator came after the first use: the options are checked and compiled again."""
         self._parameters, self._compiled, self._called = None, None, None
         self._versions.clear()
+        self._direct.clear()
+        self._forget()
 
     # ---- the program ------------------------------------------------------------------------
 
@@ -68,6 +73,8 @@ class Function(_runtime.Callable):
     def source(self) -> source.Source:
         if self._source is None:
             self._source = source.of_function(self._fn)
+        if self._source.lines is not None:
+            source.verify(self._fn, self._source)
         return self._source
 
     @property
@@ -121,7 +128,10 @@ class Function(_runtime.Callable):
     # ---- arguments --------------------------------------------------------------------------
 
     def _fail(self, message: str, parameter: str = "", fix: str = ""):
-        """Raises an ArgumentError at this function, or one of its parameters, that names the call."""
+        """Raises an ArgumentError at this function, or one of its parameters, that names the call; the one that the message begins with, if none
+        is said."""
+        if not parameter and (first := re.match(r"\w+", message)) and any(p.name == first[0] for p in self.parameters):
+            parameter = first[0]
         raise ArgumentError(self.program.render_error(message + called_at(), parameter, fix, colour())) from None
 
     def _call_text(self) -> str:
@@ -132,6 +142,15 @@ class Function(_runtime.Callable):
 
     def _constants(self, target: str, dtype: str | None) -> dict:
         return self.options.constants_for(target, dtype)
+
+    def body_constants(self, opts: options.Options, target: str, dtype: str | None = None) -> dict:
+        """What the decorators say of names in the body, those included that stand in the space of `autotune` only."""
+        values = opts.constants_for(target, dtype)
+        if opts.tuning is None:
+            return values
+        own = {p.name for p in self.parameters}
+        named = {name: value for name, value in opts.tuning.first_point().items() if name in self.free_names and name not in own}
+        return {**named, **values}
 
     # ---- compiling --------------------------------------------------------------------------
 
@@ -162,7 +181,7 @@ class Function(_runtime.Callable):
             self.program,
             list(spec.arguments),
             capture.for_compiler(spec.captured),
-            opts.constants_for(spec.target, spec.dtype),
+            self.body_constants(opts, spec.target, spec.dtype),
             opts.schedule_for(spec.target, spec.dtype),
             opts.policy or "deterministic",
             opts.accum,
@@ -180,13 +199,13 @@ class Function(_runtime.Callable):
         raise NewKey(axes)
 
     def _version(self, spec: Spec) -> Version:
-        version = self._versions.get(spec.key)
-        if version is None:
-            with self._lock:
-                version = self._versions.get(spec.key)
-                if version is None:
-                    version = version_of(self, spec)
-                    self._versions[spec.key] = version
+        with self._lock:
+            version = self._versions.pop(spec.key, None) or version_of(self, spec)
+            self._versions[spec.key] = version  # the last used stands last
+            while len(self._versions) > max(knobs.versions, 1):
+                old = next(iter(self._versions))  # its machine code goes when nobody runs it any more
+                del self._versions[old]
+                self._direct = {executable: of for executable, of in self._direct.items() if of.key != old}
         self._compiled = spec
         return version
 
@@ -198,13 +217,13 @@ class Function(_runtime.Callable):
                 raise
             short = error.with_traceback(None)  # the user's frames are enough
         if type(short) is CompileError and self._source is not None and self._is_about_signature(str(short)):
-            text, fix, rest = str(short).partition("\n fix:")
-            short = CompileError(f"{text}\n note: {called_at().removeprefix(', called at ')}: called here{fix or chr(10)}{rest}")
+            note = source.note(f"{called_at().removeprefix(', called at ')}: called here", colour())
+            short = CompileError(source.before_fix(str(short), note))
         raise short from None
 
     def _is_about_signature(self, text: str) -> bool:
         """Whether an error stands at the signature, so that the call is the other place involved."""
-        place = self.source
+        place, text = self._source, source.without_colour(text)
         found = re.match(rf"{re.escape(place.file)}:(\d+):", text)
         if not found or "called" in text:
             return False
@@ -217,10 +236,19 @@ class Function(_runtime.Callable):
 
     def _run_refused(self, text: str, fix: str = ""):
         """What the runtime or `Version.run` says about the arguments; a result that is wrong was given as out=."""
-        if place := re.match(r"(.+?):(\d+):(\d+): (index (-?)\d+, but axis (\d+) of (.+) \(.*)", text):
-            file, line, column, message, negative, axis, name = place.groups()
-            fix = f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
+        if place := re.match(r"(.+?):(\d+):(\d+): (.*)", text, re.DOTALL):  # a check of the body says where it stands
+            file, line, column, message = place.groups()
+            if index := re.match(r"index (-?)\d+, but axis (\d+) of (.+) \(.*", message):
+                negative, axis, name = index.groups()
+                fix = f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
+            elif index := re.match(r"(index|target) (-?\d+) in (.+), but axis (\d+) of (.+) \(.*", message):
+                kind, value, index, axis, name = index.groups()
+                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, 0, {name}.shape[{axis}] - 1)"
+            elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
+                first, size, axis, second, _ = sizes.groups()
+                fix = fix or f"{second} with {size} elements along axis {axis or 'of that number'}, as {first} has"
             raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
+        text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
         text = re.sub(r"\bresult\b", "out=", text)
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
@@ -229,12 +257,12 @@ class Function(_runtime.Callable):
             fix = f"{self.__name__}(...) without out=, which allocates it"
         self._fail(text, fix=fix)
 
-    def _run_failed(self, code: int, text: str):
-        """A direct call ended with this status of the runtime."""
+    def _run_failed(self, kind: str, text: str):
+        """A direct call ended with an error of the runtime, of this class."""
         try:
-            if code in _ARGUMENT_ERRORS:
+            if kind == "ArgumentError":
                 self._run_refused(text.strip())
-            raise InternalError(text)
+            raise getattr(errors, kind)(text)
         except TesseraError as error:
             if knobs.debug:
                 raise
@@ -257,6 +285,11 @@ class Function(_runtime.Callable):
         if target is None and any(arrays.is_on_gpu(value) for value in bound.values()):
             directly, target = False, self._target_of(bound)
         target = check_target(target or "cpu")
+        if given_out is not None:
+            named = arguments.destinations(self, bound, given_out)
+            if named:  # as if it were given by position
+                self._call_with_key((), {**bound, **named, "target": target, "stream": stream})
+                return given_out
         specs, given, scalars = arguments.argument_specs(self, bound, target)
         captured, hidden = self.capture()
         for name, value in hidden.items():
@@ -264,6 +297,7 @@ class Function(_runtime.Callable):
         if given_out is not None and not isinstance(given_out, (tuple, list)) and not arrays.is_array(given_out):
             self._fail(f"out= is {a_kind(given_out)}, not an array", fix='out=np.empty(shape, "float32")')
         out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
+        arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
         if self.options.tuning is not None:
             from . import tuner
 
@@ -275,7 +309,7 @@ class Function(_runtime.Callable):
         if spec.key not in self._versions:
             arguments.check_shapes(self, given)  # the call is wrong, whatever the body says
         version = self._version(spec)
-        self._called, self._shapes = spec, {name: tuple(array.sizes) for name, array in given.items()}
+        self.note_call(spec, given)
         result = self._run(version, given, scalars, out, stream)
         if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
@@ -302,6 +336,11 @@ class Function(_runtime.Callable):
         except ArgumentError as error:
             text, fix = str(error).strip(), getattr(error, "fix", "")
         self._run_refused(text, fix)
+
+    def note_call(self, spec: Spec, given: dict) -> None:
+        """What the last call was, if nobody calls directly after it."""
+        self._called, self._shapes = spec, {name: tuple(array.sizes) for name, array in given.items()}
+        self._last_direct = None
 
     @property
     def last_spec(self) -> Spec | None:
@@ -355,7 +394,13 @@ class Function(_runtime.Callable):
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
         compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
-        return make_version(self, target, compilation, None)
+        try:
+            return make_version(self, target, compilation, None)
+        except InternalError as error:  # the host program is text of the stage, too
+            if not re.match(r"plan line \d+: ", str(error)):
+                raise
+            raise CompileError(source.at_user(f"the edited text has a plan that cannot be read: {str(error).strip()}",
+                                              f'{self.__name__}.inspect_ir("target"), and the lines of tile.plan as they are there')) from None
 
     def explain(self, *args, target: str = "cpu", costs: bool = True, **words) -> str:
         """Each decision, who took it, its predicted cost and the alternatives with theirs; and what the version is keyed by.

@@ -43,8 +43,9 @@ class GpuVersion(Runner):
         if target.startswith("cudatile:"):
             self.bytecode = compilation.cudatile()
         else:
-            compilation.lower("tile")
-            self._accesses = _ACCESS.findall(compilation.print())
+            if compilation.stage != "target":  # a resumed text is past the stage that shows accesses
+                compilation.lower("tile")
+                self._accesses = _ACCESS.findall(compilation.print())
             self.ptx = compilation.ptx()
         self.plan = compilation.plan
         self.remarks = list(compilation.remarks)
@@ -80,11 +81,13 @@ class GpuVersion(Runner):
 
     @property
     def resources(self) -> dict:
-        """What the assembler says of each kernel; "not measured" without one."""
+        """What the assembler says of each kernel; "not measured: " and why without one."""
         if self.ptx is None:
             return {"bytecode_bytes": len(self.bytecode)}
-        if assemble.find("ptxas") is None or not architectures.arch(self.chip)["assembles"]:
-            return {kernel["name"]: "not measured" for kernel in self.kernels}
+        why = "no ptxas is installed" if assemble.find("ptxas") is None else \
+            "" if architectures.arch(self.chip)["assembles"] else f"ptxas knows {self.chip} no longer"
+        if why:
+            return {kernel["name"]: f"not measured: {why}" for kernel in self.kernels}
         used = assemble.resources(self._assemble()["said"])
         for kernel in self.kernels:  # the assembler does not see what the launch asks for
             used[kernel["name"]]["shared"] = kernel["shared"]
@@ -101,7 +104,7 @@ class GpuVersion(Runner):
         what = {"cp_async": "copy into shared memory", "local_load": "operands from shared memory"}
         # A copy that a pipeline begins early is in the code twice.
         lines += dict.fromkeys(f"  {place}: {what[op]}: {conflicts} bank conflicts" for op, conflicts, place in self._accesses)
-        return "\n".join([*lines, "time: not measured"])
+        return "\n".join([*lines, "time: not measured: nothing was run"])
 
     def _assemble(self) -> dict:
         with self._lock:

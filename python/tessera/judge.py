@@ -117,7 +117,7 @@ class Judge:
     # ---- problems --------------------------------------------------------------------------------
 
     def _problem(self, given: dict, window: list | None) -> Problem | None:
-        """None if the interpreter cannot run it, or not in a second."""
+        """None if the interpreter cannot run it, or not in a second, or some bound says nothing."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -128,6 +128,8 @@ class Judge:
         if any(result.poison for result in results):
             return None
         exact = [result.of("bound") for result in results]
+        if any(comparison.says_nothing(value, result.bounds).any() for value, result in zip(exact, results)):
+            return None  # undecided is not verified
         return Problem(given, exact, [result.bounds for result in results], window)
 
     def _dims(self) -> dict:

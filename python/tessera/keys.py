@@ -108,7 +108,7 @@ def program(fn, captured: dict, around: tuple = ()) -> tuple:
             inner = entry[1]
             opts = inner.options
             entry = ("function", program(inner, inner.capture()[0], (*around, fn)), opts.accum, opts.policy or "", opts.precision or "",
-                     opts.constants_for("cpu"), opts.schedule_for("cpu"))
+                     inner.body_constants(opts, "cpu"), opts.schedule_for("cpu"))
         names.append((name, entry))
     return ("program", fn.kind, fn.source.text, tuple(names))
 
@@ -128,7 +128,7 @@ def version(fn, spec) -> bytes:
     opts = fn._options_for(spec)
     return pack((
         "version", FORMAT, build(), program(fn, spec.captured), tuple(spec.arguments), spec.target, machine(spec.target),
-        opts.constants_for(spec.target, spec.dtype), opts.schedule_for(spec.target, spec.dtype), opts.policy or "deterministic", opts.accum, opts.precision or "ieee", switches(opts),
+        fn.body_constants(opts, spec.target, spec.dtype), opts.schedule_for(spec.target, spec.dtype), opts.policy or "deterministic", opts.accum, opts.precision or "ieee", switches(opts),
     ))
 
 

@@ -61,6 +61,7 @@ class Knobs:
     sim_library: str
     bin: str
     allow_spills: bool
+    versions: int
 
     _knobs = {
         "debug": _Knob("TESSERA_DEBUG", bool, False, "asserts and breakpoints of programs, compiler internals in errors"),
@@ -73,6 +74,7 @@ class Knobs:
         "cache_size": _Knob("TESSERA_CACHE_SIZE", int, 1024, "megabytes that it may grow to"),
         "sim_library": _Knob("TESSERA_SIM_LIBRARY", str, "", "libtessera_sim.so of tessera.sim, if it is elsewhere"),
         "allow_spills": _Knob("TESSERA_ALLOW_SPILLS", bool, False, "machine code of GPU kernels whose registers spill to memory is no error"),
+        "versions": _Knob("TESSERA_VERSIONS", int, 256, "compiled versions that one function keeps in memory; the one not used for longest goes first"),
         "bin": _Knob("TESSERA_BIN", str, "", "folder of the command-line tools, if they are not on PATH"),
     }
     # Read by C++ when a process starts, so they can be set from outside only.
@@ -84,6 +86,8 @@ class Knobs:
         "TESSERA_SIM_CHECK": "1: the simulator looks for races and bad barriers",
         "TESSERA_SIM_COUNT": "1: the simulator counts transactions and bank conflicts",
         "TESSERA_SIM_SEED": "the simulator orders warps by this seed",
+        "TESSERA_SIM_MAX_INSTRUCTIONS": "warp instructions after which the simulator ends a block; 200000000",
+        "TESSERA_SIM_MAX_SECONDS": "seconds after which the simulator ends a launch; 240",
         "TESSERA_SIM_THREADS": "threads of the simulator",
         "TESSERA_SIM_REPORT": "file for the simulator's report",
     }

@@ -64,6 +64,15 @@ class Tuning:
     axes: list = dataclasses.field(default_factory=list)  # of tessera.space; empty: one per name of `space`
     on_call: bool = True  # a call with a new key measures; what `fn.tune` leaves behind does not
 
+    def first_point(self) -> dict:
+        """What the names of the space are where nothing was chosen yet: to look at, and to compile without a call."""
+        from .space import Space, TuningMistake
+
+        try:
+            return Space.of_dict(self.space, self.where).default if self.space else {}
+        except TuningMistake:  # said at the first call
+            return {}
+
 
 @dataclasses.dataclass
 class Options:

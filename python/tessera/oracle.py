@@ -55,6 +55,7 @@ class Outcome:
     results: list[Result]
     printed: list[str]
     trace: list[tuple[str, str, list[Result]]]  # op, user's place, results
+    remarks: list[tuple[str, str, str, int]]  # "race" or "outside", user's place, the first of them, how many
 
 
 def _result(entry) -> Result:
@@ -116,7 +117,7 @@ class Stage:
             packed.append((name, *as_bytes(value), memory_strides(value)) if arrays.is_array(value) else self._scalar(name, value))
         done = compiler.interpret(self.compilation, self.function, domain, packed, seed, max_work, trace)
         return Outcome([_result(r) for r in done["results"]], done["printed"],
-                       [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]])
+                       [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]], done["remarks"])
 
 
 # Ops of a mapped program whose result has one right value, to the bit: machine code must meet it.
@@ -128,10 +129,58 @@ def is_exact(text: str) -> bool:
     return "tile.func" in text and _INEXACT.search(text) is None
 
 
+_STATEMENT = re.compile(r"^ *(%[\w#]+) = (?:gir|arith|tile|math)\.(\w+) *(.*)$", re.M)
+
+
+def folds_constants(before: str, after: str) -> bool:
+    """Whether canonicalisation computed with constants: it does so in the reals, where rounding and order are what they are, not in the ring."""
+    return _count_of_constants(before) > _count_of_constants(after)
+
+
+_EXACT = {"mulf": float.__mul__, "addf": float.__add__, "subf": float.__sub__, "mul": float.__mul__, "add": float.__add__, "sub": float.__sub__}
+
+
+def _number(text: str) -> float | None:
+    """The value of a constant, if it is one number in decimal."""
+    found = re.match(r"(?:dense<)?(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)>? : ", text)
+    return float(found[1]) if found else None
+
+
+def _rounds_not(op: str, values: list) -> bool:
+    """Whether an op of two fp32 numbers is exact: then it is the same in the ring."""
+    if len(values) != 2 or None in values:
+        return False
+    result = _EXACT[op](*(float(numpy.float32(value)) for value in values))
+    return float(numpy.float32(result)) == result
+
+
+def _count_of_constants(text: str) -> int:
+    """Float ops that have constants only, or compare one with an integer that was converted."""
+    known: dict = {}
+    numbers: dict = {}
+    count = 0
+    for result, op, rest in _STATEMENT.findall(text):
+        operands = re.findall(r"%[\w#]+", rest.partition(" : ")[0])
+        kinds = {known.get(each, "") for each in operands}
+        if op == "constant":
+            known[result] = "constant"
+            numbers[result] = _number(rest)
+        elif op in ("broadcast", "reshape", "transpose", "slice", "splat", "fill") and operands:
+            known[result] = known.get(operands[0], "")
+        elif op == "cast" and re.search(r"xi\d+>|<i\d+>", rest.partition("->")[0]):
+            known[result] = "integer"
+        else:
+            exact = op in _EXACT and _rounds_not(op, [numbers.get(each) for each in operands])
+            count += bool(operands) and kinds == {"constant"} and re.search(r"\bb?f\d+", rest) is not None and not exact
+            count += op == "compare" and kinds == {"constant", "integer"}
+    return count
+
+
 def moves_roundings(before: str, after: str) -> bool:
-    """Whether `after` has other roundings than `before`, which the ring sees, by right: attention was raised, or the policy is fast."""
+    """Whether `after` has other roundings than `before`, which the ring sees, by right: attention was raised, the policy is fast, or
+    constants were computed."""
     raised = "gir.attention" in after and "gir.attention" not in before
-    return raised or ('gir.policy = "fast"' in before and ("sched.fuse" not in before or "tile.func" not in after))
+    return raised or folds_constants(before, after) or ('gir.policy = "fast"' in before and ("sched.fuse" not in before or "tile.func" not in after))
 
 
 def specialise(fn, args: tuple, kwargs: dict, target: str, asserts: bool = True) -> tuple:
@@ -188,7 +237,7 @@ def run(fn, args: tuple, kwargs: dict, stage: str, domain: str, seed: int, targe
 
 def _compiled(fn, args: tuple, kwargs: dict, target: str):
     """The compiled program, with the same convention: arguments are not written, what is written is returned."""
-    bound = arguments.bind(fn, args, kwargs)
+    bound = {name: value.detach() if arrays.drops_gradient(value) else value for name, value in arguments.bind(fn, args, kwargs).items()}
     written = [p for p in fn.parameters if p.is_written]
     copies = {}
     for p in written:

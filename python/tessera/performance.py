@@ -22,6 +22,7 @@ from . import architectures, arrays, oracle
 from .errors import ArgumentError, CompileError
 
 UNKNOWN = "not measured"
+_NO_TOOLS = f"{UNKNOWN}: no assembler or disassembler for it is installed"
 _SASS = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)", re.M)
 _SECTION = re.compile(r"^\s*\.section\s+\.text\.(\S+?),", re.M)
 _MMA = re.compile(r"\.m(\d+)n(\d+)k(\d+)\b")
@@ -49,12 +50,12 @@ class Kernel:
     name: str
     threads: int
     launches: int = 0
-    registers: int | str = UNKNOWN
-    spills: int | str = UNKNOWN  # bytes
+    registers: int | str = _NO_TOOLS
+    spills: int | str = _NO_TOOLS  # bytes
     shared: int = 0  # bytes
-    occupancy: float | str = UNKNOWN  # of the SM's warps
+    occupancy: float | str = _NO_TOOLS  # of the SM's warps
     limited_by: str = ""
-    machine_code: dict | str = UNKNOWN  # class -> instructions in the code
+    machine_code: dict | str = _NO_TOOLS  # class -> instructions in the code
     executed: dict = dataclasses.field(default_factory=dict)  # class -> warp instructions, of PTX
     bank_conflicts: int = 0
     sectors: int = 0
@@ -63,7 +64,7 @@ class Kernel:
 
     @property
     def coalescing(self) -> float | str:
-        return self.ideal_sectors / self.sectors if self.sectors else UNKNOWN
+        return self.ideal_sectors / self.sectors if self.sectors else f"{UNKNOWN}: it moves nothing"
 
 
 @dataclasses.dataclass
@@ -73,7 +74,7 @@ class PerformanceReport:
     kernels: list[Kernel]
     bytes: int  # of the arguments and results: what must move at least once
     peak: dict
-    time: str = UNKNOWN
+    time: str = f"{UNKNOWN}: nothing was run on a GPU"
 
     @property
     def bounds(self) -> dict:

@@ -27,7 +27,7 @@ def render(report) -> str:
     parts = [f"<!doctype html><meta charset=utf-8><title>{html.escape(report.function)}</title><style>{STYLE}</style>",
              f"<h1>{html.escape(report.function)} for {html.escape(report.target)}</h1>",
              "<p class=sub>Known without the GPU: ptxas, nvdisasm and the simulator on one call. The roofline is a bound, not a time.</p>",
-             "<div class=tiles>", tile(f"{seconds * 1e6:.3g} us" if what else "not measured", f"no faster than, by {what or 'the table'}"),
+             "<div class=tiles>", tile(f"{seconds * 1e6:.3g} us" if what else f"not measured: the table has no rates for {report.target}", f"no faster than, by {what or 'the table'}"),
              tile(number(report.bytes), "bytes of arguments and results"), tile(f"{report.intensity:.3g}", "operations per byte"),
              tile(report.time, "time"), "</div>", f"<h2>Roofline, by the peak rates of {html.escape(str(report.peak.get('product')))}</h2>", _roofline(report)]
     for k in report.kernels:

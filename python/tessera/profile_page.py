@@ -14,8 +14,8 @@ _LEVELS = ("read_l1", "read_l2", "read_l3", "read_dram")
 _SPANS = 4000  # drawn
 
 
-def _share(value: float | None) -> str:
-    return "not measured" if value is None else f"{100 * value:.0f} %"
+def _share(value: float | None, why: str) -> str:
+    return f"not measured: {why}" if value is None else f"{100 * value:.0f} %"
 
 
 def _roof(p) -> str:
@@ -46,7 +46,7 @@ def _timeline(p) -> str:
 def _kernels(p) -> str:
     rows = []
     for k in p.kernels:
-        rate = "not measured" if k.flops is None else f"{k.flops / max(k.seconds, 1e-12) * 1e-9:.1f}"
+        rate = f"not measured: {p.why_no_flops or 'operations are not known'}" if k.flops is None else f"{k.flops / max(k.seconds, 1e-12) * 1e-9:.1f}"
         rows.append([k.name, f"{k.seconds * 1e3:.4f}", f"{100 * k.share:.0f} %", k.launches, k.programs, k.threads, f"{100 * k.busy:.0f} %", f"{k.bytes / max(k.seconds, 1e-12) * 1e-9:.1f}", rate])
     return table(["kernel", "ms", "share", "launches", "programs", "threads", "busy", "GB/s of operands", "GFLOP/s"], rows)
 
@@ -67,9 +67,9 @@ def render(p) -> str:
         f"<h1>{html.escape(p.name)} on {p.threads} thread{'s' if p.threads > 1 else ''}</h1>",
         f"<p class=sub>{html.escape(', '.join(part for part in (p.place, p.roof.machine, f'{len(p.times)} runs after the warm-ups') if part))}</p>",
         "<div class=tiles>", tile(f"{p.median * 1e3:.4g} ms", "median"), tile(f"{p.least * 1e3:.4g} ms", "least"), tile(f"{p.percentile(95) * 1e3:.4g} ms", "95 % are below"),
-        tile("not measured" if p.bandwidth is None else f"{p.bandwidth * 1e-9:.4g} GB/s", "arguments and results"),
-        tile("not measured" if p.rate is None else f"{p.rate * 1e-9:.4g} GFLOP/s", "operations"),
-        tile(_share(p.fraction), "of the roof"), tile(_share(p.busy), "threads busy in launches", p.busy is not None and p.busy < 0.7 and p.threads > 1), tile(p.kind, "bottleneck"), "</div>",
+        tile("not measured: the bytes of its arguments are not known" if p.bandwidth is None else f"{p.bandwidth * 1e-9:.4g} GB/s", "arguments and results"),
+        tile(f"not measured: {p.why_no_flops or 'operations are not known'}" if p.rate is None else f"{p.rate * 1e-9:.4g} GFLOP/s", "operations"),
+        tile(_share(p.fraction, p.why_no_flops or "operations or bytes are not known"), "of the roof"), tile(_share(p.busy, "no launch was traced"), "threads busy in launches", p.busy is not None and p.busy < 0.7 and p.threads > 1), tile(p.kind, "bottleneck"), "</div>",
         f"<h2>What limits</h2><ul>{listed}</ul>" if listed else "", f"<h2>What could help</h2><ul>{advice}</ul>" if advice else "",
         f"<div class=two><div><h2>Roofline, measured on this machine</h2>{_roof(p)}</div><div><h2>Runs</h2>{runs([t * 1e3 for t in p.times], marks, 'ms')}</div></div>",
         f"<h2>One run, by thread</h2>{_timeline(p)}", f"<h2>Kernels</h2>{_kernels(p)}", f"<h2>Counters</h2>{_counters(p)}"])

@@ -215,17 +215,19 @@ class Profile:
         pathlib.Path(path).write_text(text, encoding="utf-8")
 
     def __str__(self) -> str:
+        missing = self.why_no_flops or "operations or bytes are not known"
+
         def shown(value, scale, unit):
-            return UNKNOWN if value is None else f"{value * scale:.4g} {unit}"
+            return f"{UNKNOWN}: {missing}" if value is None else f"{value * scale:.4g} {unit}"
 
         lines = [f"{self.name} on {self.threads} thread{'s' if self.threads > 1 else ''}, {len(self.times)} runs",
                  f"  time        median {self.median * 1e3:.4g} ms, mean {self.mean * 1e3:.4g} +- {self.deviation * 1e3:.2g}, least {self.least * 1e3:.4g}, most {self.most * 1e3:.4g}; "
                  f"5 % {self.percentile(5) * 1e3:.4g}, 95 % {self.percentile(95) * 1e3:.4g}, 99 % {self.percentile(99) * 1e3:.4g}",
-                 f"  bytes       {UNKNOWN if self.bytes is None else f'{self.bytes:,}'} of arguments and results, {shown(self.bandwidth, 1e-9, 'GB/s')}",
+                 f"  bytes       {UNKNOWN + ': nothing says which arrays it reads and writes' if self.bytes is None else f'{self.bytes:,}'} of arguments and results, {shown(self.bandwidth, 1e-9, 'GB/s')}",
                  f"  operations  {UNKNOWN + ': ' + self.why_no_flops if self.flops is None else f'{self.flops:,.0f}'}" + (
                      "" if self.flops is None else f", {shown(self.rate, 1e-9, 'GFLOP/s')}, {self.intensity:.3g} per byte" if self.intensity is not None else ""),
                  f"  roofs       memory ({self.level}) {shown(self.memory_seconds, 1e3, 'ms')}, compute ({self.peak_name}) {shown(self.compute_seconds, 1e3, 'ms')}",
-                 f"  of the roof {UNKNOWN if self.fraction is None else f'{100 * self.fraction:.0f} %'}",
+                 f"  of the roof {f'{UNKNOWN}: {missing}' if self.fraction is None else f'{100 * self.fraction:.0f} %'}",
                  f"  bottleneck  {self.kind}"]
         lines += [f"              {text}" for text in self.evidence]
         lines += [f"  advice      {text}" for text in self.advice]

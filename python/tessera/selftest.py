@@ -274,8 +274,9 @@ def selftest(ordinal: int, seconds: float, only: str = "", times: bool = True) -
 
     begin = time.monotonic()
     about = machine(cuda.device(ordinal))
+    why = "" if times else "--no-times"
     if about["is_simulator"]:
-        times = False  # event times of the simulator say nothing about a GPU
+        why, times = "the driver is the simulator", False  # event times of the simulator say nothing about a GPU
     chosen = [(number, run) for number, run in enumerate(runs()) if only in run[0].name and (times or run[3] == "check")]
     progress, process, results = Progress(len(chosen)), _Worker(ordinal), []
     try:
@@ -289,7 +290,7 @@ def selftest(ordinal: int, seconds: float, only: str = "", times: bool = True) -
         process.stop()
     counts = {status: sum(entry["status"] == status for entry in results) for status in _COLOURS}
     return {"format": FORMAT, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), **about,
-            "times": "by CUDA events" if times else "not measured", "seconds": round(time.monotonic() - begin, 1), "summary": counts, "results": results}
+            "times": "by CUDA events" if times else f"not measured: {why}", "seconds": round(time.monotonic() - begin, 1), "summary": counts, "results": results}
 
 
 def main(arguments: list[str]) -> int:

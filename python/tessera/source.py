@@ -39,6 +39,25 @@ def render(file: str, line: int, begin: int, end: int, text: str, message: str, 
     return "\n".join(rows) + "\n"
 
 
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+
+
+def without_colour(text: str) -> str:
+    return _COLOUR.sub("", text)
+
+
+def note(text: str, colour: bool) -> str:
+    """A note as the compiler writes it."""
+    return f" \x1b[1;36mnote: \x1b[0m{text}\n" if colour else f" note: {text}\n"
+
+
+def before_fix(message: str, line: str) -> str:
+    """The message with one more line, before its fix if it has one."""
+    rows = message.rstrip("\n").split("\n")
+    at = next((i for i, row in enumerate(rows) if without_colour(row).startswith(" fix:")), len(rows))
+    return "\n".join(rows[:at]) + "\n" + line + "\n".join(rows[at:]) + ("\n" if rows[at:] else "")
+
+
 def is_import(frame) -> bool:
     """Whether the frame stands at `from ... import ...`."""
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
@@ -94,6 +113,13 @@ def nearest(name, known, otherwise: str = "") -> str:
     return found[0] if found else otherwise
 
 
+def is_foreign(name: str) -> bool:
+    """Whether torch, NumPy, JAX or Triton have an operation of this name, which is then no misspelling of ours."""
+    from . import compiler
+
+    return compiler.foreign_name("function", str(name)) is not None or compiler.is_foreign_word(str(name))
+
+
 def foreign(kind: str, name: str) -> tuple[str, str] | None:
     """What a name of Triton, NumPy or torch is here, and why (compiler/Frontend/ForeignNames.inc)."""
     from . import compiler
@@ -102,12 +128,12 @@ def foreign(kind: str, name: str) -> tuple[str, str] | None:
 
 
 class Source:
-    """Text, file and first line of one function."""
+    """Text, file and first line of one function; the lines of the whole file, until they are verified."""
 
-    __slots__ = ("text", "file", "first_line", "column_offset")
+    __slots__ = ("text", "file", "first_line", "column_offset", "lines")
 
-    def __init__(self, text: str, file: str, first_line: int, column_offset: int = 0):
-        self.text, self.file, self.first_line, self.column_offset = text, file, first_line, column_offset
+    def __init__(self, text: str, file: str, first_line: int, column_offset: int = 0, lines: list[str] | None = None):
+        self.text, self.file, self.first_line, self.column_offset, self.lines = text, file, first_line, column_offset, lines
 
 
 def find_keyword(source: Source, method: str, key: str):
@@ -161,17 +187,62 @@ def _block(lines: list[str]) -> list[str]:
 
 
 def of_function(fn: types.FunctionType) -> Source:
-    """Finds the lines of `fn`, decorators included."""
+    """Finds the lines of `fn`, decorators included, as they stand now: `verify` says later whether they are what Python runs."""
     code = fn.__code__
     file = code.co_filename
     # A notebook's cells and files are in linecache; what was typed at the plain prompt is nowhere.
     linecache.checkcache(file)
     lines = linecache.getlines(file, fn.__globals__)
-    if not lines:
-        raise CompileError(
-            f"{file}:1: error: the source of '{fn.__name__}' is not in a file Python can read\n"
-            " fix:  save it, or tsr.compile_source(text)\n"
-        )
     first = code.co_firstlineno
+    if not lines[first - 1 :]:
+        raise CompileError(
+            f"{file}:{first}: error: the source of '{fn.__name__}' is not in a file Python can read: save it in a file and import that, "
+            f"or give its text to tsr.compile_source(text).{fn.__name__}\n"
+        )
     block = _block(lines[first - 1 :])
-    return Source("".join(block), relative(file), first)
+    return Source("".join(block), relative(file), first, lines=lines)
+
+
+_compiled: dict = {}  # by file: its lines, and what Python makes of them by name and first line; the last one only
+
+
+def _codes(file: str, lines: list[str]) -> dict:
+    """The whole file is compiled: instructions depend on what it imports."""
+    known = _compiled.get(file)
+    if known is None or known[0] is not lines:
+        try:
+            waiting, found = [compile("".join(lines), file, "exec", dont_inherit=True)], {}
+        except (SyntaxError, ValueError):
+            waiting, found = [], {}
+        while waiting:
+            inner = [c for c in waiting.pop().co_consts if isinstance(c, types.CodeType)]
+            found.update({(c.co_name, c.co_firstlineno): c for c in inner})
+            waiting += inner
+        _compiled.clear()
+        known = _compiled[file] = (lines, found)
+    return known[1]
+
+
+def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    """Whether they compute the same: instructions, constants and names, those of inner functions too."""
+    if (a.co_code, a.co_names, a.co_varnames, a.co_argcount, len(a.co_consts)) != (b.co_code, b.co_names, b.co_varnames, b.co_argcount, len(b.co_consts)):
+        return False
+    inner = types.CodeType
+    return all(_same_code(x, y) if isinstance(x, inner) and isinstance(y, inner) else type(x) is type(y) and repr(x) == repr(y)
+               for x, y in zip(a.co_consts, b.co_consts))
+
+
+def verify(fn: types.FunctionType, source: Source) -> None:
+    """An error if the text is not that of the function Python runs: its file was changed before it was read, or an import hook rewrote it."""
+    code = fn.__code__
+    found = _codes(code.co_filename, source.lines).get((code.co_name, code.co_firstlineno))
+    source.lines = None
+    if found is not None and _same_code(found, code):
+        return
+    # pytest rewrites the asserts of test files; all else there is the text's.
+    if found is not None and "@pytest_ar" in fn.__globals__ and set(found.co_names) - {"AssertionError"} <= set(code.co_names):
+        return
+    raise CompileError(
+        f"{source.file}:{source.first_line}: error: the text here is not the '{fn.__name__}' that Python runs: the file was changed after it was imported\n"
+        f" fix:  import it again: importlib.reload({fn.__module__})\n"
+    )

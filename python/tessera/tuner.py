@@ -384,7 +384,7 @@ def call(fn: Function, bound, given, scalars, captured, target, out):
     spec = Spec(specs, captured, target, chosen.options.tuned, choice.by)
     version = chosen._version(spec)
     given = {**given, **given_again}
-    fn._called, fn._shapes = spec, {name: tuple(array.sizes) for name, array in given.items()}
+    fn.note_call(spec, given)
     result = fn._run(version, given, scalars, out)
     sizes = _sizes(fn, given)
     settled = knobs.tune != "off" and all(name in sizes for name in fn.options.tuning.key)

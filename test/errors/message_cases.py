@@ -239,6 +239,24 @@ def total(A: Tensor["M"], S: Out[1]):
     for m in tsr.grid(tsr.tile(M, 16)):
         tsr.atomic_add(S, (0,), tsr.sum(A[m], m))
 ''', V + "total(v)"),
+    Case("store-without-a-grid-axis", '''
+@tsr.kernel
+def rows(A: Tensor["M", "N"], S: Out["M"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        S[m] = tsr.sum(A[m, n], n)
+''', X + "rows(x)"),
+    Case("sum-without-a-grid-axis", '''
+@tsr.kernel
+def rows(A: Tensor["M", "N"], S: InOut["M"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        S[m] += tsr.sum(A[m, n], n)
+''', X + "rows(x, np.zeros(32, np.float32))"),
+    Case("store-without-a-bare-grid-axis", '''
+@tsr.kernel
+def last(A: Tensor["B", "N"], S: Out["N"]):
+    for b, n in tsr.grid(B, tsr.tile(N, 16)):
+        S[n] = A[b, n]
+''', X + "last(x)"),
     # --- Names and outside values ---------------------------------------------
     Case("misspelt-operation", '''
 @tsr.function
@@ -521,4 +539,45 @@ def double(X: Tensor["N"], Y: Out["N"]):
 def double(x: Tensor["M N", fp32]):
     return x * 2.0
 ''', X + "double(x)"),
+    # --- What only the body relates ----------------------------------------
+    Case("try", '''
+@tsr.function
+def f(x: Tensor["M", "N"]):
+    try:
+        y = tsr.exp(x)
+    except ValueError:
+        y = x
+    return y
+''', X + "f(x)"),
+    Case("sizes-related-by-the-body", '''
+@tsr.function
+def f(x, y):
+    a = tsr.exp(x)
+    return a + y
+''', X + "f(x, x[:5])"),
+    Case("product-related-by-the-body", '''
+@tsr.function
+def f(x, y):
+    a = tsr.exp(x)
+    return a @ y
+''', X + "f(x, x)"),
+    Case("two-ranges-over-one-dim", '''
+@tsr.kernel
+def copy(A: Tensor["M", "N"], C: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        for k in tsr.tile(N, 16):
+            C[m, n] = A[m, k]
+''', X + "copy(x)"),
+    Case("shifted-range", '''
+@tsr.kernel
+def difference(X: Tensor["M"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        r = tsr.range_at(M, m.start + 1, 16)
+        Y[m] = X[r] - X[m]
+''', V + "difference(v)"),
+    Case("foreign-name-without-a-like", '''
+@tsr.function
+def f(x: Tensor["M", "N"]):
+    return tsr.logcumsumexp(x, dim=-1)
+''', X + "f(x)"),
 ]

@@ -77,3 +77,13 @@ def test_there_are_56():
     assert len({case.name for case in CASES}) == len(CASES) >= 56
     files = {path.stem for path in (HERE / "expected").glob("*.txt")}
     assert files == {case.name for case in CASES}, "stale expected texts"
+
+
+@pytest.mark.parametrize("name", ["dims-in-one-string", "shapes-disagree", "output-overlaps-input"])
+def test_colours_change_nothing_else(name, tmp_path, monkeypatch):
+    """In a colour terminal each line is there: the note "called here" was lost."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    text = provoke(next(case for case in CASES if case.name == name), tmp_path)
+    assert "\x1b[" in text
+    assert re.sub("\x1b\\[[0-9;]*m", "", text) == (HERE / "expected" / f"{name}.txt").read_text()

@@ -109,7 +109,7 @@ def test_sm_70_is_text_only():
     assert ".target sm_70" in version.ptx and "mma.sync" not in version.ptx and "cp.async" not in version.ptx and "ldmatrix" not in version.ptx
     with pytest.raises(tsr.CompileError, match="CUDA 13 has no assembler for sm_70; this target is PTX text only"):
         version.cubin
-    assert set(version.resources.values()) == {"not measured"}
+    assert all(used.startswith("not measured: ") for used in version.resources.values())
 
 
 def test_sm_70_text_assembles_for_sm_75(tmp_path):

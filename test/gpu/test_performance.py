@@ -27,7 +27,7 @@ def test_a_product():
     assert what == "memory" and seconds == report.bytes / (peak["bandwidth"] * 1e9)
     assert "time: not measured" in str(report)
     data = json.loads(report.json())
-    assert data["time"] == "not measured" and data["kernels"][0]["registers"] == kernel.registers
+    assert data["time"] == "not measured: nothing was run on a GPU" and data["kernels"][0]["registers"] == kernel.registers
     page = report.html()
     assert page.startswith("<!doctype html>") and "roofline" in page.lower() and "<svg" in page
 

@@ -68,6 +68,24 @@ def test_the_guides_attention_on_sm_80(inputs):
     assert ".target sm_80" in version.ptx and "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in version.ptx and "cp.async" in version.ptx
 
 
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+@pytest.mark.parametrize("size", [64, 192, 256, 512])
+def test_every_head_fits_its_registers(dtype, size):
+    """`.cubin` refuses spills; ptxas prefers some to fewer blocks on a multiprocessor and is asked again."""
+    words = dict.fromkeys("qkv", getattr(tsr, dtype))
+    for target in ("sm_80", "sm_90"):
+        assert flash_attention.compile(target=target, D=size, **words).cubin
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+def test_a_wide_head_is_spread_over_warps(inputs, dtype):
+    """Sixteen rows of 512 numbers are too many registers for one warp: its columns belong to several."""
+    q, k, v = (inputs.normal(1, 1, 37, 512, dtype=dtype) for _ in range(3))
+    got = flash_attention(q, k, v, target="sim:sm_80")
+    e = lambda a: bounds.exact(a[0, 0], dtype)
+    bounds.check(got[0, 0], bounds.attention(e(q), e(k), e(v), accumulate="mma"), "head")
+
+
 def test_check_shows_the_whole_table(inputs, capsys):
     q, k, v = (inputs.normal(1, 1, 67, 64, dtype="fp16") for _ in range(3))
     flash_attention.check(q, k, v, target="sm_80")

@@ -5,16 +5,21 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import bz2
 import importlib.util
+import io
 import json
+import lzma
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 import zipfile
+import zlib
 
 import pytest
 
@@ -94,6 +99,53 @@ def test_size_and_platform():
 def test_licences_are_inside():
     names = zipfile.ZipFile(WHEELS[-1]).namelist()
     assert any(n.endswith("LICENSE") for n in names) and any(n.endswith("THIRD_PARTY.md") for n in names)
+
+
+def unpacked(name: str, data: bytes):
+    """The bytes of a file, and of the gzip, xz, bzip2 and zip streams and zstd frames in it."""
+    yield name, data
+    for kind, magic in (("gzip", b"\x1f\x8b\x08"), ("xz", b"\xfd7zXZ\0"), ("bzip2", b"BZh91AY&SY"), ("zip", b"PK\3\4"), ("zstd", b"\x28\xb5\x2f\xfd")):
+        at = data.find(magic)
+        while at >= 0:
+            try:
+                if kind == "zip":
+                    archive = zipfile.ZipFile(io.BytesIO(data[at:]))
+                    for inner in archive.namelist():
+                        yield from unpacked(f"{name}:{inner}", archive.read(inner))
+                elif kind == "zstd":
+                    # zstd knows the frames; its own code has the number in it, and no frame behind.
+                    done = subprocess.run(["zstd", "-dcq"], input=data[at:], capture_output=True)
+                    if done.stdout:
+                        yield f"{name}:zstd at {at}", done.stdout
+                else:
+                    stream = {"gzip": lambda: zlib.decompressobj(31), "xz": lzma.LZMADecompressor, "bzip2": bz2.BZ2Decompressor}[kind]()
+                    yield f"{name}:{kind} at {at}", stream.decompress(data[at:])
+            except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
+                pass  # not what it looked like
+            at = data.find(magic, at + 1)
+
+
+def test_no_path_of_the_build_machine():
+    """Who can make such a folder on a user's machine must not decide what runs there."""
+    folders = {ROOT, pathlib.Path.home(), pathlib.Path(sys.prefix), pathlib.Path(tempfile.gettempdir()) / "pip-"}
+    folders = {f"{folder}".encode() + (b"" if folder.name == "pip-" else b"/") for folder in folders} | {str(ROOT).encode()}
+    with zipfile.ZipFile(WHEELS[-1]) as wheel:
+        for name in wheel.namelist():
+            assert not name.endswith(".pyc"), name  # they name their sources
+            for place, data in unpacked(name, wheel.read(name)):
+                for folder in folders:
+                    at = data.find(folder)
+                    assert at < 0, f"{place} names {folder.decode()}: {data[max(0, at - 40):at + 120]!r}"
+
+
+def test_libraries_are_looked_for_beside_them(place):
+    (site,) = (place / "env/lib").glob("python*/site-packages")
+    files = [f for f in (site / "tessera").rglob("*") if f.is_file() and f.read_bytes()[:4] == b"\x7fELF"]
+    assert len(files) >= 6
+    for file in files:
+        shown = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=True).stdout
+        for path in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", shown):
+            assert all(part.startswith("$ORIGIN") for part in path.split(":")), (file, path)
 
 
 def test_nothing_of_llvm_is_needed_or_seen(place):

@@ -131,7 +131,7 @@ def test_torch():
     torch = pytest.importorskip("torch")
     b = torch.randn(130, 140).to(torch.bfloat16)
     a = torch.randn(40, 130).to(torch.bfloat16)
-    weights = tsr.constant(torch.nn.Parameter(b))
+    weights = tsr.constant(torch.nn.Parameter(b).detach())
     assert weights.dtype == b.dtype and weights.shape == b.shape and torch.equal(weights, b)
     for _ in range(2):
         assert torch.equal(product(a, weights), product(a, b))

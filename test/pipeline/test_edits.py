@@ -340,3 +340,27 @@ def test_truncated_text(stage):
         cut = text[: len(text) * part // 40]
         with pytest.raises(tsr.CompileError, match="error: "):
             total.resume(cut)
+
+
+@pytest.mark.parametrize("target", ("sm_75", "sm_80", "sm_90a"))
+def test_target_text_of_a_gpu_is_resumed(target):
+    """The last stage has all that PTX needs: the same code and plan come out."""
+    whole = total.compile(target=target, X=tsr.fp32)
+    resumed = total.resume(total.inspect_ir("target", target=target, X=tsr.fp32), target=target)
+    code = [[line for line in version.ptx.splitlines() if not line.strip().startswith((".loc", ".file", "//"))] for version in (whole, resumed)]
+    assert code[0] == code[1] and whole.plan == resumed.plan
+
+
+@pytest.mark.parametrize(("stage", "target", "old", "new", "message"), (
+    ("tile", "cpu:avx2", "unroll = 4", "unroll = 2147483648", "unroll is 1 to 64, not 2147483648"),
+    ("tile", "sm_80", "tile.block = ", "tile.block = 33", "tile.block is threads of a block, 32 to 1024"),
+    ("tile-value", "cpu:avx2", "tile.dim %result, 0", "tile.dim %result, 9", "axis 9 of a view of rank 1"),
+    ("sched", "cpu:avx2", '"vector" <0,', '"vector" <2147483648,', "vector cannot be 2147483648"),
+))
+def test_numbers_that_size_something_have_ranges(stage, target, old, new, message):
+    """Such a text took all memory, or ended the compiler; it is refused at its line."""
+    text = total.inspect_ir(stage, target=target, X=tsr.fp32)
+    assert old in text
+    with pytest.raises(tsr.CompileError, match=re.escape(message)) as refused:
+        total.resume(text.replace(old, new, 1), target=target)
+    assert re.match(r"[^\n]*:\d+:\d+: error: ", str(refused.value))

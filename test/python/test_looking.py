@@ -5,7 +5,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -69,22 +68,6 @@ def test_names_of_the_other_machine():
 def test_arithmetic_on_a_function():
     with pytest.raises(TypeError, match=r"double is a function; call it"):
         tsr.function(double) + 1
-
-
-def test_a_gradient_that_would_be_lost_is_said_once():
-    torch = pytest.importorskip("torch")
-    fn, x = tsr.function(double), torch.ones(3, requires_grad=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with torch.no_grad():
-            fn(x)
-        fn(x.detach())
-    fn = tsr.function(double)
-    with pytest.warns(tsr.GradientWarning, match="x requires a gradient"):
-        fn(x)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fn(x)
 
 
 def test_debug_reaches_functions_that_were_called():

@@ -74,6 +74,8 @@ MLIR = {
     "maps": (lambda: "#m = affine_map<(d0) -> (" + "(" * DEEP + "d0" + "+1)" * DEEP + ")>\nmodule {}\n", "nested more than 200 levels"),
     "locations": (lambda: "module {} loc(" + "callsite(" * DEEP + '"a" at "b"' + ' at "b")' * DEEP + ")\n", "nested more than 200 levels"),
     "elements": (lambda: "module attributes {a = dense<\"0x00\"> : tensor<1099511627776xf32>} {}\n", "invalid"),
+    "a position": (lambda: "func.func @f(%s: !llvm.struct<(i32, i32)>) {\n  %x = llvm.extractvalue %s[1099511627776] : !llvm.struct<(i32, i32)>\n  return\n}\n",
+                   "has at most 32 bits"),
     "a long text": (lambda: "module {}\n" + "// " + "a" * (70 << 20) + "\n", "megabytes; a stage has at most 64"),
 }
 
@@ -128,6 +130,13 @@ def test_mlir(tmp_path, name, program):
     path = tmp_path / "bomb.mlir"
     path.write_text(text())
     check(run([tool(program), str(path), "-o", "/dev/null"]), path, message)
+
+
+def test_a_position_in_generic_form(tmp_path):
+    path = tmp_path / "bomb.mlir"
+    path.write_text(MODULE + 'func.func @f(%s: !llvm.struct<(i32, i32)>) {\n  %x = "llvm.extractvalue"(%s) <{position = array<i64: 1099511627776>}>'
+                    " : (!llvm.struct<(i32, i32)>) -> i32\n  return\n}\n}\n")
+    check(run([tool("tesserac"), str(path), "-o", "/dev/null"]), path, "has at most 32 bits")
 
 
 @pytest.mark.parametrize("name", ["statements", "calls that multiply", "elements", "attributes"])

@@ -103,8 +103,15 @@ static std::optional<Origin> step(OpResult result, int64_t axis) {
         if (isa<GraphDialect>(other->getDialect()) &&
             other->getNumOperands() > 0 &&
             (other->hasTrait<OpTrait::SameOperandsAndResultShape>() ||
-             other->hasTrait<OpTrait::SameOperandsAndResultType>()))
+             other->hasTrait<OpTrait::SameOperandsAndResultType>())) {
+          // A scalar that was spread to the shape names the sizes: without it,
+          // a chain of ops is walked to its beginning for each of them.
+          for (Value operand : other->getOperands())
+            if (auto spread = operand.getDefiningOp<BroadcastOp>();
+                spread && spread.getInput().getType().getRank() == 0)
+              return Origin{operand, axis};
           return Origin{other->getOperand(0), axis};
+        }
         return std::nullopt;
       });
 }

@@ -37,6 +37,13 @@ inline bool isControlFlow(mlir::Operation *op) {
 /// turn; null for a counter, or an argument of anything else.
 mlir::Value getInit(mlir::BlockArgument argument);
 
+/// Whether the op's results and its regions' arguments are tensors that plans
+/// have.
+mlir::LogicalResult verifyTypes(mlir::Operation *op);
+/// Whether the kernel of a call takes what it is given: its views are the
+/// call's tensors, written ones its results. It may be null.
+mlir::LogicalResult verifyCall(CallKernelOp call, KernelOp kernel);
+
 } // namespace tessera::graph
 
 #endif // TESSERA_COMPILER_GRAPH_IR_GRAPH_H

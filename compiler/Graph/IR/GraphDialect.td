@@ -18,6 +18,9 @@ def Graph_Dialect : Dialect {
     A tile program stands in a `gir.kernel` as Tile IR's value level.
   }];
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class Graph_Op<string mnemonic, list<Trait> traits = []>

@@ -1,10 +1,12 @@
 //===- GraphOps.cpp - Graph IR: verifiers and shape folders ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Graph/IR/Extents.h"
 #include "compiler/Graph/IR/Graph.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/MathExtras.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -31,12 +33,66 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// A number of axes, or a step, beyond this is a mistake.
+static constexpr int64_t maxStep = int64_t(1) << 40;
+
+static bool isNumber(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() &&
+           llvm::is_contained({1, 8, 16, 32, 64}, integer.getWidth());
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 64;
+}
+
+static LogicalResult verifyAxis(Operation *op, int64_t axis, int64_t rank) {
+  if (axis >= 0 && axis < rank)
+    return success();
+  return op->emitOpError() << "axis " << axis << " of a tensor of rank "
+                           << rank;
+}
+
+/// What a computation is done in.
+static LogicalResult verifyAccumulate(Operation *op, std::optional<Type> type,
+                                      bool floats) {
+  if (!type ||
+      (floats ? isa<FloatType>(*type) && isNumber(*type) : isNumber(*type)))
+    return success();
+  return op->emitOpError() << "accumulates in " << *type;
+}
+
+/// Whether extents may be equal: where both are known, they are.
+static bool agree(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
+}
+
+/// Elements of a static shape; nothing if it is not, or does not fit.
+static std::optional<int64_t> countElements(RankedTensorType type) {
+  int64_t count = 1;
+  for (int64_t size : type.getShape())
+    if (ShapedType::isDynamic(size) || llvm::MulOverflow(count, size, count))
+      return std::nullopt;
+  return count;
+}
+
 LogicalResult SelectOp::verify() {
   // (C1)
   if (failed(verifyCompatibleShape(getCondition().getType(),
                                    getResult().getType())))
     return emitOpError() << "condition has type " << getCondition().getType()
                          << ", result " << getResult().getType();
+  return success();
+}
+
+LogicalResult ConstantOp::verify() {
+  // (C1)
+  if (!isa<DenseElementsAttr>(getValue()))
+    return emitOpError() << "holds its elements as dense<...>";
+  return success();
+}
+
+LogicalResult ArangeOp::verify() {
+  // (C1)
+  if (tensorType(getResult()).getRank() != 1)
+    return emitOpError() << "gives one axis, not " << getType();
   return success();
 }
 
@@ -92,6 +148,9 @@ LogicalResult BroadcastOp::verify() {
       return emitOpError() << "axis " << i << " has extent " << from
                            << ", the result's axis " << axis << " has " << to;
   }
+  // (C4)
+  if (input.getElementType() != result.getElementType())
+    return emitOpError() << "makes " << result << " of " << input;
   // (C2)
   return verifySizes(*this, getSizes(), result);
 }
@@ -109,6 +168,15 @@ LogicalResult TransposeOp::verify() {
   if (!good)
     return emitOpError() << "[" << getPermutation() << "] is no permutation of "
                          << rank << " axes";
+  // (C2)
+  RankedTensorType input = tensorType(getInput()), result = getType();
+  good = result.getRank() == rank &&
+         result.getElementType() == input.getElementType();
+  for (auto [i, axis] : llvm::enumerate(getPermutation()))
+    good = good && agree(result.getDimSize(i), input.getDimSize(axis));
+  if (!good)
+    return emitOpError() << "[" << getPermutation() << "] does not make "
+                         << result << " of " << input;
   return success();
 }
 
@@ -120,6 +188,13 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 }
 
 LogicalResult ReshapeOp::verify() {
+  // (C2)
+  RankedTensorType input = tensorType(getInput()), result = getType();
+  std::optional<int64_t> from = countElements(input),
+                         to = countElements(result);
+  if (input.getElementType() != result.getElementType() ||
+      (from && to && *from != *to))
+    return emitOpError() << "makes " << result << " of " << input;
   // (C1)
   return verifySizes(*this, getSizes(), getType());
 }
@@ -133,6 +208,14 @@ LogicalResult SliceOp::verify() {
                          << getSteps().size();
   if (llvm::is_contained(getSteps(), 0))
     return emitOpError() << "a step of 0";
+  for (int64_t step : getSteps())
+    if (step < -maxStep || step > maxStep)
+      return emitOpError() << "a step of " << step;
+  // (C3)
+  if (getType().getRank() != rank ||
+      getType().getElementType() != tensorType(getInput()).getElementType())
+    return emitOpError() << "makes " << getType() << " of "
+                         << getInput().getType();
   // (C2)
   return verifySizes(*this, getSizes(), getType());
 }
@@ -144,6 +227,23 @@ LogicalResult ConcatOp::verify() {
         tensorType(input).getElementType() != getType().getElementType())
       return emitOpError() << "joins " << input.getType() << " into "
                            << getType();
+  // (C2)
+  if (getInputs().empty())
+    return emitOpError() << "joins nothing";
+  return verifyAxis(*this, getAxis(), getType().getRank());
+}
+
+LogicalResult TakeOp::verify() {
+  // (C1)
+  RankedTensorType input = tensorType(getInput());
+  if (failed(verifyAxis(*this, getAxis(), input.getRank())))
+    return failure();
+  // (C2)
+  int64_t rank = input.getRank() + tensorType(getIndices()).getRank() - 1;
+  if (getType().getRank() != rank ||
+      getType().getElementType() != input.getElementType())
+    return emitOpError() << "takes " << getType() << " of " << input << " by "
+                         << getIndices().getType();
   return success();
 }
 
@@ -154,6 +254,50 @@ LogicalResult GatherOp::verify() {
     return emitOpError() << "input has rank " << rank << ", indices "
                          << tensorType(getIndices()).getRank() << ", result "
                          << getType().getRank();
+  // (C2)
+  if (getType().getElementType() != tensorType(getInput()).getElementType())
+    return emitOpError() << "takes " << getType() << " of "
+                         << getInput().getType();
+  return verifyAxis(*this, getAxis(), rank);
+}
+
+/// Removes a check that cannot fail, or that stands there already.
+LogicalResult CheckIndicesOp::canonicalize(CheckIndicesOp op,
+                                           PatternRewriter &rewriter) {
+  Value indices = op.getIndices();
+  while (auto view = indices.getDefiningOp()) {
+    auto cast = dyn_cast<CastOp>(view);
+    bool widens =
+        cast && tensorType(indices).getElementTypeBitWidth() >=
+                    tensorType(cast.getInput()).getElementTypeBitWidth();
+    if (!widens && !isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp>(view))
+      break;
+    indices = view->getOperand(0);
+  }
+  bool within = false;
+  if (auto arange = indices.getDefiningOp<ArangeOp>())
+    within = getExtent(arange.getSize()) == getExtent(op.getSize());
+  else if (auto reduce = indices.getDefiningOp<ReduceOp>())
+    // Of an empty axis there is no largest element.
+    within =
+        (reduce.getKind() == ReduceKind::Argmax ||
+         reduce.getKind() == ReduceKind::Argmin) &&
+        reduce.getAxes().size() == 1 &&
+        getExtent(reduce.getInput(), reduce.getAxes().front()) ==
+            getExtent(op.getSize()) &&
+        !tensorType(reduce.getInput()).isDynamicDim(reduce.getAxes().front());
+  if (!within)
+    within = llvm::any_of(op.getIndices().getUsers(), [&](Operation *user) {
+      auto other = dyn_cast<CheckIndicesOp>(user);
+      return other && other != op && other->getBlock() == op->getBlock() &&
+             other->isBeforeInBlock(op) &&
+             getExtent(other.getSize()) == getExtent(op.getSize()) &&
+             other.getWraps() == op.getWraps() &&
+             other.getIgnoredAttr() == op.getIgnoredAttr();
+    });
+  if (!within)
+    return failure();
+  rewriter.eraseOp(op);
   return success();
 }
 
@@ -172,7 +316,11 @@ LogicalResult ReduceOp::verify() {
     return emitOpError() << "reduces " << getAxes().size() << " of " << rank
                          << " axes, but the result has rank "
                          << getType().getRank();
-  return success();
+  // (C3)
+  constexpr int64_t most = int64_t(1) << 31;
+  if (int64_t(getCorrection()) < -most || int64_t(getCorrection()) > most)
+    return emitOpError() << "corrects by " << int64_t(getCorrection());
+  return verifyAccumulate(*this, getAccumulate(), /*floats=*/false);
 }
 
 LogicalResult ScanOp::verify() {
@@ -180,7 +328,10 @@ LogicalResult ScanOp::verify() {
   if (getKind() > ReduceKind::Min)
     return emitOpError() << "cannot scan with "
                          << stringifyReduceKind(getKind());
-  return success();
+  // (C2)
+  if (failed(verifyAxis(*this, getAxis(), getType().getRank())))
+    return failure();
+  return verifyAccumulate(*this, getAccumulate(), /*floats=*/false);
 }
 
 LogicalResult GemmOp::verify() {
@@ -200,7 +351,62 @@ LogicalResult GemmOp::verify() {
       lhsK != rhsK)
     return emitOpError() << "reduction sizes differ: lhs has " << lhsK
                          << ", rhs has " << rhsK;
-  return success();
+  // (C3)
+  int64_t m = lhs.getDimSize(rank - (getTransposeLhs() ? 1 : 2));
+  int64_t n = rhs.getDimSize(rank - (getTransposeRhs() ? 2 : 1));
+  bool good = agree(getType().getDimSize(rank - 2), m) &&
+              agree(getType().getDimSize(rank - 1), n);
+  for (int64_t axis = 0; axis < rank - 2; ++axis)
+    good = good && agree(getType().getDimSize(axis), lhs.getDimSize(axis)) &&
+           agree(getType().getDimSize(axis), rhs.getDimSize(axis));
+  if (!good)
+    return emitOpError() << "makes no " << getType() << " of " << lhs << " and "
+                         << rhs;
+  // (C4)
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOpError() << "multiplies " << lhs.getElementType() << " by "
+                         << rhs.getElementType();
+  return verifyAccumulate(*this, getAccumulate(), /*floats=*/false);
+}
+
+LogicalResult SoftmaxOp::verify() {
+  // (C1)
+  if (failed(verifyAxis(*this, getAxis(), tensorType(getInput()).getRank())))
+    return failure();
+  return verifyAccumulate(*this, getAccumulate(), /*floats=*/true);
+}
+
+LogicalResult LayerNormOp::verify() {
+  // (C1)
+  RankedTensorType input = tensorType(getInput());
+  int64_t axes = getAxes();
+  if (axes < 1 || axes > input.getRank())
+    return emitOpError() << "normalises " << axes << " of " << input.getRank()
+                         << " axes";
+  if (tensorType(getResult()).getRank() != input.getRank() ||
+      failed(verifyCompatibleShape(input, getResult().getType())))
+    return emitOpError() << "makes " << getResult().getType() << " of "
+                         << input;
+  // (C2)
+  if (getParameters().size() > 2)
+    return emitOpError() << "has a weight and a bias, not "
+                         << getParameters().size() << " parameters";
+  for (Value parameter : getParameters())
+    if (tensorType(parameter).getRank() != axes)
+      return emitOpError() << "has a parameter of " << parameter.getType()
+                           << " for " << axes << " axes";
+  return verifyAccumulate(*this, getAccumulate(), /*floats=*/true);
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  // (C1)
+  int64_t rank = tensorType(getLogits()).getRank();
+  if (rank < 1 || tensorType(getTargets()).getRank() != rank - 1 ||
+      tensorType(getResult()).getRank() != rank - 1)
+    return emitOpError() << "of " << getLogits().getType() << " and "
+                         << getTargets().getType() << " is no "
+                         << getResult().getType();
+  return verifyAccumulate(*this, getAccumulate(), /*floats=*/true);
 }
 
 LogicalResult AttentionOp::verify() {
@@ -211,6 +417,13 @@ LogicalResult AttentionOp::verify() {
       return emitOpError() << "q, k, v and the result need one rank of at "
                               "least 2, but there is "
                            << value.getType() << " and " << getType();
+  // (C2)
+  for (Value value : {getQ(), getK(), getV()})
+    if (tensorType(value).getElementType() != getType().getElementType())
+      return emitOpError() << "of " << value.getType() << " gives "
+                           << getType();
+  if (getScale() && tensorType(getScale()).getRank() != 0)
+    return emitOpError() << "has a scale of " << getScale().getType();
   return success();
 }
 
@@ -274,8 +487,9 @@ LogicalResult ForOp::verify() {
       failed(checkYield(*this, getBody(), getResultTypes())))
     return failure();
   // (C2)
-  if (getStep() == 0)
-    return emitOpError() << "has step 0";
+  int64_t step = getStep();
+  if (step == 0 || step < -maxStep || step > maxStep)
+    return emitOpError() << "has step " << step;
   return success();
 }
 
@@ -287,6 +501,30 @@ LogicalResult WhileOp::verify() {
   if (!isa<ConditionOp>(getTest().front().back()))
     return emitOpError() << "needs a test that ends with gir.condition";
   return checkYield(*this, getBody(), getResultTypes());
+}
+
+LogicalResult KernelOp::verify() {
+  // (C1)
+  if (!llvm::hasSingleElement(getBody()) || !getResultTypes().empty())
+    return emitOpError() << "is one block without results";
+  Block &body = getBody().front();
+  if (body.empty() || body.back().getName().getStringRef() != "tile.return")
+    return emitOpError() << "ends with tile.return";
+  // (C2)
+  constexpr int64_t maxRank = 8;
+  for (auto [number, type] : llvm::enumerate(getArgumentTypes())) {
+    auto view = dyn_cast<MemRefType>(type);
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (view ? view.getRank() > maxRank || !isNumber(view.getElementType()) ||
+                   view.getMemorySpace() ||
+                   failed(view.getStridesAndOffset(strides, offset))
+             : !isNumber(type))
+      return emitOpError() << "argument " << number
+                           << ": a kernel takes views with strides, of up to "
+                           << maxRank << " axes, and numbers, not " << type;
+  }
+  return success();
 }
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {

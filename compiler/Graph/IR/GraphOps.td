@@ -183,6 +183,9 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, SameOperandsAndResultShape]> {
 def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "A constant tensor";
   let description = [{
+    Constraints:
+    * (C1) its elements stand in the text.
+
     Example:
     ```mlir
     %one = gir.constant dense<1.0> : tensor<f32>
@@ -192,6 +195,7 @@ def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike, AllTypesMatch<[
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def Graph_DimOp : Graph_Op<"dim", [Pure]> {
@@ -264,6 +268,44 @@ def Graph_CheckOp : Graph_Op<"check", []> {
   let assemblyFormat = "$condition `,` $message attr-dict";
 }
 
+def Graph_CheckIndicesOp : Graph_Op<"check_indices", []> {
+  let summary = "Every index lies within an axis, or the call fails";
+  let description = [{
+    Stands before an op that reads at `indices`. They are at least 0, or with
+    `wraps` at least `-size` (counted from the end), and below `size`; the value
+    `ignored` may stand for none. In the message, `{index}` stands for an index
+    that does not, `{size}` for the size.
+
+    Example:
+    ```mlir
+    gir.check_indices %ids within %n, "index {index}, but the table has {size} rows" : tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins Graph_IntTensor:$indices, Graph_Size:$size, StrAttr:$message,
+                       UnitAttr:$wraps, OptionalAttr<I64Attr>:$ignored);
+  let assemblyFormat = [{
+    $indices `within` $size (`wraps` $wraps^)? (`ignoring` $ignored^)? `,` $message attr-dict
+    `:` type($indices)
+  }];
+  let hasCanonicalizeMethod = 1;
+}
+
+def Graph_ReportIndexOp : Graph_Op<"report_index", []> {
+  let summary = "The call fails if there is an index that lies outside";
+  let description = [{
+    What a `gir.check_indices` becomes: `worst` is the largest index outside, or
+    the smallest integer if there is none. On a GPU the call does not wait for
+    it: the next synchronisation fails.
+
+    Example:
+    ```mlir
+    gir.report_index %worst, %n, "index {index}, but the table has {size} rows"
+    ```
+  }];
+  let arguments = (ins Graph_Size:$worst, Graph_Size:$size, StrAttr:$message);
+  let assemblyFormat = "$worst `,` $size `,` $message attr-dict";
+}
+
 def Graph_PrintOp : Graph_Op<"print", []> {
   let summary = "Writes a line with values to the standard output";
   let description = [{
@@ -281,6 +323,9 @@ def Graph_PrintOp : Graph_Op<"print", []> {
 def Graph_ArangeOp : Graph_Op<"arange", [Pure]> {
   let summary = "0, 1, 2, ... along one axis";
   let description = [{
+    Constraints:
+    * (C1) the result has rank 1.
+
     Example:
     ```mlir
     %i = gir.arange %n : tensor<?xi64>
@@ -289,6 +334,7 @@ def Graph_ArangeOp : Graph_Op<"arange", [Pure]> {
   let arguments = (ins Graph_Size:$size);
   let results = (outs Graph_IntTensor:$result);
   let assemblyFormat = "$size attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,6 +353,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure]> {
     * (C1) `axes` has one strictly increasing entry per axis of the input.
     * (C2) there is one size per dynamic extent of the result.
     * (C3) known extents of input and result agree, or the input's is 1.
+    * (C4) the element types are one.
 
     Example:
     ```mlir
@@ -329,6 +376,7 @@ def Graph_TransposeOp : Graph_Op<"transpose", [Pure]> {
 
     Constraints:
     * (C1) `permutation` is one.
+    * (C2) known extents agree, and element types.
 
     Example:
     ```mlir
@@ -347,6 +395,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape", [Pure]> {
   let description = [{
     Constraints:
     * (C1) there is one size per dynamic extent of the result.
+    * (C2) the element types are one, and the numbers of elements, if both are known.
 
     Example:
     ```mlir
@@ -365,6 +414,7 @@ def Graph_SliceOp : Graph_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     Constraints:
     * (C1) there is one start and one step per axis; no step is 0.
     * (C2) there is one size per dynamic extent of the result.
+    * (C3) the result has the input's rank and element type.
 
     Example:
     ```mlir
@@ -386,6 +436,7 @@ def Graph_ConcatOp : Graph_Op<"concat", [Pure]> {
   let description = [{
     Constraints:
     * (C1) all inputs have the result's rank and element type.
+    * (C2) there is an input, and the axis exists.
 
     Example:
     ```mlir
@@ -402,7 +453,11 @@ def Graph_TakeOp : Graph_Op<"take", [Pure]> {
   let summary = "Rows of a tensor by index (embedding look-up, index_select)";
   let description = [{
     The axis `axis` of the input is replaced by the axes of `indices`. An index
-    out of bounds reads 0.
+    out of bounds reads 0; a `gir.check_indices` before it refuses them.
+
+    Constraints:
+    * (C1) the axis exists.
+    * (C2) the result has the ranks of input and indices less one, and the input's element type.
 
     Example:
     ```mlir
@@ -415,16 +470,19 @@ def Graph_TakeOp : Graph_Op<"take", [Pure]> {
     $input `,` $indices `axis` `=` $axis attr-dict
     `:` type($input) `,` type($indices) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Graph_GatherOp : Graph_Op<"gather", [Pure]> {
   let summary = "One element per index along an axis (torch.gather)";
   let description = [{
     `result[i][j] = input[i][indices[i][j]]` for axis 1. The result has the
-    shape of `indices`. An index out of bounds reads 0.
+    shape of `indices`. An index out of bounds reads 0; a `gir.check_indices`
+    before it refuses them.
 
     Constraints:
     * (C1) input, indices and result have one rank.
+    * (C2) the axis exists; input and result have one element type.
 
     Example:
     ```mlir
@@ -455,6 +513,7 @@ def Graph_ReduceOp : Graph_Op<"reduce", [Pure]> {
     Constraints:
     * (C1) the axes are distinct and exist.
     * (C2) the result has the rank of the input less the reduced axes.
+    * (C3) `accumulate` is a type of numbers; `correction` is at most 2^31.
 
     Example:
     ```mlir
@@ -477,6 +536,7 @@ def Graph_ScanOp : Graph_Op<"scan", [Pure, SameOperandsAndResultShape]> {
 
     Constraints:
     * (C1) the kind is sum, prod, max or min.
+    * (C2) the axis exists; `accumulate` is a type of numbers.
 
     Example:
     ```mlir
@@ -506,6 +566,8 @@ def Graph_GemmOp : Graph_Op<"gemm", [Pure]> {
     Constraints:
     * (C1) `lhs`, `rhs` and `result` have one rank, at least 2.
     * (C2) the reduction sizes of `lhs` and `rhs` agree, if both are known.
+    * (C3) the result's extents are those of the operands, if both are known.
+    * (C4) operands have one element type; `accumulate` is a type of numbers.
 
     Example:
     ```mlir
@@ -530,6 +592,9 @@ def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
     Computed in `accumulate` (default: f32, f64 for f64) and rounded once. A row
     of only minus infinity gives 0.
 
+    Constraints:
+    * (C1) the axis exists; `accumulate` is a type of floats.
+
     Example:
     ```mlir
     %y = gir.softmax %x axis = 1 : tensor<?x?xf32>
@@ -539,6 +604,7 @@ def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
                        OptionalAttr<TypeAttr>:$accumulate);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$input `axis` `=` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
@@ -548,6 +614,10 @@ def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
     f32, f64 for f64), rounded once.
     With `rms` the mean is not subtracted. Weight and bias, if present, have the
     normalised axes.
+
+    Constraints:
+    * (C1) `axes` is 1 to the rank; the result has the input's type.
+    * (C2) there are at most two parameters, of rank `axes`; `accumulate` is a type of floats.
 
     Example:
     ```mlir
@@ -562,13 +632,18 @@ def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
     $input (`,` $parameters^)? `axes` `=` $axes `eps` `=` $eps (`rms` $rms^)? attr-dict
     `:` type($input) (`,` type($parameters)^)? `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Graph_CrossEntropyOp : Graph_Op<"cross_entropy", [Pure]> {
   let summary = "logsumexp(row) - row[target], per row";
   let description = [{
     Logits [..., C] and integer targets [...]; computed in `accumulate`
-    (default: f32, f64 for f64). Averaging is a `gir.reduce mean` after it.
+    (default: f32, f64 for f64). A row whose target is `ignored` gives 0. That
+    the other targets lie within C is checked before it.
+
+    Constraints:
+    * (C1) targets and result have the rank of the logits less one; `accumulate` is a type of floats.
 
     Example:
     ```mlir
@@ -576,9 +651,10 @@ def Graph_CrossEntropyOp : Graph_Op<"cross_entropy", [Pure]> {
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$targets,
-                       OptionalAttr<TypeAttr>:$accumulate);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignored, OptionalAttr<TypeAttr>:$accumulate);
   let results = (outs Graph_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_AttentionOp : Graph_Op<"attention", [Pure]> {
@@ -591,6 +667,7 @@ def Graph_AttentionOp : Graph_Op<"attention", [Pure]> {
 
     Constraints:
     * (C1) q, k, v and the result have one rank, at least 2.
+    * (C2) they have one element type; a `scale` is a scalar.
 
     Example:
     ```mlir
@@ -651,7 +728,7 @@ def Graph_ForOp : Graph_Op<"for", [RecursiveMemoryEffects, RecursivelySpeculatab
     Constraints:
     * (C1) the region's arguments are a `tensor<i64>` and the inits' types; it
       ends with a `gir.yield` of those, which are the results' types too.
-    * (C2) the step is not 0.
+    * (C2) the step is not 0, and less than 2^40 away from it.
 
     Example:
     ```mlir
@@ -728,6 +805,10 @@ def Graph_KernelOp : Graph_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface,
     stores, no layouts. Tensor arguments are memrefs with any strides; scalars
     are i64, f64 or i1. Argument attributes: `gir.name`, `gir.dims`, `gir.mode`.
 
+    Constraints:
+    * (C1) it has one block, which ends with `tile.return`, and no results.
+    * (C2) arguments are memrefs with strides, of rank 8 at most, or numbers.
+
     Example:
     ```mlir
     gir.kernel @copy(%x: memref<?xf32, strided<[?]>>, %y: memref<?xf32, strided<[?]>>) {
@@ -748,6 +829,7 @@ def Graph_KernelOp : Graph_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface,
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
   }];
+  let hasVerifier = 1;
 }
 
 def Graph_CallKernelOp : Graph_Op<"call_kernel", [AttrSizedOperandSegments]> {

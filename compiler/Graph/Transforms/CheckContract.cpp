@@ -61,6 +61,18 @@ struct CheckContractPass
         refuse(op, "Graph IR");
         return WalkResult::skip();
       }
+      auto function = dyn_cast<func::FuncOp>(op);
+      if (function && function.isExternal()) {
+        op->emitError() << "a function of Graph IR has a body";
+        good = false;
+        return WalkResult::skip();
+      }
+      good &= succeeded(verifyTypes(op));
+      if (auto call = dyn_cast<CallKernelOp>(op))
+        good &=
+            succeeded(verifyCall(call, dyn_cast_or_null<KernelOp>(
+                                           SymbolTable::lookupNearestSymbolFrom(
+                                               call, call.getKernelAttr()))));
       return WalkResult::advance();
     });
     if (!good)

@@ -96,3 +96,20 @@ func.func @exp() -> tensor<f32> {
   %e = gir.exp %a : tensor<f32>
   return %e : tensor<f32>
 }
+
+// -----
+
+// An index that cannot lie outside is not checked, nor is one twice.
+// CHECK-LABEL: func @check_indices
+// CHECK-COUNT-1: gir.check_indices
+// CHECK-NOT: gir.check_indices
+func.func @check_indices(%x: tensor<?x8xf32>, %i: tensor<?xi64>, %n: tensor<i64>) {
+  %eight = gir.constant dense<8> : tensor<i64>
+  %best = gir.reduce argmax %x axes = [1] : tensor<?x8xf32> -> tensor<?xi64>
+  gir.check_indices %best within %eight, "index {index}" : tensor<?xi64>
+  %r = gir.arange %n : tensor<?xi64>
+  gir.check_indices %r within %n, "index {index}" : tensor<?xi64>
+  gir.check_indices %i within %n, "first" : tensor<?xi64>
+  gir.check_indices %i within %n, "second" : tensor<?xi64>
+  return
+}

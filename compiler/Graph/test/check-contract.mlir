@@ -42,3 +42,36 @@ gir.kernel @buffer_in_kernel(%y: memref<?xf32, strided<[?]>>) {
 tile.plan @late {
   "body"
 }
+
+// -----
+
+// A plan has no such numbers.
+func.func @odd_type(%a: tensor<4xf32>) {
+  // expected-error @+1 {{a program computes with tensors of numbers, of up to 16 axes, not 'tensor<4xi7>'}}
+  %r = gir.cast %a : tensor<4xf32> -> tensor<4xi7>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{a function of Graph IR has a body}}
+func.func private @declared(tensor<4xf32>)
+
+// -----
+
+func.func @no_kernel(%x: tensor<?xf32>, %n: tensor<i64>) {
+  // expected-error @+1 {{there is no gir.kernel @copy}}
+  %y = gir.call_kernel @copy(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+gir.kernel @copy(%x: memref<?xf32, strided<[?]>> {gir.mode = "in"}, %y: memref<?xf32, strided<[?]>> {gir.mode = "out"}) {
+  tile.return
+}
+func.func @other_types(%x: tensor<?xf16>, %n: tensor<i64>) {
+  // expected-error @+1 {{the call does not give @copy what it takes}}
+  %y = gir.call_kernel @copy(%x) sizes(%n) : (tensor<?xf16>) -> tensor<?xf32>
+  return
+}

@@ -351,3 +351,16 @@ func.func @call_kernel(%x: tensor<?xf32>, %n: tensor<i64>) {
   %y = gir.call_kernel @copy(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
   return
 }
+
+// CHECK-LABEL: func @check_indices
+// CHECK: gir.check_indices %{{.*}} within %{{.*}}, "index {index}, but the table has {size} rows" : tensor<?xi64>
+// CHECK: gir.check_indices %{{.*}} within %{{.*}} wraps, "index {index} of {size}" : tensor<?xi64>
+// CHECK: gir.check_indices %{{.*}} within %{{.*}} ignoring -100, "target {index}" : tensor<?xi32>
+// CHECK: gir.report_index %{{.*}}, %{{.*}}, "index {index}, but the table has {size} rows"
+func.func @check_indices(%ids: tensor<?xi64>, %t: tensor<?xi32>, %n: tensor<i64>, %worst: tensor<i64>) {
+  gir.check_indices %ids within %n, "index {index}, but the table has {size} rows" : tensor<?xi64>
+  gir.check_indices %ids within %n wraps, "index {index} of {size}" : tensor<?xi64>
+  gir.check_indices %t within %n ignoring -100, "target {index}" : tensor<?xi32>
+  gir.report_index %worst, %n, "index {index}, but the table has {size} rows"
+  return
+}

@@ -13,6 +13,8 @@ using namespace tessera::schedule;
 
 /// More in one axis of a tile, or more vectors in a turn, is a mistake.
 static constexpr int64_t maxTile = 1 << 16;
+/// More kinds of tiles for thin products than anybody offers.
+static constexpr int64_t maxThin = 16;
 
 LogicalResult FuseOp::verify() {
   // (C1)
@@ -22,6 +24,24 @@ LogicalResult FuseOp::verify() {
   auto yield = cast<YieldOp>(body.getTerminator());
   if (TypeRange(yield.getValues()) != getResultTypes())
     return emitOpError() << "yields other types than its results";
+  // (C2)
+  if (getNumResults() != 1)
+    return emitOpError() << "makes one result";
+  // (C3)
+  if (Attribute given = (*this)->getAttr("thin")) {
+    auto thin = dyn_cast<DenseI64ArrayAttr>(given);
+    auto result = cast<RankedTensorType>(getResult(0).getType());
+    bool good = thin && thin.size() % 7 == 0 && thin.size() <= 7 * maxThin &&
+                result.getRank() >= 2;
+    for (auto [i, number] :
+         llvm::enumerate(good ? thin.asArrayRef() : ArrayRef<int64_t>()))
+      good = good && number >= (i % 7 < 3 ? 1 : 0) &&
+             number <= (i % 7 < 3 ? maxTile : int64_t(1) << 40);
+    if (!good)
+      return emitOpError() << "thin has three sizes of tiles and four bounds "
+                              "of extents for each tile, not "
+                           << given;
+  }
   return success();
 }
 
@@ -32,6 +52,18 @@ LogicalResult PartialOp::verify() {
   if (input.getRank() != 1 || result.getRank() != 1 ||
       input.getElementType() != result.getElementType())
     return emitOpError() << "reduces chunks of " << input << " into " << result;
+  // (C2)
+  constexpr StringRef kinds[] = {"sum", "prod", "max", "min", "any", "all"};
+  constexpr int64_t maxChunk = int64_t(1) << 30;
+  auto size = cast<RankedTensorType>(getSize().getType());
+  if (!llvm::is_contained(kinds, getKind()))
+    return emitOpError() << "there are sum, prod, max, min, any and all, not '"
+                         << getKind() << "'";
+  if (int64_t(getChunk()) < 1 || int64_t(getChunk()) > maxChunk)
+    return emitOpError() << "a chunk has 1 to " << maxChunk << " elements, not "
+                         << int64_t(getChunk());
+  if (size.getRank() != 0 || !size.getElementType().isInteger(64))
+    return emitOpError() << "a size is a tensor<i64>, not " << size;
   return success();
 }
 
@@ -44,6 +76,21 @@ LogicalResult TileOp::verify() {
   if (size < (getKind() == "whole" ? 0 : 1) || size > maxTile)
     return emitOpError() << "a tile has 1 to " << maxTile << " elements, not "
                          << size;
+  // (C2)
+  constexpr int64_t maxLoop = 31;
+  if (int64_t(getLoop()) < 0 || int64_t(getLoop()) > maxLoop)
+    return emitOpError() << "loops are 0 to " << maxLoop << ", not "
+                         << int64_t(getLoop());
+  return success();
+}
+
+LogicalResult PipelineOp::verify() {
+  // (C1)
+  constexpr int64_t most = 64;
+  int64_t stages = getStages().getValue();
+  if (stages < 0 || stages > most)
+    return emitOpError() << "there are 0 to " << most << " stages, not "
+                         << stages;
   return success();
 }
 

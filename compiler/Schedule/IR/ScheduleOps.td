@@ -19,6 +19,8 @@ def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEff
 
     Constraints:
     * (C1) region arguments have the inputs' types, yielded values the results'.
+    * (C2) there is one result.
+    * (C3) `thin`, tiles for thin products, has for each three sizes of tiles and four bounds of extents.
 
     Example:
     ```mlir
@@ -56,6 +58,7 @@ def Schedule_TileOp : Schedule_Op<"tile", []> {
 
     Constraints:
     * (C1) `kind` is one of those; the size is positive (or 0, for whole).
+    * (C2) `loop` is 0 to 31.
   }];
   let arguments = (ins I64Attr:$loop, Schedule_ParamAttr:$size, DefaultValuedAttr<StrAttr, "\"grid\"">:$kind,
                        OptionalAttr<StrAttr>:$name);
@@ -65,6 +68,11 @@ def Schedule_TileOp : Schedule_Op<"tile", []> {
 
 def Schedule_PipelineOp : Schedule_Op<"pipeline", []> {
   let summary = "How many stages the sequential loop keeps in flight";
+  let description = [{
+    Constraints:
+    * (C1) there are 0 to 64 stages.
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Schedule_ParamAttr:$stages);
   let assemblyFormat = "$stages attr-dict";
 }
@@ -106,6 +114,7 @@ def Schedule_PartialOp : Schedule_Op<"partial", [Pure]> {
 
     Constraints:
     * (C1) input and result have rank 1 and one element type.
+    * (C2) `kind` is one of those; a chunk has 1 to 2^30 elements; `size` is a `tensor<i64>`.
 
     Example:
     ```mlir

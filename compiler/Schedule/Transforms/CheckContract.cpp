@@ -3,6 +3,7 @@
 
 #include "compiler/Schedule/Transforms/Passes.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tessera::schedule {
@@ -20,8 +21,8 @@ namespace {
 bool mayStandInFunction(Operation *op) {
   if (isa<func::ReturnOp, schedule::FuseOp, schedule::OverlapOp, TransposeOp,
           BroadcastOp, ReshapeOp, SliceOp, CallKernelOp, DimOp, ConstantOp,
-          CheckEqualOp, CheckOp, graph::PrintOp, graph::YieldOp, ConditionOp>(
-          op) ||
+          CheckEqualOp, CheckOp, ReportIndexOp, graph::PrintOp, graph::YieldOp,
+          ConditionOp>(op) ||
       isControlFlow(op))
     return true;
   return op->getNumResults() == 1 &&
@@ -42,6 +43,16 @@ bool mayStandInFuse(Operation *op) {
              GatherOp, ScanOp, ConcatOp, AttentionOp>(op);
 }
 
+/// The kernel that a call names, inside its decisions.
+graph::KernelOp kernelOf(CallKernelOp call) {
+  auto wrapper = dyn_cast_or_null<schedule::KernelOp>(
+      SymbolTable::lookupNearestSymbolFrom(call, call.getKernelAttr()));
+  if (!wrapper)
+    return {};
+  auto kernels = wrapper.getOps<graph::KernelOp>();
+  return kernels.empty() ? graph::KernelOp() : *kernels.begin();
+}
+
 struct CheckContractPass
     : schedule::impl::CheckContractPassBase<CheckContractPass> {
   void runOnOperation() override {
@@ -59,16 +70,40 @@ struct CheckContractPass
         good &= succeeded(tile.verify());
       else if (auto place = dyn_cast<schedule::PlaceOp>(op))
         good &= succeeded(place.verify());
+      else if (auto pipeline = dyn_cast<schedule::PipelineOp>(op))
+        good &= succeeded(pipeline.verify());
+    });
+    // Each becomes a kernel of its name, beside the functions' plans.
+    llvm::StringSet<> names;
+    for (auto symbol : getOperation().getOps<SymbolOpInterface>())
+      names.insert(symbol.getName());
+    getOperation()->walk([&](schedule::FuseOp fuse) {
+      if (names.insert(fuse.getSymName()).second)
+        return;
+      fuse.emitError() << "there is another kernel or function called '"
+                       << fuse.getSymName() << "'";
+      good = false;
     });
     for (Operation &op : getOperation().getOps()) {
       if (auto function = dyn_cast<func::FuncOp>(op)) {
+        if (function.isExternal()) {
+          function.emitError() << "a function of Schedule IR has a body";
+          good = false;
+          continue;
+        }
+        good &= succeeded(graph::verifyTypes(function));
         function.getBody().walk<WalkOrder::PreOrder>([&](Operation *inner) {
           check(inner, mayStandInFunction(inner), "a function of Schedule IR");
           auto fuse = dyn_cast<schedule::FuseOp>(inner);
+          good &= succeeded(graph::verifyTypes(inner));
+          if (auto call = dyn_cast<CallKernelOp>(inner))
+            good &= succeeded(graph::verifyCall(call, kernelOf(call)));
           if (!fuse)
             return WalkResult::advance();
-          for (Operation &payload : fuse.getOps())
+          for (Operation &payload : fuse.getOps()) {
             check(&payload, mayStandInFuse(&payload), "a sched.fuse");
+            good &= succeeded(graph::verifyTypes(&payload));
+          }
           return WalkResult::skip();
         });
         continue;

@@ -18,3 +18,15 @@ func.func @composite(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   }
   return %y : tensor<?x?xf32>
 }
+
+// -----
+
+func.func @twice(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{there is another kernel or function called 'twice'}}
+  %y = sched.fuse @twice (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  ^bb0(%a: tensor<?xf32>):
+    %0 = gir.relu %a : tensor<?xf32>
+    sched.yield %0 : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}

@@ -79,3 +79,39 @@ func.func @place_c1_stream() {
   sched.place "stream" #sched.param<3, [], user>
   return
 }
+
+// -----
+
+func.func @fuse_c3(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{thin has three sizes of tiles and four bounds of extents for each tile}}
+  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" {thin = array<i64: 2147483648, 1, 1, 0, 0, 0, 0>} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  ^bb0(%a: tensor<?x?xf32>):
+    %r = gir.relu %a : tensor<?x?xf32>
+    sched.yield %r : tensor<?x?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @partial_c2(%x: tensor<?xf32>, %n: tensor<i64>) {
+  // expected-error @+1 {{a chunk has 1 to 1073741824 elements, not 0}}
+  %p = sched.partial "sum" %x chunk = 0 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @tile_c2() {
+  // expected-error @+1 {{loops are 0 to 31, not -1}}
+  sched.tile -1 by #sched.param<64, [], user>
+  return
+}
+
+// -----
+
+func.func @pipeline_c1() {
+  // expected-error @+1 {{there are 0 to 64 stages, not 2147483648}}
+  sched.pipeline #sched.param<2147483648, [], user>
+  return
+}

@@ -44,6 +44,8 @@ struct CheckContractPass
           if (!mayStandInKernel(inner))
             refuse(inner, "a kernel of the CPU");
         });
+        if (good)
+          good = succeeded(target::verifyMachineKernel(kernel));
       } else if (op.getName().getStringRef() != "tile.plan")
         refuse(&op, "a module of Target IR");
     }

@@ -151,9 +151,11 @@ toLLVM(ModuleOp given, const CpuOptions &options, llvm::LLVMContext &context,
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
   manager.addPass(createKernelToLLVMPass());
+  CpuOptions resolved = options.resolved();
+  if (!resolved.has("avx512bf16"))
+    manager.addPass(createCarryBf16AsBitsPass());
   ExpandMathOptions math;
   math.branchOnLargeArguments = true;
-  CpuOptions resolved = options.resolved();
   math.avx512 = resolved.vectorBytes() == 64 && resolved.has("avx512dq");
   manager.addPass(createExpandMathPass(math));
   manager.addPass(arith::createArithExpandOpsPass());

@@ -11,10 +11,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Depth
 //===----------------------------------------------------------------------===//
@@ -45,7 +41,7 @@ uint64_t NestEmitter::dependencies(Value tile) {
             tile::ReshapeOp>([&](auto) { bits = all; })
       .Default([&](Operation *other) {
         for (Value operand : other->getOperands())
-          if (isTile(operand))
+          if (tile::isTile(operand))
             bits |= dependencies(operand);
       });
   return depends[tile] = bits;
@@ -139,8 +135,8 @@ Value NestEmitter::compute(Operation *op, const Positions &at, int64_t copy) {
   SmallVector<Value> operands;
   bool wide = false;
   for (Value operand : op->getOperands()) {
-    operands.push_back(isTile(operand) ? eval(operand, at, copy)
-                                       : lower.values.lookup(operand));
+    operands.push_back(tile::isTile(operand) ? eval(operand, at, copy)
+                                             : lower.values.lookup(operand));
     wide |= isa<VectorType>(operands.back().getType());
   }
   if (isa<tile::RandOp>(op))
@@ -214,7 +210,7 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
       continue;
     }
     Value number;
-    if (isTile(index)) {
+    if (tile::isTile(index)) {
       Positions inner;
       for (int64_t span : spans[axis])
         inner.push_back(at[span]);
@@ -250,8 +246,8 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
       continue;
     }
     // Numbers by themselves, so that neighbours share what varies.
-    if (tile::IndexSum sum(index);
-        !isTile(index) && !view.packing && sum.constant && !sum.terms.empty()) {
+    if (tile::IndexSum sum(index); !tile::isTile(index) && !view.packing &&
+                                   sum.constant && !sum.terms.empty()) {
       Value varying = lower.constant(0);
       for (auto [value, times] : sum.terms)
         varying = lower.add(varying, lower.mul(lower.values.lookup(value),

@@ -44,6 +44,25 @@ def KernelToLLVMPass : Pass<"target-kernel-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def CarryBf16AsBitsPass : Pass<"target-carry-bf16-as-bits", "::mlir::ModuleOp"> {
+  let summary = "Carry bf16 as 16-bit integers";
+  let description = [{
+    Nothing is computed in bf16, but values of it are selected, carried through
+    loops and moved. Without AVX512-BF16 LLVM would widen each to f32 and round
+    it back by `__truncsfbf2`, which no library here has. As integers they stay
+    what they are.
+
+    Before:
+    ```mlir
+    %top = arith.select %better, %x, %y : vector<16xi1>, vector<16xbf16>
+    ```
+    After:
+    ```mlir
+    %top = arith.select %better, %x, %y : vector<16xi1>, vector<16xi16>
+    ```
+  }];
+}
+
 def CheckContractPass : Pass<"target-check-cpu-contract", "::mlir::ModuleOp"> {
   let summary = "Refuse what may not leave the CPU's Target IR";
   let description = [{

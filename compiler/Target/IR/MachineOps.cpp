@@ -106,6 +106,10 @@ static LogicalResult checkDebugInfo(KernelOp kernel) {
                 "variable_names (a list) and optimization_level (a number); '"
              << name << "' is none of them";
   }
+  if (auto level = entries.getAs<IntegerAttr>("optimization_level");
+      level && (level.getInt() < 0 || level.getInt() > 3))
+    return kernel.emitOpError()
+           << "an optimization_level is 0 to 3, not " << level.getInt();
   if (auto place = entries.getAs<StringAttr>("source_location")) {
     unsigned line;
     if (place.getValue().rsplit(':').second.getAsInteger(10, line))
@@ -115,7 +119,47 @@ static LogicalResult checkDebugInfo(KernelOp kernel) {
   return success();
 }
 
+/// Sizes whose product nobody has to multiply twice: -1 if it is too large.
+static int64_t product(ArrayRef<int64_t> sizes) {
+  constexpr int64_t most = int64_t(1) << 31;
+  int64_t result = 1;
+  for (int64_t size : sizes) {
+    if (size < 0 || size > most)
+      return -1;
+    result *= size;
+    if (result > most)
+      return -1;
+  }
+  return result;
+}
+
+// (C6)
+static LogicalResult checkConfig(KernelOp kernel) {
+  constexpr int64_t maxMemory = int64_t(1) << 32;
+  std::optional<KernelConfigAttr> config = kernel.getConfig();
+  if (!config)
+    return success();
+  if (config->getGrid().size() > 3 || config->getBlock().size() > 3 ||
+      product(config->getGrid()) < 0)
+    return kernel.emitOpError() << "a grid and a block have up to three sizes, "
+                                   "and 2^31 blocks at most";
+  if (int64_t threads = product(config->getBlock());
+      threads < 1 || threads > nvidia::threadsPerBlock)
+    return kernel.emitOpError()
+           << "a block has 1 to " << nvidia::threadsPerBlock << " threads, not "
+           << threads;
+  if (config->getShared() < 0 || config->getShared() > maxMemory ||
+      config->getRegs() < 0 || config->getRegs() > 1024)
+    return kernel.emitOpError()
+           << "shared = " << config->getShared()
+           << ", regs = " << config->getRegs() << " is what no machine has";
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
+  // (C6)
+  if (failed(checkConfig(*this)))
+    return failure();
   // (C1)
   if (failed(checkArch(*this)))
     return failure();
@@ -144,12 +188,6 @@ LogicalResult KernelOp::verify() {
   const nvidia::Machine &machine = nvidia::machine(*arch);
   // (C2)
   if (std::optional<KernelConfigAttr> config = getConfig()) {
-    int64_t threads = 1;
-    for (int64_t size : config->getBlock())
-      threads *= size;
-    if (threads > nvidia::threadsPerBlock)
-      return emitOpError() << "a block has at most " << nvidia::threadsPerBlock
-                           << " threads, not " << threads;
     if (config->getShared() > machine.sharedPerBlock)
       return emitOpError() << "a block of " << arch->name() << " has "
                            << machine.sharedPerBlock
@@ -161,10 +199,11 @@ LogicalResult KernelOp::verify() {
                            << config->getRegs();
   }
   // (C3)
-  if (auto cluster = (*this)->getAttrOfType<DenseI64ArrayAttr>("cluster")) {
-    int64_t blocks = 1;
-    for (int64_t size : cluster.asArrayRef())
-      blocks *= size;
+  if (Attribute given = (*this)->getAttr("cluster")) {
+    auto cluster = dyn_cast<DenseI64ArrayAttr>(given);
+    if (!cluster || cluster.size() > 3)
+      return emitOpError() << "a cluster has up to three sizes, not " << given;
+    int64_t blocks = product(cluster.asArrayRef());
     if (!machine.cluster)
       return emitOpError()
              << "clusters need "

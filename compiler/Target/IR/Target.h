@@ -27,4 +27,14 @@
 #define GET_OP_CLASSES
 #include "compiler/Target/IR/TargetOps.h.inc"
 
+namespace tessera::target {
+
+/// Whether an op of a kernel works on what machines have: registers, short
+/// vectors, pointers, a small stack.
+mlir::LogicalResult verifyMachineOp(mlir::Operation *op);
+/// The same of the kernel's signature and all its ops.
+mlir::LogicalResult verifyMachineKernel(KernelOp kernel);
+
+} // namespace tessera::target
+
 #endif // TESSERA_COMPILER_TARGET_IR_TARGET_H

@@ -237,7 +237,8 @@ LogicalResult AllocateOp::verify() {
   if (!llvm::is_contained(pools, getPool()))
     return emitOpError() << "no pool is called '" << getPool()
                          << "': device, managed, pinned, shared or scratch";
-  if (!llvm::isPowerOf2_64(getAlign()))
-    return emitOpError() << "alignment " << getAlign() << " is no power of two";
+  if (!llvm::isPowerOf2_64(getAlign()) || getAlign() > 4096)
+    return emitOpError() << "alignment " << int64_t(getAlign())
+                         << " is no power of two up to 4096";
   return success();
 }

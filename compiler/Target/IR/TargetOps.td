@@ -31,6 +31,7 @@ def Target_KernelOp : Target_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     * (C3) it has clusters, and the cluster's blocks are at most 8 (16 where the launch allows what is not portable).
     * (C4) `tessera.debug_info` has these entries, of these types.
     * (C5) `threads` and the block of `config` have the same threads.
+    * (C6) `config` has up to three sizes of grid and block, 2^31 blocks and 1024 threads at most.
 
     Example:
     ```mlir
@@ -68,7 +69,7 @@ def Target_AllocateOp : Target_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
     unless they are there. A `size` whose type is left out is an i64.
 
     Constraints:
-    * (C1) `pool` is device, managed, pinned, shared or scratch; `align` is a power of two.
+    * (C1) `pool` is device, managed, pinned, shared or scratch; `align` is a power of two up to 4096.
 
     Example:
     ```mlir

@@ -1,6 +1,7 @@
 //===- CheckContract.cpp - The closed list of NVIDIA's Target IR ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 #include "compiler/Target/NVIDIA/Passes.h"
 #include "compiler/Tile/Transforms/MaskAbsent.h"
 
@@ -15,17 +16,21 @@ using namespace tessera;
 
 namespace {
 
-/// Of the `llvm` dialect only memory, vectors of operands, inline PTX.
+/// Of the `llvm` dialect only memory, vectors of operands, inline PTX; of
+/// `nvvm` what LowerTiles writes.
 bool mayStandInKernel(Operation *op) {
   if (isa<LLVM::BitcastOp, LLVM::ConstantOp, LLVM::ExtractElementOp,
           LLVM::ExtractValueOp, LLVM::GEPOp, LLVM::InlineAsmOp,
           LLVM::InsertElementOp, LLVM::IntToPtrOp, LLVM::LoadOp, LLVM::PoisonOp,
           LLVM::PtrToIntOp, LLVM::StoreOp, target::AllocateOp,
           target::BreakpointOp, target::MemcpyOp, target::PtxInstrOp,
-          target::TensorCoreOp, target::AssertOp, target::ReturnOp>(op))
+          target::TensorCoreOp, target::AssertOp, target::ReturnOp,
+          NVVM::Barrier0Op, NVVM::BlockIdXOp, NVVM::CpAsyncCommitGroupOp,
+          NVVM::CpAsyncOp, NVVM::CpAsyncWaitGroupOp, NVVM::LdMatrixOp,
+          NVVM::ShflOp, NVVM::ThreadIdXOp>(op))
     return true;
   return isa_and_present<arith::ArithDialect, math::MathDialect,
-                         NVVM::NVVMDialect, scf::SCFDialect>(op->getDialect());
+                         scf::SCFDialect>(op->getDialect());
 }
 
 /// Is there an instruction, or an expansion of ours, for it?
@@ -44,6 +49,22 @@ bool hasCode(Operation *op) {
   // (C4)
   return expands && !(op->getResult(0).getType().isF64() &&
                       isa<math::ErfcOp, math::SincosOp>(op));
+}
+
+/// What these ops' own verifiers leave to LLVM, which would not refuse it.
+LogicalResult verifyInstruction(Operation *op) {
+  if (auto code = dyn_cast<LLVM::InlineAsmOp>(op))
+    return target::verifyInlinePtx(code);
+  if (auto shuffle = dyn_cast<NVVM::ShflOp>(op)) {
+    Type type = shuffle.getVal().getType();
+    if ((!type.isInteger(32) && !type.isF32()) ||
+        shuffle.getRes().getType() != type)
+      return op->emitError() << "lanes exchange i32 or f32, not " << type;
+  }
+  if (isa<NVVM::BlockIdXOp, NVVM::ThreadIdXOp>(op) &&
+      (!op->getResult(0).getType().isInteger(32) || op->hasAttr("range")))
+    return op->emitError() << "a number of a thread is an i32 without a range";
+  return success();
 }
 
 struct CheckNvidiaContractPass
@@ -65,9 +86,14 @@ struct CheckNvidiaContractPass
                                        inner->getResult(0).getType())),
                                "on a GPU");
           good = false;
+        } else if (failed(verifyInstruction(inner))) {
+          good = false;
         }
       });
     }
+    for (auto kernel : getOperation().getOps<target::KernelOp>())
+      if (good && kernel.isForGpu())
+        good = succeeded(target::verifyMachineKernel(kernel));
     if (!good)
       signalPassFailure();
   }

@@ -3,6 +3,7 @@
 
 #include "compiler/Target/ListenToLLVM.h"
 #include "compiler/Target/Math/ExpandMath.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 #include "compiler/Target/NVIDIA/MachineOps.h"
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Target/NVIDIA/Passes.h"
@@ -113,12 +114,8 @@ static Operation *exponential(OpBuilder &builder, Location loc, Value x,
                              "ex2.approx.ftz.f32 f, f;\n\t"
                              "shl.b32 t, t, 23;\n\tmul.rn.f32 $0, f, t;\n\t}"
                            : "ex2.approx.f32 $0, $1;";
-  return LLVM::InlineAsmOp::create(
-      builder, loc, x.getType(), ValueRange(x), text, "=f,f",
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
-      LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
+  return createInlinePtx(builder, loc, x.getType(), x, text, "=f,f",
+                         /*hasSideEffects=*/false);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -54,13 +55,8 @@ void NvidiaLowering::atomicElement(ReduceKind kind, Value value, Value address,
   };
   auto assembly = [&](TypeRange results, ValueRange operands, std::string text,
                       std::string constraints) {
-    return LLVM::InlineAsmOp::create(
-        builder, loc, results, operands, text, constraints,
-        /*has_side_effects=*/true, /*is_align_stack=*/false,
-        LLVM::tailcallkind::TailCallKind::None,
-        LLVM::AsmDialectAttr::get(builder.getContext(),
-                                  LLVM::AsmDialect::AD_ATT),
-        ArrayAttr());
+    return createInlinePtx(builder, loc, results, operands, text, constraints,
+                           /*hasSideEffects=*/true);
   };
   if (StringRef form = reductionForm(kind, type); !form.empty()) {
     assembly({}, {address, asBits(value), predicate},

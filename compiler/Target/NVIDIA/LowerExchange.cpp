@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -97,17 +98,11 @@ void NvidiaLowering::put(ValueRange values, const ThreadLayout &layout,
     }
     if (bytes == 1)
       value = arith::ExtUIOp::create(builder, loc, builder.getI16Type(), value);
-    LLVM::InlineAsmOp::create(
-        builder, loc, TypeRange(),
-        ValueRange{LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(),
-                                            address),
-                   value, predicate},
-        ("@$2 st.shared." + form + " [$0], $1;").str(),
-        bytes == 4 ? "r,r,b" : "r,h,b", /*has_side_effects=*/true,
-        /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-        LLVM::AsmDialectAttr::get(builder.getContext(),
-                                  LLVM::AsmDialect::AD_ATT),
-        ArrayAttr());
+    Value number =
+        LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
+    createInlinePtx(builder, loc, {}, {number, value, predicate},
+                    ("@$2 st.shared." + form + " [$0], $1;").str(),
+                    bytes == 4 ? "r,r,b" : "r,h,b", /*hasSideEffects=*/true);
   };
   for (int64_t r = 0; r < layout.registers(); ++r) {
     if (isBeyond(layout.offset(r), shape))

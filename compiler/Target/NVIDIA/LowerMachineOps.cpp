@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/IR/Machine.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 #include "compiler/Target/NVIDIA/MachineOps.h"
 #include "compiler/Target/NVIDIA/Passes.h"
 
@@ -92,13 +93,9 @@ private:
     else if (results.size() > 1)
       type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
                                               SmallVector<Type>(results));
-    auto code = LLVM::InlineAsmOp::create(
-        builder, loc, type ? TypeRange(type) : TypeRange(), operands, text,
-        constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
-        LLVM::tailcallkind::TailCallKind::None,
-        LLVM::AsmDialectAttr::get(builder.getContext(),
-                                  LLVM::AsmDialect::AD_ATT),
-        ArrayAttr());
+    auto code =
+        createInlinePtx(builder, loc, type ? TypeRange(type) : TypeRange(),
+                        operands, text, constraints, /*hasSideEffects=*/true);
     if (results.empty())
       return {};
     if (results.size() == 1)

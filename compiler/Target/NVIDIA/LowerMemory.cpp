@@ -15,6 +15,7 @@
 
 #include "compiler/Support/Layout/GpuTiles.h"
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 
 using namespace mlir;
@@ -133,13 +134,10 @@ Value NvidiaLowering::predicatedLoad(Type type, Value address,
   StringRef move = bytes <= 2 ? "b16" : form;
   std::string text =
       ("mov." + move + " $0, 0;\n\t@$2 ld.global." + form + " $0, [$1];").str();
-  auto load = LLVM::InlineAsmOp::create(
-      builder, loc, container, ValueRange{address, predicate}, text,
-      ("=&" + letter + ",l,b").str(), /*has_side_effects=*/true,
-      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
-  Value value = load.getRes();
+  Value value =
+      createInlinePtx(builder, loc, container, {address, predicate}, text,
+                      ("=&" + letter + ",l,b").str(), /*hasSideEffects=*/true)
+          .getRes();
   if (bits == 1)
     return arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ne, value,
@@ -197,15 +195,9 @@ NvidiaLowering::Registers NvidiaLowering::predicatedLoadGroup(int64_t bytes,
     letters += ",b";
     operands.push_back(predicate);
   }
-  Value loaded =
-      LLVM::InlineAsmOp::create(
-          builder, loc, type, operands, text, letters,
-          /*has_side_effects=*/true,
-          /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-          LLVM::AsmDialectAttr::get(builder.getContext(),
-                                    LLVM::AsmDialect::AD_ATT),
-          ArrayAttr())
-          .getRes();
+  Value loaded = createInlinePtx(builder, loc, type, operands, text, letters,
+                                 /*hasSideEffects=*/true)
+                     .getRes();
   Registers words;
   for (int64_t i = 0; i < count; ++i)
     words.push_back(
@@ -231,12 +223,8 @@ void NvidiaLowering::predicatedStoreGroup(ValueRange words, Value address,
     text = "@$" + std::to_string(count + 1) + " " + text;
     letters += ",b";
   }
-  LLVM::InlineAsmOp::create(
-      builder, loc, TypeRange(), operands, text, letters,
-      /*has_side_effects=*/true,
-      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
+  createInlinePtx(builder, loc, {}, operands, text, letters,
+                  /*hasSideEffects=*/true);
 }
 
 NvidiaLowering::Registers NvidiaLowering::elementsOf(ValueRange words,
@@ -324,12 +312,8 @@ void NvidiaLowering::predicatedStore(Value value, Value address,
     value =
         arith::ExtUIOp::create(builder, loc, builder.getIntegerType(16), value);
   std::string text = ("@$2 st.global." + form + " [$0], $1;").str();
-  LLVM::InlineAsmOp::create(
-      builder, loc, TypeRange(), ValueRange{address, value, predicate}, text,
-      ("l," + letter + ",b").str(), /*has_side_effects=*/true,
-      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
+  createInlinePtx(builder, loc, {}, {address, value, predicate}, text,
+                  ("l," + letter + ",b").str(), /*hasSideEffects=*/true);
 }
 
 LogicalResult NvidiaLowering::lowerLoad(tile::LoadOp op) {

@@ -10,6 +10,7 @@
 
 #include "compiler/Support/Layout/GpuTiles.h"
 #include "compiler/Target/NVIDIA/GlobalAccess.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
 #include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 
@@ -134,13 +135,9 @@ NvidiaLowering::Registers NvidiaLowering::words(ArrayRef<Value> values,
 
 /// Nearest, ties away from zero: the hardware would cut the low bits off.
 static Value roundToTf32(OpBuilder &builder, Location loc, Value word) {
-  return LLVM::InlineAsmOp::create(
-             builder, loc, builder.getI32Type(), ValueRange{word},
-             "cvt.rna.tf32.f32 $0, $1;", "=r,r", /*has_side_effects=*/false,
-             /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-             LLVM::AsmDialectAttr::get(builder.getContext(),
-                                       LLVM::AsmDialect::AD_ATT),
-             ArrayAttr())
+  return createInlinePtx(builder, loc, builder.getI32Type(), word,
+                         "cvt.rna.tf32.f32 $0, $1;", "=r,r",
+                         /*hasSideEffects=*/false)
       .getRes();
 }
 
@@ -192,12 +189,8 @@ SmallVector<Value> NvidiaLowering::emitMma(const tile::MmaInstruction &form,
   llvm::append_range(operands, beside);
   SmallVector<Type> results(acc.getTypes());
   auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), results);
-  auto step = LLVM::InlineAsmOp::create(
-      builder, loc, type, operands, code, constraints,
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
-      LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
+  auto step = createInlinePtx(builder, loc, type, operands, code, constraints,
+                              /*hasSideEffects=*/false);
   SmallVector<Value> made;
   for (size_t i = 0; i < acc.size(); ++i)
     made.push_back(

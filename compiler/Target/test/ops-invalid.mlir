@@ -11,7 +11,7 @@ tessera_target.kernel @allocate_c1(%size: i64) {
 // -----
 
 tessera_target.kernel @allocate_c1_align(%size: i64) {
-  // expected-error @+1 {{alignment 48 is no power of two}}
+  // expected-error @+1 {{alignment 48 is no power of two up to 4096}}
   %p = tessera_target.allocate %size pool = "device" align = 48 zero_initialize = false : i64 -> !llvm.ptr
   tessera_target.return
 }
@@ -269,4 +269,18 @@ tessera_target.kernel @ptx_instr_c1_suffix(%x: i32) {
 tessera_target.kernel @ptx_instr_c1_suffix_long(%p: !llvm.ptr<1>) {
   // expected-error @+1 {{PTX's 'ld' has no '.globl'; there is .global}}
   %r = tessera_target.ptx_instr "ld.globl.u32" (%p) : (!llvm.ptr<1>) -> i32
+}
+
+// -----
+
+// expected-error @+1 {{a block has 1 to 1024 threads, not -1}}
+tessera_target.kernel @kernel_c6() config = #tessera_target.kernel_config<grid = [], block = [2147483648, 2147483648], shared = 0, regs = 0> {
+  tessera_target.return
+}
+
+// -----
+
+// expected-error @+1 {{shared = -1, regs = 0 is what no machine has}}
+tessera_target.kernel @kernel_c6_shared() config = #tessera_target.kernel_config<grid = [], block = [1, 1], shared = -1, regs = 0> {
+  tessera_target.return
 }

@@ -26,6 +26,24 @@
 #include "compiler/Tile/IR/TileDialect.h.inc"
 #include "compiler/Tile/IR/TileEnums.h.inc"
 
+namespace tessera::tile {
+
+/// What a number of a text may ask for. The largest tiles of real kernels have
+/// 2^20 numbers; a pass may take a step for each.
+constexpr int64_t maxRank = 8, maxPositions = 1 << 20,
+                  maxTileElements = 1 << 24;
+
+/// Numbers that kernels compute with: i1, i4, i8 to i64, index and floats.
+bool isNumber(mlir::Type type);
+/// A static shape within those limits, of numbers; an encoding is a layout.
+bool isTileType(mlir::RankedTensorType type);
+/// Tiles are the tensors of kernels.
+inline bool isTile(mlir::Value value) {
+  return mlir::isa<mlir::RankedTensorType>(value.getType());
+}
+
+} // namespace tessera::tile
+
 #define GET_TYPEDEF_CLASSES
 #include "compiler/Tile/IR/TileTypes.h.inc"
 
@@ -39,6 +57,14 @@ namespace tessera::tile {
 llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
 axesOfIndices(mlir::OperandRange indices,
               std::optional<mlir::ArrayAttr> indexAxes);
+
+/// Whether attributes beside those of the op's definition, which passes leave
+/// for later ones, have their types and ranges (TileAttributes.cpp).
+mlir::LogicalResult verifyMarks(mlir::Operation *op);
+
+/// Whether the arguments of a kernel are views of numbers with strides, then
+/// scalars; and whether all its tiles are tiles.
+mlir::LogicalResult verifyKernel(FuncOp func);
 
 /// The dtype word of a plan; empty if there is none.
 llvm::StringRef planType(mlir::Type element);

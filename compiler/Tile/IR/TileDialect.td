@@ -28,6 +28,7 @@ def Tile_Dialect : Dialect {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
                            "::mlir::math::MathDialect"];
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>
@@ -50,11 +51,12 @@ def Tile_BufferType : TypeDef<Tile_Dialect, "Buffer"> {
   let summary = "Mutable memory of a block: shape, element type, layout, space";
   let description = [{
     `layout` is the text of docs/abi.md; empty means row-major. `space` is
-    `shared`, `register`, `l1`, `l2` or `scratch`.
+    `shared`, `register`, `l1`, `l2` or `scratch`. It has at most 2^24 numbers.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         "::mlir::StringAttr":$layout, "::mlir::StringAttr":$space);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def Tile_TokenType : TypeDef<Tile_Dialect, "Token"> {

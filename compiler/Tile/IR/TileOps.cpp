@@ -36,6 +36,36 @@ void FuncOp::print(OpAsmPrinter &printer) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+LogicalResult FuncOp::verify() {
+  // (C1)
+  if (!llvm::hasSingleElement(getBody()) || !getResultTypes().empty())
+    return emitOpError() << "is one block without results";
+  Block &body = getBody().front();
+  if (body.empty() || !isa<ReturnOp>(body.back()))
+    return emitOpError() << "ends with tile.return";
+  // (C2)
+  for (auto [number, type] : llvm::enumerate(getArgumentTypes())) {
+    Attribute given = getArgAttr(number, "tile.packed");
+    if (!given)
+      continue;
+    auto view = dyn_cast<MemRefType>(type);
+    auto packed = dyn_cast<DictionaryAttr>(given);
+    bool good = view && view.getRank() >= 2 && packed && packed.size() == 5;
+    for (StringRef name : {"deep_last", "group", "step", "wide_step", "width"})
+      if (good) {
+        auto value = packed.getAs<IntegerAttr>(name);
+        int64_t least = name == "deep_last" ? 0 : 1;
+        good = value && value.getType().isInteger(64) &&
+               value.getInt() >= least && value.getInt() <= 1024;
+      }
+    if (!good)
+      return emitOpError() << "argument " << number
+                           << ": tile.packed has deep_last, group, step, "
+                              "wide_step and width of a matrix, 1 to 1024";
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // PlanOp
 //===----------------------------------------------------------------------===//
@@ -77,6 +107,9 @@ void PlanOp::print(OpAsmPrinter &printer) {
 // Grid and ranges
 //===----------------------------------------------------------------------===//
 
+/// More programs of one axis in a group, or copies under way, are a mistake.
+static constexpr int64_t maxGroup = 1 << 16, maxStages = 64;
+
 LogicalResult ProgramOp::verify() {
   // (C1)
   size_t count = getExtents().size();
@@ -89,6 +122,10 @@ LogicalResult ProgramOp::verify() {
     if (range ? range.getSize() != tile : tile != 0)
       return emitOpError() << "a tile of " << tile << " gives " << id.getType();
   }
+  // (C3)
+  if (int64_t(getGroup()) < 1 || int64_t(getGroup()) > maxGroup)
+    return emitOpError() << "group is 1 to " << maxGroup << ", not "
+                         << int64_t(getGroup());
   return success();
 }
 
@@ -119,6 +156,12 @@ LogicalResult ForOp::verify() {
       getResultTypes() != getInits().getTypes() ||
       TypeRange(getCarried()) != TypeRange(getInits()))
     return emitOpError() << "carried values change their type";
+  // (C2) An attribute of another kind is no number at all.
+  if (!getStagesAttr())
+    return emitOpError() << "stages is 0 to " << maxStages;
+  if (int64_t(getStages()) < 0 || int64_t(getStages()) > maxStages)
+    return emitOpError() << "stages is 0 to " << maxStages << ", not "
+                         << int64_t(getStages());
   return success();
 }
 
@@ -239,151 +282,14 @@ void AtomicOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), &getViewMutable());
 }
 
-/// Checks `indices` against the view and, unless `index_axes` ties axes
-/// together, the value's shape against the indices.
-static LogicalResult verifyAccess(Operation *op, Type view,
-                                  OperandRange indices,
-                                  std::optional<ArrayAttr> indexAxes,
-                                  Type value) {
-  auto type = cast<MemRefType>(view);
-  // (C1)
-  if (int64_t(indices.size()) != type.getRank())
-    return op->emitOpError()
-           << indices.size() << " indices into a view of rank "
-           << type.getRank();
-  // (C2)
-  if (indexAxes) {
-    for (Attribute axes : *indexAxes)
-      if (!isa<ArrayAttr>(axes))
-        return op->emitOpError() << "index_axes holds a list of axes for each "
-                                    "index, not "
-                                 << axes;
-    if (indexAxes->size() != indices.size())
-      return op->emitOpError()
-             << "index_axes has " << indexAxes->size() << " entries for "
-             << indices.size() << " indices";
-    return success();
-  }
-  SmallVector<int64_t> shape;
-  for (Value index : indices) {
-    if (auto range = dyn_cast<RangeType>(index.getType()))
-      shape.push_back(range.getSize());
-    else if (auto tile = dyn_cast<RankedTensorType>(index.getType()))
-      llvm::append_range(shape, tile.getShape());
-  }
-  auto tile = dyn_cast<RankedTensorType>(value);
-  ArrayRef<int64_t> have = tile ? tile.getShape() : ArrayRef<int64_t>();
-  if (have != ArrayRef(shape))
-    return op->emitOpError() << "the indices span [" << shape
-                             << "], but the tile is [" << have << "]";
-  if (getElementTypeOrSelf(value) != type.getElementType())
-    return op->emitOpError() << "view holds " << type.getElementType()
-                             << ", tile " << getElementTypeOrSelf(value);
-  return success();
-}
-
-LogicalResult LoadOp::verify() {
-  return verifyAccess(*this, getView().getType(), getIndices(), getIndexAxes(),
-                      getResult().getType());
-}
-
-LogicalResult StoreOp::verify() {
-  // (C2)
-  if (std::optional<CpuPacking> packing = CpuPacking::of(getView());
-      packing && packing->group > 1 && !(*this)->hasAttr("zero_padding"))
-    return emitOpError() << "into groups of a packed view has zero_padding: "
-                            "what is missing of a group is multiplied";
-  return verifyAccess(*this, getView().getType(), getIndices(), getIndexAxes(),
-                      getValue().getType());
-}
-
 //===----------------------------------------------------------------------===//
-// Tiles
+// Nests
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastOp::verify() {
-  RankedTensorType input = getInput().getType(), result = getType();
-  // (C1)
-  int64_t last = -1;
-  if (int64_t(getAxes().size()) != input.getRank())
-    return emitOpError() << getAxes().size() << " axes for a tile of rank "
-                         << input.getRank();
-  for (auto [i, axis] : llvm::enumerate(getAxes())) {
-    if (axis <= last || axis >= result.getRank() ||
-        result.getDimSize(axis) != input.getDimSize(i))
-      return emitOpError() << "axes [" << getAxes() << "] do not map " << input
-                           << " into " << result;
-    last = axis;
-  }
-  // (C2)
-  size_t next = 0;
-  for (int64_t axis = 0; axis < result.getRank(); ++axis) {
-    if (llvm::is_contained(getAxes(), axis))
-      continue;
-    if (next == getRanges().size() ||
-        cast<RangeType>(getRanges()[next++].getType()).getSize() !=
-            result.getDimSize(axis))
-      return emitOpError() << "new axis " << axis << " needs a range of "
-                           << result.getDimSize(axis);
-  }
-  if (next != getRanges().size())
-    return emitOpError() << getRanges().size() << " ranges for " << next
-                         << " new axes";
-  return success();
-}
-
-LogicalResult ReduceOp::verify() {
-  // (C1)
-  if (int64_t(getAxis()) < 0 ||
-      int64_t(getAxis()) >= getInput().getType().getRank())
-    return emitOpError() << "axis " << getAxis() << " of a tile of rank "
-                         << getInput().getType().getRank();
-  return success();
-}
-
-LogicalResult MmaOp::verify() {
-  RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
-  // (C1)
-  SmallVector<int64_t> shape(lhs.getShape().drop_back());
-  llvm::append_range(shape, rhs.getShape().drop_front());
-  auto acc = dyn_cast<RankedTensorType>(getAcc().getType());
-  ArrayRef<int64_t> have = acc ? acc.getShape() : ArrayRef<int64_t>();
-  int64_t k = rhs.getShape().front(), kept = getMeta() ? k / 2 : k;
-  if (lhs.getShape().back() != kept || (getMeta() && k % 2) ||
-      have != ArrayRef(shape))
-    return emitOpError() << "does not chain: " << lhs << " times " << rhs
-                         << " into " << getAcc().getType();
-  // (C2)
-  if (lhs.getElementType() != rhs.getElementType())
-    return emitOpError() << "multiplies " << lhs.getElementType() << " by "
-                         << rhs.getElementType();
-  // (C3)
-  if (!getMeta() && !getLhsScale())
-    return success();
-  if (lhs.getRank() != 2 || rhs.getRank() != 2)
-    return emitOpError() << "of vectors is neither sparse nor scaled";
-  auto needs = [&](Value value, StringRef name, ArrayRef<int64_t> shape,
-                   unsigned bits) -> LogicalResult {
-    auto type = cast<RankedTensorType>(value.getType());
-    if (type.getShape() == shape && type.getElementType().isInteger(bits))
-      return success();
-    return emitOpError() << name << " of this product is "
-                         << RankedTensorType::get(
-                                shape, IntegerType::get(getContext(), bits))
-                         << ", not " << type;
-  };
-  int64_t m = lhs.getDimSize(0), n = rhs.getDimSize(1);
-  if (getMeta() && getLhsScale())
-    return emitOpError() << "is sparse or scaled, not both";
-  if (getMeta())
-    return k % 32 ? emitOpError() << "is sparse in steps of 32, not " << k
-                  : needs(getMeta(), "sparse", {m, k / 32}, 32);
-  if (!getRhsScale() || k % 32)
-    return emitOpError() << "is scaled in steps of 32 on both sides, not " << k;
-  if (failed(needs(getLhsScale(), "scaled, left", {m, k / 32}, 8)))
-    return failure();
-  return needs(getRhsScale(), "scaled, right", {k / 32, n}, 8);
-}
+/// More vectors per turn, lanes of a vector, or rows and columns of a register
+/// tile than any machine has.
+static constexpr int64_t maxUnroll = 64, maxLanes = 4096, maxRegisterTile = 64,
+                         maxRegisters = 256;
 
 // (C3)
 static LogicalResult verifyMatrixStep(NestOp nest) {
@@ -392,7 +298,9 @@ static LogicalResult verifyMatrixStep(NestOp nest) {
   // AMX has tiles of one size.
   bool tiled =
       registers && registers.size() == 3 &&
-      llvm::all_of(registers.asArrayRef(), [](int64_t n) { return n >= 1; });
+      llvm::all_of(registers.asArrayRef(),
+                   [](int64_t n) { return n >= 1 && n <= maxRegisterTile; }) &&
+      registers[0] * registers[1] <= maxRegisters;
   if (nest.getAxes().size() != 3 || !unit ||
       (!tiled && unit.getValue() != "amx"))
     return nest.emitOpError()
@@ -417,10 +325,12 @@ LogicalResult NestOp::verify() {
   if (axis < -1 || axis >= int64_t(getAxes().size()))
     return emitOpError() << "has " << getAxes().size()
                          << " axes, but vector_axis = " << axis;
-  if (unroll < 1)
-    return emitOpError() << "unroll is positive, not " << unroll;
-  if (lanes < 0 || (lanes & (lanes - 1)))
-    return emitOpError() << "lanes is 0 or a power of two, not " << lanes;
+  if (unroll < 1 || unroll > maxUnroll)
+    return emitOpError() << "unroll is 1 to " << maxUnroll << ", not "
+                         << unroll;
+  if (lanes < 0 || lanes > maxLanes || (lanes & (lanes - 1)))
+    return emitOpError() << "lanes is 0 or a power of two up to " << maxLanes
+                         << ", not " << lanes;
   return (*this)->hasAttr("unit") ? verifyMatrixStep(*this) : success();
 }
 

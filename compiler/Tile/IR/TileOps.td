@@ -13,8 +13,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 defvar Tile_View = AnyMemRef;
 def Tile_Tile : Type<And<[AnyRankedTensor.predicate,
-    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
-    "tile (tensor of static shape)", "::mlir::RankedTensorType">;
+    CPred<"::tessera::tile::isTileType(::llvm::cast<::mlir::RankedTensorType>($_self))">]>,
+    "tile (tensor of static shape, of at most 2^24 numbers)", "::mlir::RankedTensorType">;
 defvar Tile_Scalar = AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>;
 defvar Tile_Value = AnyTypeOf<[Tile_Tile, AnySignlessIntegerOrIndex, AnyFloat]>;
 // An index into a view: a range (an axis), a scalar (no axis), a tile of
@@ -32,6 +32,10 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
     Arguments are views (memrefs with any strides), then scalars (i64, f64, i1).
     Argument attributes: `gir.name`, `gir.dims`, `gir.mode`. Decisions of the
     schedule stand on it as `tile.config`.
+
+    Constraints:
+    * (C1) it has one block, which ends with `tile.return`, and no results.
+    * (C2) `tile.packed` of an argument is of a matrix or more and has the five numbers of a packing, each 1 to 1024.
 
     Example:
     ```mlir
@@ -54,6 +58,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike]> {
@@ -101,6 +106,7 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
     Constraints:
     * (C1) there are as many extents, tiles and results.
     * (C2) a result is a range of the tile's size, or an index where it is 0.
+    * (C3) `group` is 1 to 65536.
 
     Example:
     ```mlir
@@ -145,6 +151,9 @@ def Tile_RangeStopOp : Tile_Op<"range_stop", [Pure]> {
 def Tile_IndexOp : Tile_Op<"index", [Pure]> {
   let summary = "The positions of a range, as a tile of i64 over it";
   let description = [{
+    Constraints:
+    * (C1) the result has one axis, of the range's size, of i64.
+
     Example:
     ```mlir
     %i = tile.index %m : !tile.range<64> -> tensor<64xi64>
@@ -153,10 +162,21 @@ def Tile_IndexOp : Tile_Op<"index", [Pure]> {
   let arguments = (ins Tile_RangeType:$range);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$range attr-dict `:` type($range) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let summary = "The extent of one axis of a view";
+  let description = [{
+    Constraints:
+    * (C1) the axis exists.
+
+    Example:
+    ```mlir
+    %n = tile.dim %x, 0 : memref<?xf32, strided<[?]>>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Tile_View:$view, I64Attr:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
@@ -173,6 +193,7 @@ def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTe
 
     Constraints:
     * (C1) the region's first argument is a range; the rest match the carried values.
+    * (C2) `stages` is 0 to 64.
 
     Example:
     ```mlir
@@ -223,7 +244,9 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceM
 
     Constraints:
     * (C1) there is one index per axis of the view.
-    * (C2) the result's shape is that of the indices.
+    * (C2) the result's shape is that of the indices, its element type the view's.
+    * (C3) `index_axes` has, for each index, its axes of the result, and sizes agree there.
+    * (C4) a tile that is an index holds integers; the mask has the result's shape; `pad` has its element type.
 
     Example:
     ```mlir
@@ -251,6 +274,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, DeclareOpInterfac
     Constraints:
     * (C1) there is one index per axis of the view.
     * (C2) into a packed view with groups (`tile.packed`) it has `zero_padding`, the summed axis.
+    * (C3) `index_axes` and `mask` as in `tile.load`.
 
     Example:
     ```mlir
@@ -270,6 +294,9 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, DeclareOpInterfac
 def Tile_AtomicOp : Tile_Op<"atomic", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Combines a tile into a view, element by element, atomically";
   let description = [{
+    Constraints:
+    * (C1) indices, `index_axes` and `mask` as in `tile.load`.
+
     Example:
     ```mlir
     tile.atomic sum %c, %C[%m] : tensor<64xf32>, memref<?xf32, strided<[?]>>, !tile.range<64>
@@ -282,6 +309,7 @@ def Tile_AtomicOp : Tile_Op<"atomic", [AttrSizedOperandSegments, DeclareOpInterf
     $kind $value `,` $view `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
     `:` type($value) `,` type($view) (`,` type($indices)^)?
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,6 +318,16 @@ def Tile_AtomicOp : Tile_Op<"atomic", [AttrSizedOperandSegments, DeclareOpInterf
 
 def Tile_FillOp : Tile_Op<"fill", [Pure]> {
   let summary = "A tile over the given ranges, one value everywhere";
+  let description = [{
+    Constraints:
+    * (C1) the result has the shape of the ranges and the element type of the value.
+
+    Example:
+    ```mlir
+    %t = tile.fill %one [%i] : f32, !tile.range<64> -> tensor<64xf32>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Tile_Scalar:$value, Variadic<Tile_RangeType>:$ranges);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$value `[` $ranges `]` attr-dict `:` type($value) (`,` type($ranges)^)? `->` type($result)";
@@ -324,6 +362,9 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let description = [{
     Axis `i` of the result is axis `permutation[i]` of the input.
 
+    Constraints:
+    * (C1) `permutation` is one of the input's axes, and gives the result's shape.
+
     Example:
     ```mlir
     %t = tile.transpose %x [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
@@ -332,10 +373,21 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let summary = "The same elements in row-major order; no axis has absent elements";
+  let description = [{
+    Constraints:
+    * (C1) input and result have as many elements, of one type.
+
+    Example:
+    ```mlir
+    %y = tile.reshape %x : tensor<64x32xf32> -> tensor<2048xf32>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -343,6 +395,16 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
 
 def Tile_CatOp : Tile_Op<"cat", [Pure]> {
   let summary = "Tiles one after the other; no axis has absent elements";
+  let description = [{
+    Constraints:
+    * (C1) the axis exists; the inputs have the result's element type and other axes, and their sizes along `axis` add up to its.
+
+    Example:
+    ```mlir
+    %z = tile.cat %x, %y axis = 0 : (tensor<4xf32>, tensor<8xf32>) -> tensor<12xf32>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Variadic<Tile_Tile>:$inputs, I64Attr:$axis);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$inputs `axis` `=` $axis attr-dict `:` functional-type($inputs, $result)";
@@ -351,6 +413,9 @@ def Tile_CatOp : Tile_Op<"cat", [Pure]> {
 def Tile_FilledOp : Tile_Op<"filled", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "Absent elements become real, with the given value";
   let description = [{
+    Constraints:
+    * (C1) the value has the element type.
+
     Example:
     ```mlir
     %y = tile.filled %x, %zero : tensor<64xf32>, f32
@@ -359,6 +424,7 @@ def Tile_FilledOp : Tile_Op<"filled", [Pure, AllTypesMatch<["input", "result"]>]
   let arguments = (ins Tile_Tile:$input, Tile_Scalar:$value);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$input `,` $value attr-dict `:` type($input) `,` type($value)";
+  let hasVerifier = 1;
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
@@ -371,6 +437,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 
     Constraints:
     * (C1) the axis exists.
+    * (C2) the result has the other axes, and the element type (an integer for argmax and argmin).
 
     Example:
     ```mlir
@@ -385,6 +452,16 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 
 def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
   let summary = "Running reduction along one axis";
+  let description = [{
+    Constraints:
+    * (C1) the axis exists; the kind is none of argmax and argmin.
+
+    Example:
+    ```mlir
+    %s = tile.scan sum %x axis = 1 : tensor<64x32xf32>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, I64Attr:$axis);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$kind $input `axis` `=` $axis attr-dict `:` type($input)";
@@ -410,6 +487,7 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
     * (C2) lhs and rhs have one element type.
     * (C3) `sparse` and `scaled` are of matrices, and have one entry for each 32
       elements along K; not both.
+    * (C4) operands have one or two axes, and the accumulator's type holds products of theirs.
 
     Example:
     ```mlir
@@ -444,7 +522,16 @@ def Tile_RandOp : Tile_Op<"rand", [Pure]> {
   let summary = "Uniform in [0, 1), a function of seed and index only (Philox 4x32-10)";
   let description = [{
     `seed` and `index` are i64; the result is f32 with the shape of `index`.
+
+    Constraints:
+    * (C1) the types are those.
+
+    Example:
+    ```mlir
+    %r = tile.rand %seed, %i : i64, tensor<64xi64> -> tensor<64xf32>
+    ```
   }];
+  let hasVerifier = 1;
   let arguments = (ins AnySignlessIntegerOrIndex:$seed, Tile_Value:$index);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$seed `,` $index attr-dict `:` type($seed) `,` type($index) `->` type($result)";
@@ -483,7 +570,13 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [AttrSizedOperandSegments]> {
   let description = [{
     Absent elements are written as 0. Visible after a `tile.wait` on its token.
     `commit`: the last copy of a group that is waited for together.
+
+    Constraints:
+    * (C1) indices as in `tile.load`; what they span, without axes of one position, is the buffer's last two axes.
+    * (C2) buffer and view have one element type; a buffer with three axes is a ring and has a `slot`.
+    * (C3) `vector` elements are copied at once: a power of two, 16 bytes at most.
   }];
+  let hasVerifier = 1;
   let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Tile_BufferType:$buffer,
                        Optional<Index>:$slot, DefaultValuedAttr<I64Attr, "1">:$vector, UnitAttr:$commit);
   let results = (outs Tile_TokenType:$token);
@@ -495,6 +588,16 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [AttrSizedOperandSegments]> {
 
 def Tile_WaitOp : Tile_Op<"wait", []> {
   let summary = "Waits until at most `pending` later groups are still under way";
+  let description = [{
+    Constraints:
+    * (C1) `pending` is 0 to 64.
+
+    Example:
+    ```mlir
+    tile.wait %token pending = 1
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Variadic<Tile_TokenType>:$tokens, DefaultValuedAttr<I64Attr, "0">:$pending);
   let assemblyFormat = "($tokens^)? `pending` `=` $pending attr-dict";
 }
@@ -506,6 +609,16 @@ def Tile_BarrierOp : Tile_Op<"barrier", []> {
 
 def Tile_LocalLoadOp : Tile_Op<"local_load", [MemoryEffects<[MemRead]>]> {
   let summary = "A tile from a buffer slot";
+  let description = [{
+    Constraints:
+    * (C1) the tile has the buffer's shape and element type; with a `slot`, without the buffer's first axis.
+
+    Example:
+    ```mlir
+    %x = tile.local_load %b slot %s : !tile.buffer<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Tile_BufferType:$buffer, Optional<Index>:$slot);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$buffer (`slot` $slot^)? attr-dict `:` type($buffer) `->` type($result)";
@@ -513,12 +626,32 @@ def Tile_LocalLoadOp : Tile_Op<"local_load", [MemoryEffects<[MemRead]>]> {
 
 def Tile_LocalStoreOp : Tile_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "A tile into a buffer slot";
+  let description = [{
+    Constraints:
+    * (C1) as of `tile.local_load`.
+
+    Example:
+    ```mlir
+    tile.local_store %x, %b slot %s : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, "", "shared">
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$value, Tile_BufferType:$buffer, Optional<Index>:$slot);
   let assemblyFormat = "$value `,` $buffer (`slot` $slot^)? attr-dict `:` type($value) `,` type($buffer)";
 }
 
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "The same tile under another layout";
+  let description = [{
+    Constraints:
+    * (C1) input and result have one shape and element type.
+
+    Example:
+    ```mlir
+    %y = tile.convert_layout %x : tensor<128x64xf16> -> tensor<128x64xf16>
+    ```
+  }];
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -538,8 +671,8 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
 
     Constraints:
     * (C1) tiles stored at full rank have the nest's axes, in order.
-    * (C2) `vector_axis` is -1 or an axis, `unroll` is positive, `lanes` is 0 or
-      a power of two.
+    * (C2) `vector_axis` is -1 or an axis, `unroll` is 1 to 64, `lanes` is 0 or
+      a power of two up to 64.
     * (C3) a matrix step that has its `unit` has three axes, three positive
       numbers as `register_tile`, and one `tile.mma`, whose right operand is a
       `tile.local_load` and whose result only a `tile.local_store` uses.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Tile/Transforms/BufferLifetimes.h"
+#include "compiler/Tile/Transforms/CpuContract.h"
+#include "compiler/Tile/Transforms/GpuContract.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,41 +61,6 @@ LogicalResult checkBuffers(FuncOp func) {
   return success();
 }
 
-/// A kernel of a GPU: every tile is held by threads, every buffer is shared
-/// memory inside what the kernel has.
-LogicalResult checkGpu(FuncOp func) {
-  int64_t shared = 0;
-  if (auto bytes = func->getAttrOfType<IntegerAttr>("tile.shared"))
-    shared = bytes.getInt();
-  WalkResult result = func.getBody().walk([&](Operation *op) -> WalkResult {
-    if (!mayStandInKernel(op) || isa<NestOp, NestYieldOp, FilledOp>(op))
-      return op->emitError() << "'" << op->getName()
-                             << "' may not stand in a mapped kernel of a GPU";
-    for (Value value : op->getResults())
-      if (auto type = dyn_cast<RankedTensorType>(value.getType());
-          type && !isa_and_nonnull<StringAttr>(type.getEncoding()))
-        return op->emitError() << "a tile of a mapped kernel needs a layout";
-    auto alloc = dyn_cast<AllocOp>(op);
-    if (!alloc)
-      return WalkResult::advance();
-    BufferType type = alloc.getBuffer().getType();
-    int64_t end = type.getElementType().getIntOrFloatBitWidth() / 8;
-    for (int64_t size : type.getShape())
-      end *= size;
-    auto offset = alloc->getAttrOfType<IntegerAttr>("offset");
-    if (!offset || offset.getInt() < 0 || offset.getInt() % 128 != 0)
-      return alloc->emitError()
-             << "a shared buffer needs an offset that is a multiple of 128";
-    if (offset.getInt() + end > shared)
-      return alloc->emitError()
-             << "the buffer ends at byte " << offset.getInt() + end
-             << " of shared memory, but the kernel has tile.shared = "
-             << shared;
-    return WalkResult::advance();
-  });
-  return success(!result.wasInterrupted());
-}
-
 struct CheckMappedContractPass
     : tessera::tile::impl::CheckMappedContractPassBase<
           CheckMappedContractPass> {
@@ -110,8 +77,12 @@ struct CheckMappedContractPass
           refuse(&op, "a module of Tile IR");
         continue;
       }
+      if (failed(verifyKernel(kernel))) {
+        good = false;
+        continue;
+      }
       if (kernel->hasAttr("tile.block")) {
-        good &= succeeded(checkGpu(kernel));
+        good &= succeeded(checkGpuKernel(kernel));
         continue;
       }
       kernel.getBody().walk([&](Operation *inner) {
@@ -121,7 +92,9 @@ struct CheckMappedContractPass
                  !inner->getParentOfType<NestOp>())
           refuse(inner, "a mapped kernel outside a nest");
       });
-      good &= succeeded(checkBuffers(kernel));
+      if (good)
+        good = succeeded(checkCpuKernel(kernel)) &&
+               succeeded(checkBuffers(kernel));
     }
     if (!good)
       signalPassFailure();

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 CpuMapper::CpuMapper(FuncOp func, const CpuMapperOptions &options)
     : func(func), options(options), ranges(func), plan(func),
       builder(func.getContext()) {}

@@ -21,10 +21,6 @@ static int64_t limitOf(BroadcastOp broadcast) {
   return leads ? 3 : kExpensive;
 }
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 bool CpuMaterialise::isRoot(Operation *op) {
   return isa<StoreOp, AtomicOp, ReduceOp, MmaOp, ScanOp, PrintOp, AssertOp,
              CatOp, ReshapeOp, FilledOp, ForOp, scf::ForOp, scf::IfOp,

@@ -155,7 +155,7 @@ const Layout &GpuLayouts::canonical(const Layout &layout) const {
 //===----------------------------------------------------------------------===//
 
 void GpuLayouts::chooseWarps(FuncOp func) {
-  int64_t largest = 0, m = 0, n = 0;
+  int64_t largest = 0, m = 0, n = 0, byFma = 0;
   func.walk([&](Operation *op) {
     for (Value result : op->getResults())
       if (RankedTensorType type = tileType(result))
@@ -166,9 +166,12 @@ void GpuLayouts::chooseWarps(FuncOp func) {
       return;
     m = std::max(m, type.getDimSize(0));
     n = std::max(n, type.getDimSize(1));
+    byFma += usesFma(mma) ? type.getNumElements() : 0;
     // A computed left operand should stay in its registers.
     rowsOnly |= !usesFma(mma) && !sharedOperand(mma.getLhs());
   });
+  // Half a thread's registers, for 16 rows of one warp.
+  rowsOnly &= n <= 128;
   int64_t given = 0;
   if (auto config = func->getAttrOfType<DictionaryAttr>("tile.config"))
     if (auto number = config.getAs<IntegerAttr>("num_warps"))
@@ -178,7 +181,9 @@ void GpuLayouts::chooseWarps(FuncOp func) {
   else if (m && rowsOnly) // 16 rows are one fragment
     warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(m / 16), 1, 8);
   else if (m) // 64 accumulators for each thread
-    warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(m * n / 2048), 1, 8);
+    warps = std::clamp<int64_t>(
+        llvm::PowerOf2Ceil(llvm::divideCeil(std::max(m * n, byFma), 2048)), 1,
+        8);
   else // up to 32 elements for each thread
     warps = std::clamp<int64_t>(llvm::PowerOf2Ceil(largest / 1024), 1, 16);
 }

@@ -49,17 +49,24 @@ static int64_t bytesOfConversion(ConvertLayoutOp convert) {
   layout::Exchange plan = layout::planExchange(
       layoutOf(convert.getInput()), layoutOf(convert.getResult()),
       type.getShape().vec(), bytesOf(type.getElementType()));
+  return plan.needsMemory() ? boardBytes(plan.board, type.getElementType()) : 0;
+}
+
+/// For people: how the tile gets there.
+static void describe(ConvertLayoutOp convert) {
+  auto type = cast<RankedTensorType>(convert.getType());
+  layout::Exchange plan = layout::planExchange(
+      layoutOf(convert.getInput()), layoutOf(convert.getResult()),
+      type.getShape().vec(), bytesOf(type.getElementType()));
   using Way = layout::Exchange::Way;
   OpBuilder builder(convert);
   convert->setAttr(
       "way", builder.getStringAttr(plan.way == Way::Shared     ? "shared"
                                    : plan.way == Way::Shuffles ? "shuffles"
                                                                : "registers"));
-  if (!plan.needsMemory())
-    return 0;
-  convert->setAttr("conflicts",
-                   builder.getI64IntegerAttr(plan.board.conflicts));
-  return boardBytes(plan.board, type.getElementType());
+  if (plan.needsMemory())
+    convert->setAttr("conflicts",
+                     builder.getI64IntegerAttr(plan.board.conflicts));
 }
 
 /// Operands that were not loaded into buffers.
@@ -94,24 +101,26 @@ static bool isAfterBuffers(Operation *op) {
   return !found.wasInterrupted();
 }
 
+int64_t tessera::tile::exchangeBytes(Operation *op) {
+  auto plain = [](Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return boardBytes(layout::rowMajorBoard(type.getShape().vec(), false),
+                      type.getElementType());
+  };
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case([](ReduceOp reduce) { return bytesOfReduction(reduce); })
+      .Case([](ConvertLayoutOp convert) { return bytesOfConversion(convert); })
+      .Case([](MmaOp mma) { return bytesOfProduct(mma); })
+      .Case<ReshapeOp, CatOp>(
+          [&](auto other) { return plain(other.getResult()); })
+      .Default([](Operation *) { return 0; });
+}
+
 void tessera::tile::measureScratch(FuncOp func) {
   func.walk([&](Operation *op) {
-    auto plain = [](Value tile) {
-      auto type = cast<RankedTensorType>(tile.getType());
-      return boardBytes(layout::rowMajorBoard(type.getShape().vec(), false),
-                        type.getElementType());
-    };
-    int64_t bytes =
-        llvm::TypeSwitch<Operation *, int64_t>(op)
-            .Case([](ReduceOp reduce) { return bytesOfReduction(reduce); })
-            .Case([](ConvertLayoutOp convert) {
-              return bytesOfConversion(convert);
-            })
-            .Case([](MmaOp mma) { return bytesOfProduct(mma); })
-            .Case<ReshapeOp, CatOp>(
-                [&](auto other) { return plain(other.getResult()); })
-            .Default([](Operation *) { return 0; });
-    if (bytes)
+    if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+      describe(convert);
+    if (int64_t bytes = exchangeBytes(op))
       op->setAttr("scratch_bytes", OpBuilder(op).getI64IntegerAttr(bytes));
   });
 }

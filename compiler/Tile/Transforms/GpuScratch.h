@@ -21,6 +21,9 @@ namespace tessera::tile {
 /// Bytes of a board, a multiple of 16. A truth takes a byte.
 int64_t boardBytes(const layout::Board &board, mlir::Type element);
 
+/// Bytes that an op needs for the time it takes; 0 if none.
+int64_t exchangeBytes(mlir::Operation *op);
+
 /// Sets `scratch_bytes` on the ops that need memory, and what a conversion
 /// takes
 /// (`way`, `conflicts`) as attributes for the reader.

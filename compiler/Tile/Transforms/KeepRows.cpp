@@ -16,10 +16,6 @@ using namespace tessera::tile;
 /// More rows than this would push each other, and the input, out of L1.
 static constexpr int64_t kMostRows = 2;
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 class RowKeeper {

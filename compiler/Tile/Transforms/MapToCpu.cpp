@@ -18,10 +18,6 @@ namespace tessera::tile {
 using namespace mlir;
 using namespace tessera::tile;
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 static bool isZero(Value value) {
   if (auto fill = value.getDefiningOp<FillOp>())
     value = fill.getValue();

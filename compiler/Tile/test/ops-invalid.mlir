@@ -128,7 +128,7 @@ tile.func @nest_c2_axis(%N: index) {
 
 tile.func @nest_c2_lanes(%N: index) {
   %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
-  // expected-error @+1 {{lanes is 0 or a power of two, not 6}}
+  // expected-error @+1 {{lanes is 0 or a power of two up to 4096, not 6}}
   tile.nest [%n] {lanes = 6 : i64, vector_axis = 0 : i64} : (!tile.range<64>) -> () {
   }
   tile.return

@@ -3,6 +3,7 @@
     python -m tessera.fuzz run  --seeds 0:20000 --jobs 2 --log run.jsonl     resumes where the log ends
     python -m tessera.fuzz run  --seconds 60                                  from a fresh seed, which is printed
     python -m tessera.fuzz run  --seeds 0:2000 --target sim:sm_80             the PTX, too, on the simulator
+    python -m tessera.fuzz run  --seeds 0:2000 --target cpu:avx2              machine code for x86-64-v3, too (cpu:avx512: -v4)
     python -m tessera.fuzz show 17                                            the program of a seed
     python -m tessera.fuzz check 17                                           runs it, says what differs
     python -m tessera.fuzz shrink 17 --to bug.py                              a small reproducer
@@ -30,14 +31,14 @@ def main(arguments=None) -> int:
     fuzz_.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     fuzz_.add_argument("--log", "--resume", help="JSON lines; seeds that are in it already are not run again")
     fuzz_.add_argument("--shrink", metavar="FOLDER", help="a small reproducer of each bad program goes there")
-    fuzz_.add_argument("--target", action="append", default=[], help="a GPU of the simulator, such as sim:sm_80; may be given again")
+    fuzz_.add_argument("--target", action="append", default=[], help="another machine, too: sim:sm_80, cpu:avx2 (x86-64-v3), cpu:avx512 (-v4); may be given again")
     for name, text in (("show", "print the program of a seed"), ("check", "run one seed"), ("shrink", "reduce a bad one")):
         command = commands.add_parser(name, help=text)
         command.add_argument("seed", type=int)
         if name == "shrink":
             command.add_argument("--to", default="")
         if name != "show":
-            command.add_argument("--target", action="append", default=[], help="a GPU of the simulator, too")
+            command.add_argument("--target", action="append", default=[], help="another machine, too")
             command.add_argument("--stages", default="all", help="as for run")
     commands.add_parser("histogram", help="what a log holds").add_argument("log")
     fuzz_.add_argument("--stages", default="all", help="those the interpreter runs: graph,sched,tile-value,tile; none: machine code alone")
@@ -75,17 +76,18 @@ def stages_of(text: str) -> tuple:
 
 def check(seed: int, stages: tuple, targets: tuple) -> int:
     from .generate import generate
-    from .runner import check_program
+    from .runner import NOT_BAD, check_program
 
     with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
         outcome = check_program(generate(seed), folder, stages, targets)
     columns = ", ".join(name if text == "ok" else f"{name} {text}" for name, text in outcome.columns.items())
     print(f"seed {seed}: {outcome.status}" + (f" at {outcome.where}: {outcome.detail}" if outcome.status != "ok" else f" ({columns})"))
-    return int(outcome.status != "ok")
+    return int(outcome.status not in NOT_BAD)
 
 
 def run_fuzz(given) -> int:
     from . import campaign
+    from .runner import NOT_BAD
 
     if given.seeds:
         first, _, last = given.seeds.partition(":")
@@ -100,7 +102,7 @@ def run_fuzz(given) -> int:
         campaign.fuzz([s for s in seeds if s not in known], given.jobs, given.seconds, log, sys.stderr.isatty(), stages_of(given.stages), tuple(given.target))
     outcomes = [o for o in campaign.read_log(path) if o["seed"] in seeds]
     print(campaign.histogram(outcomes))
-    bad = [o for o in outcomes if o["status"] != "ok"]
+    bad = [o for o in outcomes if o["status"] not in NOT_BAD]
     for o in bad[:20]:
         print(f"\nseed {o['seed']}: {o['status']} at {o['where']}: {o['detail'][:600]}")
     if given.shrink and bad:

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from .generate import generate
-from .runner import STAGES, Outcome, check_program
+from .runner import NOT_BAD, STAGES, Outcome, check_program
 
 LATE = 60.0  # seconds one program may take
 
@@ -110,7 +110,7 @@ def _died(w: Worker) -> dict:
 
 
 def _progress(outcomes: list, total: int, started: float) -> None:
-    bad = sum(1 for o in outcomes if o["status"] != "ok")
+    bad = sum(1 for o in outcomes if o["status"] not in NOT_BAD)
     done, width = len(outcomes), 30
     filled = width * done // max(total, 1)
     rate = done / max(time.monotonic() - started, 1e-3)

@@ -153,7 +153,9 @@ class Elementwise(Generator):
         else:
             b = self.value(lambda v: v.dtype == a.dtype and self.lines_up(dims, v.dims) is not None and self.lines_up(a.dims, v.dims) is not None)
             text, low, high, exact, both = b.name, min(a.low, b.low), max(a.high, b.high), a.exact and b.exact, [a, b]
-            result = self.lines_up(self.lines_up(dims, a.dims), b.dims)
+            # The widest first, the others in order, as the front end has it for kernels.
+            first, second, third = sorted((dims, a.dims, b.dims), key=lambda each: -len(each))
+            result = self.lines_up(self.lines_up(first, second), third)
         self.need(result is not None)
         self.emit(f"tsr.where({condition}, {a.name}, {text})", a.dtype, result, low, high, exact, uses + both, ["compare", "where"])
 

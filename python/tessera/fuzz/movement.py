@@ -135,9 +135,13 @@ class Movement(Generator):
         v = self.value(lambda v: v.dims and min(v.shape) > 0)
         axis = self.random.below(len(v.dims))
         dims = self.random.sample(self.dims_pool, 1 if self.random.chance(80) else 2)
-        # Some indices are outside: they read 0.
-        low, high = (0, v.dims[axis].extent - 1) if self.random.chance(80) else (-1, v.dims[axis].extent)
-        index = self.want_index(self.random.pick(("i64", "i32")), dims, v.dims[axis].extent) if low == 0 else self.parameter("i64", dims, low, high)
+        size = v.dims[axis].extent
+        if axis == 0 and self.random.chance(20):  # some count from the end
+            index = self.parameter(self.random.pick(("i64", "i32")), dims, -size, size - 1)
+            self.values.insert(0, index)
+            self.emit(f"{v.name}[{index.name}]", v.dtype, tuple(dims) + v.dims[1:], v.low, v.high, v.exact, [v, index], ["take"])
+            return
+        index = self.want_index(self.random.pick(("i64", "i32")), dims, size)
         if index not in self.values:
             self.values.insert(0, index)
         text = f"tsr.take({v.name}, {index.name}, {axis})"

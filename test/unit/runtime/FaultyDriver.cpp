@@ -88,6 +88,7 @@ FORWARD(cuLaunchKernel,
          unsigned g, unsigned h, void *s, void **p, void **x),
         (f, a, b, c, d, e, g, h, s, p, x))
 FORWARD(cuMemAlloc_v2, (Pointer * a, size_t b), (a, b))
+FORWARD(cuMemHostAlloc, (void **a, size_t b, unsigned c), (a, b, c))
 FORWARD(cuMemFree_v2, (Pointer a), (a))
 FORWARD(cuMemcpyAsync, (Pointer a, Pointer b, size_t c, void *d), (a, b, c, d))
 FORWARD(cuMemcpyDtoHAsync_v2, (void *a, Pointer b, size_t c, void *d),

@@ -85,11 +85,11 @@ TEST(Roofline, RefusesWhatMakesNoSense) {
 }
 
 TEST(Roofline, AMachineWithoutTheInstructions) {
-  setenv("TESSERA_HIDE_CPU_FEATURES", "amx-bf16,avx512f", 1);
+  setenv("TESSERA_HIDE_CPU_FEATURES", "amx-tile,avx512f", 1);
   tsr_roof_sample sample{};
   sample.struct_size = sizeof sample;
   double rate = -1;
-  EXPECT_EQ(take(tsr_amx_probe(&rate)), "this processor has no amx-bf16");
+  EXPECT_EQ(take(tsr_amx_probe(&rate)), "this processor has no amx-tile");
   EXPECT_EQ(rate, -1);
   EXPECT_EQ(take(tsr_roof_measure(TSR_ROOF_FMA_F32_AVX512, 1, 0, &sample)),
             "this processor has no avx512f");

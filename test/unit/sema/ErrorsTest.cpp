@@ -488,7 +488,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = tsr.sort(x)
       |                ^~~~~~~~~~~
  note: k.py:4:9: x is [m] fp32
- fix:  tsr.max(x, n) and tsr.argmax(x, n) in a loop
+ fix:  sort in the calling code; the largest of an axis n is tsr.max(x, n), at tsr.argmax(x, n)
 )"},
     {"MathOnTile", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
