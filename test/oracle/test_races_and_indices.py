@@ -57,3 +57,24 @@ def test_indices_outside_are_said():
     said = [line for line in str(report).splitlines() if "of axis 0 of X, which has 8" in line]
     assert len(said) == 1 and "test_races_and_indices.py" in said[0] and "(10 times)" in said[0], report
     assert "of axis 0" not in str(looked_up.check(X, np.array([0, 7, 1, 2]), y, show=False))
+
+
+@tsr.kernel
+def smoothed(X: InOut["M"]):
+    for m in tsr.grid(tsr.tile(M, 2)):
+        X[m] = X[m] + X[tsr.minimum(m.index + 1, M - 1)]
+
+
+def test_writing_what_another_program_reads_is_a_race():
+    """A later program's element is read before it writes it, or after: in order of programs all looks well."""
+    with pytest.raises(tsr.CheckError, match=r"a race: .*test_races_and_indices.py:\d+:\d+: an element of X that another program of the grid reads"):
+        smoothed.check(np.arange(8, dtype=np.float32), show=False)
+    assert smoothed.check(np.arange(2, dtype=np.float32), show=False), "one program has no other"
+
+
+def test_two_elements_of_one_tile_stored_to_one_place():
+    y = np.zeros((8, 5), np.float32)
+    with pytest.raises(tsr.CheckError, match="an element of Y that two elements of one tile are stored to"):
+        scattered.check(X, np.array([0, 0, 2, 3, 4, 5, 6, 7]), y, show=False)
+    same = np.repeat(X[:1], 8, axis=0)
+    assert scattered.check(same, np.array([0, 0, 2, 3, 4, 5, 6, 7]), y, show=False), "the same may be stored twice"

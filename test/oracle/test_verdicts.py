@@ -131,3 +131,22 @@ def test_a_notebook_shows_the_table_once(capsys):
     report = composed.check(rows(0.0, 1.0))
     assert capsys.readouterr().out.count("cpu (compiled)") == 1
     assert repr(report) == "<check of function composed for cpu: right; print it for the table>" and "cpu (compiled)" in str(report)
+
+
+@tsr.function
+def moved(m, g):
+    return m * 0.9 + g * 0.1
+
+
+def test_a_literal_counts_as_it_was_written():
+    """0.9 is rounded to fp32 by us and not by the reference: that is no mistake of the kernel."""
+    m, g = np.random.default_rng(3).standard_normal((2, 4000)).astype(np.float32)
+    assert moved.check(m, g, reference=lambda m, g: m * 0.9 + g * 0.1, show=False)
+    with pytest.raises(tsr.CheckError):
+        moved.check(m, g, reference=lambda m, g: m * 0.9000001 + g * 0.1, show=False)
+
+
+def test_a_reference_of_complex_numbers_is_refused():
+    m = np.ones(4, np.float32)
+    with pytest.raises(tsr.ArgumentError, match="the reference gives complex128, not numbers to compare with"):
+        moved.check(m, m, reference=lambda m, g: m * 0.9 + g * 0.1 + 5j, show=False)

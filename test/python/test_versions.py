@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tessera as tsr
-from tessera import const
+from tessera import Tensor, const
 
 
 @tsr.function
@@ -50,3 +50,19 @@ def test_the_last_used_stay(few):
         shifted._forget()
         shifted(x, 0)
     assert kept in shifted._versions.values()
+
+
+def test_the_last_call_is_the_last_call():
+    """A direct call, then one of `check`, which is none: what is looked at is the latter."""
+    @tsr.function
+    def doubled(x: Tensor["N"]):
+        return x + x
+
+    x = np.ones(37, np.float32)
+    for _ in range(3):
+        doubled(x)
+    assert doubled.last_spec.target == "cpu"
+    assert doubled.check(x, target="sm_80", show=False).rows[-1].stage == "sm_80 (simulated)"
+    assert doubled.last_spec.target == "sim:sm_80"
+    doubled(x)
+    assert doubled.last_spec.target == "cpu"
