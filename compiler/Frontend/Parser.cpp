@@ -200,6 +200,21 @@ bool Parser::checkCount(size_t count) {
   return false;
 }
 
+bool Parser::checkNameLength(const Token &name) {
+  // Plans and symbols hold names of 255 bytes, with endings of ours.
+  constexpr size_t longest = 200;
+  if (name.text.size() <= longest)
+    return true;
+  std::string start(name.text.substr(0, 20));
+  error({name.range.file,
+         name.range.begin,
+         {name.range.begin.line, name.range.begin.column + 20}},
+        "the name " + start + "... has " + std::to_string(name.text.size()) +
+            " characters; one has at most " + std::to_string(longest),
+        start);
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Entry points
 //===----------------------------------------------------------------------===//

@@ -87,6 +87,7 @@ private:
   bool checkStatements();
   /// Of elements of a display, or arguments of a call.
   bool checkCount(size_t count);
+  bool checkNameLength(const Token &name);
 
   //===--- Nodes ----------------------------------------------------------===//
 

@@ -186,6 +186,7 @@ static std::string getPlaceholder(llvm::StringRef callee,
   return llvm::StringSwitch<std::string>(parameter)
       .Case("size", "64")
       .Cases({"b", "y", "value", "pad", "seed", "start"}, "0")
+      .Case("other", "0.0")
       .Case("dtype", "fp32")
       .Cases({"index", "indices"}, "(m, n)")
       .Case("n", "64")

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -536,8 +537,18 @@ ValueResult Analyzer::makeIterable(const std::string &name,
       if (const CallArgument *option = (*bound)[2 + i]) {
         if (!checkInteger(*option))
           return failure();
-        if (i == 2 && failed(getConstantInt(*this, *option, "stages")))
-          return failure();
+        if (i == 2) {
+          FailureOr<int64_t> stages = getConstantInt(*this, *option, "stages");
+          if (failed(stages))
+            return failure();
+          if (*stages < 0 || *stages > tile::maxStages) {
+            error(option->where, "stages is 0 to " +
+                                     std::to_string(tile::maxStages) +
+                                     ", not " + std::to_string(*stages))
+                .setFix("stages=2");
+            return failure();
+          }
+        }
         result.options[options[i]] = option->value;
       }
     return result;

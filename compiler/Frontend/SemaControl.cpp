@@ -281,6 +281,14 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
     if (failed(value))
       return Flow::Failed;
     start = library->makeScalar(*value, DType::I64, location);
+    // Positions before the dim do not exist, as those behind it.
+    std::optional<int64_t> number = value->getConstantInt();
+    if (!(number && *number >= 0) &&
+        !start.getDefiningOp<tile::RangeStartOp>() &&
+        !start.getDefiningOp<tile::RangeStopOp>())
+      start = arith::MaxSIOp::create(
+          builder, location, start,
+          arith::ConstantIndexOp::create(builder, location, 0));
   } else {
     start = arith::ConstantIndexOp::create(builder, location, 0);
   }

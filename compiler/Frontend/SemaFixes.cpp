@@ -68,7 +68,13 @@ std::optional<SemaValue> Analyzer::tryFix(const std::string &text) {
 
 std::string Analyzer::suggestGrid() const {
   // The axes of what is written are those of the grid.
-  std::string names, tiles;
+  std::string names, tiles, size = "64";
+  // A constant that is there, and only one.
+  auto isConst = [](const ParameterDescription &parameter) {
+    return parameter.kind == ParameterDescription::Kind::Const;
+  };
+  if (llvm::count_if(signature.parameters, isConst) == 1)
+    size = llvm::find_if(signature.parameters, isConst)->name;
   for (const ParameterDescription &parameter : signature.parameters) {
     if (parameter.kind != ParameterDescription::Kind::Out || !tiles.empty())
       continue;
@@ -77,11 +83,12 @@ std::string Analyzer::suggestGrid() const {
           dim.find_first_of("+-*/()% .") != std::string::npos)
         continue;
       names += (names.empty() ? "" : ", ") + llvm::StringRef(dim).lower();
-      tiles += (tiles.empty() ? "" : ", ") + ("tsr.tile(" + dim + ", 64)");
+      tiles +=
+          (tiles.empty() ? "" : ", ") + ("tsr.tile(" + dim + ", " + size + ")");
     }
   }
   if (tiles.empty())
-    return "for m in tsr.grid(tsr.tile(M, 64)):";
+    return "for m in tsr.grid(tsr.tile(M, " + size + ")):";
   return "for " + names + " in tsr.grid(" + tiles + "):";
 }
 

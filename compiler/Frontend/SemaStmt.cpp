@@ -65,7 +65,9 @@ Flow Analyzer::execute(const Stmt *stmt) {
                            " after the grid of a kernel; only what is inside "
                            "the loop is run")
         .addNote(grid->iter->range, "the grid")
-        .setFix("move it into the loop, or into a kernel of its own");
+        .setFix(is<Return>(stmt)
+                    ? "delete it: a call returns what the kernel writes"
+                    : "move it into the loop, or into a kernel of its own");
     return Flow::Failed;
   }
   switch (stmt->kind) {

@@ -111,7 +111,14 @@ TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
                        std::to_string(size.constant));
         if (object.origin.isValid())
           noteOrigin(diagnostic, object, name);
-        diagnostic.setFix(name + "[" + (axis ? "..., " : "") + "-1]");
+        // The same with another number.
+        std::string whole = context.quote(site.range),
+                    part = context.quote(where);
+        size_t at = whole.rfind(part);
+        diagnostic.setFix(at == std::string::npos || part.empty()
+                              ? name + "[-1]"
+                              : whole.substr(0, at) + "-1" +
+                                    whole.substr(at + part.size()));
         return failure();
       }
       result.start =

@@ -437,7 +437,7 @@ ValueResult TileOps::elementwise(llvm::ArrayRef<const SemaValue *> operands,
                                  DType dtype, bool weak, DType resultDType,
                                  const OpSite &site, Emit emit) {
   FailureOr<Alignment> alignment = align(operands, site);
-  if (failed(alignment))
+  if (failed(alignment) || failed(checkTileSize(alignment->axes, site.range)))
     return failure();
   Location location = context.loc(site.range);
   SmallVector<mlir::Value> values;

@@ -207,8 +207,10 @@ private:
   };
   /// By location: of the ops themselves some are made twice.
   llvm::DenseMap<mlir::Location, WriteSite> writes;
-  std::string getRaceFix(const WriteSite &site, const GridAxis &axis,
-                         bool adds);
+  mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
+                                    SourceRange where);
+  std::string getRaceFix(const WriteSite &site, const GridAxis &axis, bool adds,
+                         mlir::Value value);
   mlir::LogicalResult checkRaces(mlir::Operation *kernel) override;
 
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);

@@ -263,7 +263,8 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
         context
             .error(where, "a gather needs an integer tile, but " +
                               nameOf(index, expr) + " is " + describe(index))
-            .setFix(nameOf(index, expr) + ".to(i64)");
+            .setFix((expr ? context.parenthesize(expr) : nameOf(index, expr)) +
+                    ".to(i64)");
         return failure();
       }
       access.indices.push_back(
@@ -319,6 +320,26 @@ ArrayAttr TileOps::getIndexAxes(const Access &access) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
+LogicalResult TileOps::checkTileSize(llvm::ArrayRef<Axis *> axes,
+                                     SourceRange where) {
+  int64_t elements = 1;
+  std::string sizes;
+  for (Axis *axis : axes) {
+    sizes += (sizes.empty() ? "" : " x ") + std::to_string(axis->size);
+    elements = axis->size > tile::maxTileElements ? tile::maxTileElements + 1
+                                                  : elements * axis->size;
+    if (elements <= tile::maxTileElements)
+      continue;
+    context
+        .error(where, "a tile of " + sizes + " elements; it has at most 2^24")
+        .addNote(axes.front()->where, "the axis " + axes.front()->name)
+        .setFix("smaller tiles: tsr.tile(" +
+                (axis->dim ? axis->dim->name : std::string("N")) + ", 64)");
+    return failure();
+  }
+  return success();
+}
+
 ValueResult TileOps::loadTile(const SemaValue &view,
                               llvm::ArrayRef<SemaValue> indices,
                               const SemaValue *mask, const ConstantData *pad,
@@ -326,7 +347,8 @@ ValueResult TileOps::loadTile(const SemaValue &view,
   if (failed(checkRead(view, site)))
     return failure();
   FailureOr<Access> access = getAccess(view, indices, site);
-  if (failed(access))
+  if (failed(access) ||
+      failed(checkTileSize(access->alignment.axes, site.range)))
     return failure();
   OpBuilder &b = builder();
   const std::string &name = parameterNames[view.parameter];

@@ -61,17 +61,52 @@ private:
 
 } // namespace
 
-/// "tsr.atomic_add(C, (m,), x)" with the annotation it needs, or a loop inside.
+/// The op that joins what the programs along an axis have: "+" for a sum.
+static llvm::StringRef joinerOf(mlir::Value value) {
+  auto reduce = value.getDefiningOp<tile::ReduceOp>();
+  if (!reduce)
+    return "";
+  switch (reduce.getKind()) {
+  case tile::ReduceKind::Sum:
+    return "+";
+  case tile::ReduceKind::Max:
+    return "tsr.maximum";
+  case tile::ReduceKind::Min:
+    return "tsr.minimum";
+  default:
+    return "";
+  }
+}
+
+/// "tsr.atomic_add(C, (m,), x)" with the annotation it needs, or a loop inside
+/// that joins what every program has, or a destination with the axis.
 std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
-                                bool adds) {
+                                bool adds, mlir::Value value) {
   const std::string &name = parameterNames[site.parameter];
   if (adds && !llvm::StringRef(site.arguments).contains(name + "["))
     return "tsr.atomic_add(" + name + ", " + site.arguments + "), with " +
            getAnnotationFix(site.parameter, "Region[reduce_sum, Tensor[", "]]");
-  std::string extent = context.quote(axis.where);
-  return "for " + axis.name + " in " +
-         (axis.axis ? extent : "range(" + extent + ")") +
-         ": inside the loop of the grid, instead of an axis of it";
+  std::string extent = context.quote(axis.where),
+              whole = context.quote(site.where);
+  llvm::StringRef place = whole;
+  if (!place.consume_front(name + "[") || !place.consume_back("]"))
+    place = "";
+  llvm::StringRef joiner = joinerOf(value);
+  llvm::StringRef stored = llvm::StringRef(site.arguments).split("), ").second;
+  if (joiner.empty() || place.empty() || stored.empty())
+    return name + "[" + (place.empty() ? "" : place.str() + ", ") + axis.name +
+           "], in an Out with that axis, too";
+  std::string loop =
+      "for " + axis.name + " in " +
+      (axis.axis ? extent : "range(" + extent + ")") +
+      ":  # inside the loop of the grid, instead of an axis of it\n    ";
+  std::string end = "\n" + whole + " = acc";
+  if (joiner == "+")
+    return "acc = tsr.zeros(" + place.str() + ")\n" + loop +
+           "acc += " + stored.str() + end;
+  return "acc = tsr.full(" + std::string(joiner == "tsr.maximum" ? "-" : "") +
+         "tsr.inf, " + place.str() + ")\n" + loop + "acc = " + joiner.str() +
+         "(acc, " + stored.str() + ")" + end;
 }
 
 /// The element itself with something added.
@@ -119,7 +154,8 @@ LogicalResult TileOps::checkRaces(Operation *kernel) {
                                    : ": which value stays is up to chance"));
       if (axis.axis)
         diagnostic.addNote(axis.axis->where, "the axis " + axis.name);
-      diagnostic.setFix(getRaceFix(site, axis, addsTo(store)));
+      diagnostic.setFix(
+          getRaceFix(site, axis, addsTo(store), store.getValue()));
       result = failure();
       return;
     }

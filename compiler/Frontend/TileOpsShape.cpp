@@ -535,6 +535,8 @@ ValueResult TileOps::callFull(llvm::StringRef name,
                           getDTypeName(dtype) + ")");
     return failure();
   }
+  if (failed(checkTileSize(alignment.axes, site.range)))
+    return failure();
   if (std::string misfit = number.isConstant()
                                ? findMisfit(number.constant, dtype)
                                : std::string();

@@ -3,6 +3,7 @@
 
 #include "python/bindings/guards.h"
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <nanobind/stl/string_view.h>
@@ -83,6 +84,16 @@ static bool scalarBits(PyObject *value, ArgumentGuard::Kind kind, int32_t dtype,
   if (dtype == TSR_BOOL)
     bits = overflow || bits != 0;
   return !overflow || dtype == TSR_BOOL;
+}
+
+/// A number near its dtype's end is for the slow way, which can refuse it.
+static bool isWithin(PyObject *value, const ArgumentGuard &guard) {
+  double number = guard.kind == ArgumentGuard::Kind::Float
+                      ? PyFloat_AS_DOUBLE(value)
+                      : PyLong_AsDouble(value);
+  if (number == -1.0 && PyErr_Occurred())
+    PyErr_Clear();
+  return !(std::fabs(number) >= guard.limit) || std::isinf(number);
 }
 
 static bool matchesName(const NameGuard &guard, CallFrame &frame, int &numViews,
@@ -190,6 +201,8 @@ bool Entry::matches(PyObject *const *args, Py_ssize_t count, PyObject *words,
         !scalarBits(value, guard.kind, code.scalars[size_t(guard.slot)],
                     frame.scalars[guard.slot]))
       return false;
+    if (guard.limit != 0 && !isWithin(value, guard))
+      return false;
   }
   for (const NameGuard &guard : names)
     if (!matchesName(guard, frame, numViews, code))
@@ -260,6 +273,7 @@ static bool readArgument(nb::handle value, nb::tuple note,
   }
   if (kind == "scalar") {
     guard.slot = nb::cast<int16_t>(note[1]);
+    guard.limit = nb::cast<double>(note[2]);
     if (PyBool_Check(object))
       guard.kind = ArgumentGuard::Kind::Bool;
     else if (PyLong_CheckExact(object))

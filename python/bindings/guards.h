@@ -42,6 +42,7 @@ struct ArgumentGuard {
   enum class Kind : uint8_t { Tensor, Int, Float, Bool, Constant, Same };
   Kind kind = Kind::Same;
   int16_t slot = -1;         // of a scalar, among the scalars of the plan
+  double limit = 0;          // of a scalar: its annotation holds less; 0: none
   PyObject *value = nullptr; // of Constant (compared by value) and Same
   TensorGuard tensor;
 };

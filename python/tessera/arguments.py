@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
 import re
 
 from . import arrays, capture, options, source
@@ -120,6 +121,18 @@ def _constant(fn, p, value) -> tuple:
     return ("const", value if known is None else known)
 
 
+# Numbers from here on do not fit an annotation; of floats the largest and half a unit in its last place, which would be infinite.
+LIMITS = {"i8": 2.0**7, "i32": 2.0**31, "fp16": 65520.0, "bf16": 2.0**128 - 2.0**119, "fp32": 2.0**128 - 2.0**103}
+
+
+def _fits(value, dtype: str) -> bool:
+    """Whether a number stays what it is, but for its last digits."""
+    limit = LIMITS.get(dtype)
+    if limit is None or isinstance(value, bool) or (isinstance(value, float) and math.isinf(value)):
+        return True
+    return -limit <= value < limit if dtype[0] == "i" else not abs(value) >= limit
+
+
 def argument_specs(fn, bound: dict, target: str):
     """ArgumentSpecs for the compiler, and the arrays and scalars of this call."""
     specs, given, scalars = [], {}, {}
@@ -172,6 +185,9 @@ def argument_specs(fn, bound: dict, target: str):
         if kind is None:
             fn._fail(f"{p.name} takes an array or a number, not {a_kind(value)}", p.name,
                        f"np.asarray({p.name})" if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else fn._call_text())
+        if p.dtype is not None and not _fits(value, p.dtype):
+            wider = "fp64" if isinstance(value, float) else "i64"
+            fn._fail(f"{p.name} is annotated {p.dtype}, which does not hold {value}", p.name, f"{p.name}: {wider}")
         specs.append(("scalar", p.dtype or kind))
         scalars[p.name] = value
     constants = fn._constants(target, first_dtype(specs))
@@ -215,8 +231,10 @@ def check_shapes(fn, given: dict) -> None:
             if origin == p.name:
                 fn._fail(f"{shown(p.name)} disagrees with itself on {dim}: {expected} and {size}", p.name)
             turned = next((name for name in (p.name, origin) if _fits_turned(fn, name, given)), "")
+            longer, axes, least = (origin, next(other.dims for other in fn.parameters if other.name == origin), size) if expected > size else (p.name, p.dims, expected)
+            cut = f"{longer}[{':, ' * axes.index(dim)}:{least}]"
             fn._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}",
-                       fix=f"{turned}.T" if turned else "")
+                     p.name, f"{turned}.T" if turned else f"{cut}, if the rest is not wanted")
     for p in fn.parameters:
         array = given.get(p.name)
         for axis, dim in enumerate(p.dims or ()) if array is not None else ():

@@ -12,10 +12,10 @@ import builtins
 import math
 import types
 
-from . import arrays
+from . import arrays, source
 from .annotations import DimName, _Family, _Privilege, const
 from .dtypes import as_dtype, dtype
-from .errors import ArgumentError
+from .errors import ArgumentError, CompileError
 
 _missing = object()
 # Sizes of arrays in guards: any, any but 1 (python/bindings/guards.h).
@@ -165,6 +165,22 @@ def guards(names: list[str], scope: Scope, slots: dict) -> tuple[dict, list[dict
                 return None
             notes.update({(path, key): value for key, value in inner[1].items()})
     return captured, notes
+
+
+def refuse_recursion(fn, callers: tuple = ()) -> None:
+    """Raises if a function calls itself, also through others."""
+    for entry in fn.capture()[0].values():
+        if entry[0] != "function":
+            continue
+        if any(entry[1] is caller for caller in (*callers, fn)):
+            name, place = entry[1].__name__, fn._source
+            message, fix = f"'{name}' calls itself; recursion is not part of the language", "a loop, for i in range(n):, or a function for each step"
+            if place is None:
+                raise CompileError(f"error: {message}\n fix:  {fix}\n")
+            calls = [(row, line.find(name + "(")) for row, line in enumerate(place.text.splitlines()) if name + "(" in line and f"def {name}" not in line]
+            row, column = calls[0] if calls else (0, 0)
+            raise CompileError(source.at_place(place.file, place.first_line + row, column, message, fix))
+        refuse_recursion(entry[1], (*callers, fn))
 
 
 def for_compiler(captured: dict) -> dict:

@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 from . import comparison, oracle, source
-from .errors import ArgumentError, CheckError, InternalError, RunError, TesseraError, UndecidedError
+from .errors import ArgumentError, CheckError, RunError, TesseraError, UndecidedError
 from .targets import check_target
 
 _COLUMNS = ("stage", "max error", "bound", "ring", "races", "barriers", "conflicts", "registers", "spills")
@@ -233,7 +233,7 @@ class Checker:
         row = Row(f"{chip} (simulated)", races="none", barriers="proved")
         try:
             got = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, f"sim:{chip}"))
-        except InternalError as error:
+        except RunError as error:
             row.races = row.barriers = "see below"
             row.wrong = str(error).strip()
             return row

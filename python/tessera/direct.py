@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 
-from . import capture
+from . import arguments, capture
 from .dtypes import to_numpy, to_torch
 
 
@@ -61,7 +61,7 @@ def remember(fn, spec, version, given: dict, args: tuple, kwargs: dict, exact: b
                 sizes = tuple(given[name].sizes) if exact else _sizes(parameter, given[name])
                 guards.append(("tensor", (sizes, entry[3], slot, written)))
             else:
-                guards.append(("scalar", scalars.get(name, -1)) if entry[0] == "scalar" else ("const",))
+                guards.append(("scalar", scalars.get(name, -1), arguments.LIMITS.get(parameter.dtype, 0.0)) if entry[0] == "scalar" else ("const",))
     torch = bool(given) and next(iter(given.values())).library == "torch"
     to_library = to_torch if torch else to_numpy
     fn._direct[version.executable] = spec

@@ -109,6 +109,7 @@ class Function(_runtime.Callable):
     @property
     def parameters(self) -> list[Parameter]:
         if self._parameters is None:
+            capture.refuse_recursion(self)
             captured = self.capture()[0]
             entries = keys.remembered(lambda: keys.signature(self, captured),
                                       lambda: self.program.describe(capture.for_compiler(captured), colour()))
@@ -241,9 +242,11 @@ class Function(_runtime.Callable):
             if index := re.match(r"index (-?)\d+, but axis (\d+) of (.+) \(.*", message):
                 negative, axis, name = index.groups()
                 fix = f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
-            elif index := re.match(r"(index|target) (-?\d+) in (.+), but axis (\d+) of (.+) \(.*", message):
+            elif index := re.match(r"(index|target) (-?\d+) in (.+), but axis (\d+) of (.+?) \(.*", message):
                 kind, value, index, axis, name = index.groups()
-                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, 0, {name}.shape[{axis}] - 1)"
+                size = f"{name}.shape[{axis}]"
+                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, 0, {size} - 1)" if value[0] != "-" else \
+                    f"tsr.where({index} < 0, {index} + {size}, {index})"
             elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
                 first, size, axis, second, _ = sizes.groups()
                 fix = fix or f"{second} with {size} elements along axis {axis or 'of that number'}, as {first} has"
@@ -252,7 +255,7 @@ class Function(_runtime.Callable):
         text = re.sub(r"\bresult\b", "out=", text)
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
-            fix = f"{overlap[2]}.copy()"
+            fix = f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"
         elif "disagree" in text and "out=" in text and not fix:
             fix = f"{self.__name__}(...) without out=, which allocates it"
         self._fail(text, fix=fix)
@@ -393,7 +396,14 @@ class Function(_runtime.Callable):
 
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
-        compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
+        try:
+            compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
+        except CompileError as error:
+            if " fix: " in str(error):
+                raise
+            stage = re.search(r'tessera\.stage = "([\w-]+)"', text)
+            known = stage[1] if stage and stage[1] in compiler.stages() else "tile"
+            raise CompileError(f"{str(error).rstrip()}\n fix:  {self.__name__}.inspect_ir(\"{known}\") prints it as it was; the line above is where it differs\n") from None
         try:
             return make_version(self, target, compilation, None)
         except InternalError as error:  # the host program is text of the stage, too

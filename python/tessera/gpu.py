@@ -14,7 +14,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from . import _runtime, architectures, assemble, cuda, keys
-from .errors import ArgumentError, CompileError, DeviceError, InternalError
+from .errors import ArgumentError, CompileError, DeviceError, RunError
 from .knobs import knobs
 from .version import Runner
 from .wording import no_attribute, refuse
@@ -235,7 +235,7 @@ class SimVersion(GpuVersion):
                 failed = next((error for error in report.errors if error["kind"] == "assert"), None)
                 if failed is not None:
                     raise ArgumentError(_assertion(failed["message"]))
-                raise InternalError(f"{self.name} on the simulator, kernel {name}:\n{report.text()}")
+                raise RunError(f"error: {self.name} on the simulator, kernel {name}:\n{report.text()}")
         if failure is not None:
             raise failure
         return made

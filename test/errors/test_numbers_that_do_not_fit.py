@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,15 @@ def test_the_causal_mask_of_torch():
     with pytest.raises(tsr.TesseraError, match="of 4 queries and 6 keys: torch's first query sees one key"):
         theirs(q[:, :, :4].copy(), k, k)
     assert ours(q[:, :, :4].copy(), k, k).shape == (1, 1, 4, 16)
+
+
+@pytest.mark.parametrize("dtype, good, bad", [("i32", 2**31 - 1, 2**31), ("i32", -2**31, -2**40), ("fp16", 65519.0, 70000.0), ("fp32", 3e38, 1e300)])
+def test_annotated_parameters(dtype, good, bad):
+    """Also where the call before it was direct."""
+    zeros = "x.to(tsr.fp64)" if dtype[0] == "f" else "x.to(tsr.i64)"
+    kind = "tsr.fp64" if dtype[0] == "f" else "tsr.i64"
+    f = tsr.compile_source(f"@tsr.function\ndef f(x, n: {dtype}):\n    return {zeros} + n.to({kind})\n", "numbers.py").f
+    for _ in range(3):
+        f(np.zeros(3, np.float32), good)
+    with pytest.raises(tsr.ArgumentError, match=f"n is annotated {dtype}, which does not hold {re.escape(str(bad))}"):
+        f(np.zeros(3, np.float32), bad)

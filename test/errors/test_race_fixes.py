@@ -96,3 +96,18 @@ def test_through_loops_and_conditions():
         accumulated(X, X.T.copy())
     with pytest.raises(tsr.CompileError, match="is written by every program along n: some updates are lost"):
         conditional(X, np.zeros(32, np.float32), 1)
+
+
+@tsr.kernel
+def largest(A: Tensor["M", "N"], S: Out["M"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        S[m] = tsr.max(A[m, n], n)
+
+
+def test_the_fix_of_a_reduction_joins_the_turns():
+    """A loop alone would keep the last tile's value, without a word."""
+    with pytest.raises(tsr.CompileError) as refused:
+        largest(X)
+    lines = str(refused.value).split(" fix:  ")[1].rstrip().split("\n       ")
+    text = '@tsr.kernel\ndef fixed(A: Tensor["M", "N"], S: Out["M"]):\n    for m in tsr.grid(tsr.tile(M, 16)):\n' + "".join(f"        {line}\n" for line in lines)
+    assert np.array_equal(tsr.compile_source(text, "fixed.py").fixed(X), X.max(1))

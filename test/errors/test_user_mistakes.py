@@ -114,3 +114,47 @@ def test_an_edited_stage(stage, tmp_path):
             version(X)
         except tsr.TesseraError as error:
             assert not isinstance(error, tsr.InternalError), f"{error}\n{edited}"
+
+
+MORE = {
+    "a tile beyond all bounds": (
+        '@tsr.kernel\ndef f(x: Tensor["M", "N"], y: Out["M", "N"]):\n    for m, n in tsr.grid(tsr.tile(M, 1000000), tsr.tile(N, 1000000)):\n        y[m, n] = x[m, n] + 1\n',
+        r"prog.py:7:19: error: a tile of 1000000 x 1000000 elements; it has at most 2\^24", "smaller tiles: tsr.tile(N, 64)"),
+    "stages below none": (
+        '@tsr.kernel\ndef f(x: Tensor["M", "N"], y: Out["M"]):\n    for m in tsr.grid(tsr.tile(M, 4)):\n        s = tsr.zeros(m)\n'
+        "        for n in tsr.tile(N, 4, stages=-2):\n            s += tsr.sum(x[m, n], n)\n        y[m] = s\n", "prog.py:8:33: error: stages is 0 to 64, not -2", "stages=2"),
+    "a long local name": (f"@tsr.function\ndef f(x):\n    {LONG} = x + 1\n    return {LONG}\n", "prog.py:6:5: error: the name f{20}... has 400 characters; one has at most 200", "f" * 20),
+    "recursion": ("@tsr.function\ndef f(x, n: const = 3):\n    if n == 0:\n        return x\n    return x * f(x, n - 1)\n",
+                  "prog.py:8:16: error: 'f' calls itself; recursion is not part of the language", "a loop, for i in range(n):, or a function for each step"),
+    "a return after the grid": (
+        '@tsr.kernel\ndef f(x: Tensor["M", "N"], y: Out["M", "N"]):\n    for m, n in tsr.grid(tsr.tile(M, 4), tsr.tile(N, 4)):\n        y[m, n] = x[m, n]\n    return y\n',
+        "prog.py:8:5: error: a 'return' after the grid", "delete it: a call returns what the kernel writes"),
+    "an index out of range": ("@tsr.function\ndef f(x: Tensor[4, 8]):\n    return x[0, 8]\n", "prog.py:6:17: error: index 8 is out of range: axis 1 of x has size 8", "x[0, -1]"),
+    "an f-string": ('@tsr.function\ndef f(x):\n    print(f"mean {x.mean():.3f} of {{x}}")\n    return x\n', "prog.py:6:11: error: an f-string is not part", 'print("mean ", x.mean(), " of {x}")'),
+    "a list comprehension": ("@tsr.function\ndef f(x):\n    rows = [x[i] * i for i in range(3)]\n    return tsr.stack(rows, dim=0)\n",
+                             "prog.py:6:12: error: a list comprehension is not part", "items = ()\n       for i in range(3):\n           items = items + (x[i] * i,)"),
+}
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_more_mistakes(case, tmp_path):
+    text, message, fix = MORE[case]
+    with pytest.raises(tsr.CompileError, match=message) as refused:
+        load(text, tmp_path)(X)
+    assert not isinstance(refused.value, tsr.InternalError)
+    assert str(refused.value).split(" fix:  ")[1].rstrip() == fix
+
+
+def test_arrays_that_disagree(tmp_path):
+    f = load('@tsr.function\ndef f(x: Tensor["M", "N"], s: Tensor["M"]):\n    return x * s[:, None]\n', tmp_path)
+    for x, s, fix in ((X, np.ones(3, np.float32), "x[:3]"), (X, np.ones(5, np.float32), "s[:4]")):
+        with pytest.raises(tsr.ArgumentError, match=r"prog.py:5:28: error: .* disagree on M") as refused:
+            f(x, s)
+        assert f"fix:  {fix}, if the rest is not wanted" in str(refused.value)
+
+
+def test_an_edited_stage_that_cannot_be_read(tmp_path):
+    f = load(ADD.format(name="f"), tmp_path)
+    text = f.inspect_ir("tile-value", x=tsr.fp32)
+    with pytest.raises(tsr.CompileError, match=r'fix:  f.inspect_ir\("tile-value"\) prints it as it was'):
+        f.resume(text.replace("arith.addf", "arith.adddf", 1))

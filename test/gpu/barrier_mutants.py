@@ -30,7 +30,7 @@ import numpy as np
 
 import tessera as tsr
 from tessera import Out, Tensor, const, kernels
-from tessera.errors import CompileError, InternalError, TesseraError
+from tessera.errors import CompileError, RunError, TesseraError
 
 CHIP = "sm_80"
 
@@ -229,7 +229,7 @@ def shown(subject: Subject, text: str) -> str:
     version = SimVersion(subject.fn, f"sim:{CHIP}", compiler.compile_text(text, "mutant", options), None)
     try:
         got = version(*subject.args)
-    except InternalError as error:
+    except RunError as error:
         return str(error)
     worst = np.max(np.abs(np.asarray(got, np.float64) - subject.expected))
     return "" if worst <= 0.02 * np.abs(subject.expected).max() else f"wrong numbers: off by {worst:.3g}"

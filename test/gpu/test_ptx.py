@@ -190,7 +190,7 @@ def test_without_its_barriers_the_simulator_objects(inputs):
     ptx = "\n".join(line for line in version.ptx.splitlines() if "bar.sync" not in line and "barrier.sync" not in line)
     assert ptx != version.ptx
     broken = version.with_ptx(ptx)
-    with pytest.raises(tsr.InternalError, match="race"):
+    with pytest.raises(tsr.RunError, match="race"):
         broken(a, b)
     findings = broken.last_reports[0].errors
     product = next(i for i, line in enumerate(inspect.getsource(sys.modules[kernels.gemm.__module__]).splitlines(), 1) if "tsr.mma(A" in line)

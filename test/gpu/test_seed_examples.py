@@ -23,7 +23,7 @@ from machines import assemblers
 import tessera as tsr
 from tessera import Out, Tensor, accum, const, fp8_e4m3, fp16, fp32
 from tessera import _core as compiler
-from tessera.errors import InternalError
+from tessera.errors import RunError
 from tessera.gpu import SimVersion
 
 torch = pytest.importorskip("torch")
@@ -179,6 +179,6 @@ def test_an_fp8_product_without_its_barrier():
         fp8_gemm.resume(edited, target="sm_89")
     assert place in str(refused.value) and "there was no barrier since" in str(refused.value)
     assert re.search(r"turn +what happens +memory +line", str(refused.value))
-    with pytest.raises(InternalError) as seen:
+    with pytest.raises(RunError) as seen:
         run(edited)
     assert "race" in str(seen.value) and place in str(seen.value)

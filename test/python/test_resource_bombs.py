@@ -60,7 +60,7 @@ TESSERA = {
     "a size": (lambda: "@tsr.function\ndef f(x: Tensor[99999999999999999999]):\n    return x\n", "does not fit 64 bits"),
     "a size in quotes": (lambda: '@tsr.function\ndef f(x: Tensor["99999999999999999999"]):\n    return x\n', "does not fit 64 bits"),
     "a long text": (lambda: ONE + '    """' + "a" * (40 << 20) + '"""\n    return x\n', "megabytes; a program has at most 16"),
-    "a long name": (lambda: ONE + "    return " + "x" * MANY + "\n", "'x"),
+    "a long name": (lambda: ONE + "    return " + "x" * MANY + "\n", "has 1000000 characters; one has at most 200"),
 }
 MLIR = {
     "ops": (lambda: MODULE + "func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n" + "".join(f"  %y{i} = gir.exp %x : tensor<8xf32>\n" for i in range(MANY))

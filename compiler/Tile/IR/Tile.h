@@ -31,7 +31,7 @@ namespace tessera::tile {
 /// What a number of a text may ask for. The largest tiles of real kernels have
 /// 2^20 numbers; a pass may take a step for each.
 constexpr int64_t maxRank = 8, maxPositions = 1 << 20,
-                  maxTileElements = 1 << 24;
+                  maxTileElements = 1 << 24, maxStages = 64;
 
 /// Numbers that kernels compute with: i1, i4, i8 to i64, index and floats.
 bool isNumber(mlir::Type type);

@@ -108,7 +108,7 @@ void PlanOp::print(OpAsmPrinter &printer) {
 //===----------------------------------------------------------------------===//
 
 /// More programs of one axis in a group, or copies under way, are a mistake.
-static constexpr int64_t maxGroup = 1 << 16, maxStages = 64;
+static constexpr int64_t maxGroup = 1 << 16;
 
 LogicalResult ProgramOp::verify() {
   // (C1)
