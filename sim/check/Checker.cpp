@@ -4,25 +4,51 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
+#include "sim/exec/Mbarrier.h"
 #include <cinttypes>
 
 namespace tessera::sim::check {
 
 using ptx::Space;
 
-void Clock::join(const Clock &other) {
-  for (const auto &[block, view] : other.blocks) {
-    BlockView &mine = blocks[block];
-    mine.uniform = std::max(mine.uniform, view.uniform);
-    if (view.each.empty())
-      continue;
-    if (mine.each.empty()) {
-      mine.each = view.each;
-      continue;
-    }
-    for (size_t t = 0; t < mine.each.size(); ++t)
-      mine.each[t] = std::max(mine.each[t], view.each[t]);
+uint32_t Clock::BlockView::of(uint32_t thread) const {
+  if (thread >= firstAgent) {
+    auto it = std::lower_bound(agents.begin(), agents.end(),
+                               std::pair<uint32_t, uint32_t>(thread, 0));
+    return it != agents.end() && it->first == thread ? it->second : 0;
   }
+  return each.empty() ? uniform : std::max(uniform, each[thread]);
+}
+
+void Clock::BlockView::know(uint32_t agent, uint32_t epoch) {
+  auto it = std::lower_bound(agents.begin(), agents.end(),
+                             std::pair<uint32_t, uint32_t>(agent, 0));
+  if (it != agents.end() && it->first == agent)
+    it->second = std::max(it->second, epoch);
+  else
+    agents.insert(it, {agent, epoch});
+}
+
+void Clock::BlockView::join(const BlockView &other) {
+  uniform = std::max(uniform, other.uniform);
+  for (auto [agent, epoch] : other.agents)
+    know(agent, epoch);
+  if (other.each.empty())
+    return;
+  if (each.empty()) {
+    each = other.each;
+    return;
+  }
+  for (size_t t = 0; t < each.size(); ++t)
+    each[t] = std::max(each[t], other.each[t]);
+}
+
+void Clock::join(const Clock &other) {
+  for (const auto &[block, view] : other.blocks)
+    blocks[block].join(view);
+  for (unsigned k = 0; k < 2; ++k)
+    for (const auto &[block, view] : other.fenced[k])
+      fenced[k][block].join(view);
 }
 
 void Clock::know(uint64_t block, unsigned thread, uint32_t epoch,
@@ -115,10 +141,8 @@ void BlockChecker::acquire(unsigned t, const ClockPtr &clock) {
 }
 
 bool BlockChecker::ordered(const Mark &mark, unsigned thread) const {
-  if (mark.block == block.linear) {
-    if (mark.thread == thread)
-      return true;
-  }
+  if (mark.block == block.linear && mark.thread == thread)
+    return true;
   return threads[thread].known->of(mark.block, mark.thread) >= mark.epoch;
 }
 
@@ -153,8 +177,7 @@ void BlockChecker::reportRace(Warp &w, const Inst &i, unsigned lane,
   owner.launch.addReport(std::move(r));
 }
 
-/// Strong accesses of two threads that can see each other's scope never race.
-static bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock) {
+bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock) {
   if ((a.semantics & orderMask) == weak || (b.semantics & orderMask) == weak)
     return false;
   if (sameBlock)
@@ -168,7 +191,7 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
                              AccessKind kind, bool sameValue) {
   unsigned thread = w.index * 32 + lane;
   ThreadState &self = threads[thread];
-  Mark mark{thread, uint32_t(block.linear), self.epoch, &i};
+  Mark mark{thread, uint32_t(block.linear), self.epoch, 0, &i};
   if (byte.pendingCopy) {
     Report r;
     r.kind = "async-copy";
@@ -187,8 +210,10 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
   }
   const Mark &write = byte.write;
   bool isRead = kind == AccessKind::Read;
-  if (write.inst && !sameValue && !ordered(write, thread) &&
-      !morallyStrong(i, *write.inst, write.block == block.linear))
+  if (write.isAsync() && !ordered(write, thread))
+    reportAsync(w, i, lane, write, address, isShared, true);
+  else if (write.inst && !sameValue && !ordered(write, thread) &&
+           !morallyStrong(i, *write.inst, write.block == block.linear))
     reportRace(w, i, lane, write, address, isShared,
                isRead ? "read-after-write" : "write-after-write");
   if (isRead) {
@@ -213,8 +238,10 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
     return;
   }
   auto against = [&](const Mark &r) {
-    if (r.inst && !ordered(r, thread) &&
-        !morallyStrong(i, *r.inst, r.block == block.linear))
+    if (r.isAsync() && !ordered(r, thread))
+      reportAsync(w, i, lane, r, address, isShared, false);
+    else if (r.inst && !ordered(r, thread) &&
+             !morallyStrong(i, *r.inst, r.block == block.linear))
       reportRace(w, i, lane, r, address, isShared, "write-after-read");
   };
   against(byte.read);
@@ -334,6 +361,14 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
                                  : nullptr;
       if (isShared && *known == sharedNobody) {
         outsideVariables(w, i, l, a, bytes);
+        break;
+      }
+      if (isShared && *known == sharedMbarrier) {
+        report("mbarrier-misuse", w, i, l, a, nullptr,
+               threadName(w, l) + " accesses the bytes of " +
+                   mbarrierName(block, uint32_t(a) & ~7u) + " at " +
+                   describePlace(i, owner.launch) +
+                   ", which is in use: mbarrier.inval comes first");
         break;
       }
       if (known && !*known) {
@@ -460,6 +495,7 @@ void BlockChecker::exited(Warp &w, uint32_t mask) {
            "a thread exits without waiting for its cp.async", c.shared);
   std::erase_if(w.copies,
                 [&](const PendingCopy &c) { return mask >> c.lane & 1; });
+  exitAsync(w, mask);
 }
 
 void BlockChecker::finished() {
@@ -471,31 +507,7 @@ void BlockChecker::finished() {
                " has arrivals that nobody waited for at the end of the block",
            0);
   }
-}
-
-void BlockChecker::mbarrierInit(Warp &, const Inst &, unsigned,
-                                uint32_t offset) {
-  mbarriers[offset] = SyncVariable();
-  mbarrierDone[offset] = SyncVariable();
-  std::fill_n(sharedWritten.begin() + offset, 8, 1);
-}
-void BlockChecker::mbarrierInval(Warp &, const Inst &, unsigned,
-                                 uint32_t offset) {
-  mbarriers.erase(offset);
-}
-void BlockChecker::mbarrierArrive(Warp &w, const Inst &, unsigned lane,
-                                  uint32_t offset) {
-  SyncVariable &v = mbarriers[offset];
-  auto joined = v.released ? std::make_shared<Clock>(*v.released)
-                           : std::make_shared<Clock>();
-  joined->join(*release(w.index * 32 + lane));
-  v.released = joined;
-}
-void BlockChecker::mbarrierWait(Warp &w, const Inst &, unsigned lane,
-                                uint32_t offset) {
-  auto it = mbarriers.find(offset);
-  if (it != mbarriers.end())
-    acquire(w.index * 32 + lane, it->second.released);
+  finishAsync();
 }
 
 void BlockChecker::copyIssued(Warp &w, const PendingCopy &copy) {
@@ -522,7 +534,7 @@ void BlockChecker::copyDone(Warp &w, const PendingCopy &copy) {
     if (sharedWritten[copy.shared + b] == sharedNobody)
       break;
     byte.pendingCopy = nullptr;
-    byte.write = {t, uint32_t(block.linear), threads[t].epoch, copy.inst};
+    byte.write = {t, uint32_t(block.linear), threads[t].epoch, 0, copy.inst};
     sharedWritten[copy.shared + b] = 1;
   }
 }

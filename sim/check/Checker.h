@@ -13,6 +13,12 @@
 // scopes include both threads do not race. cp.async writes belong to the
 // issuing thread but happen at its wait; until then nobody may touch the
 // destination.
+//
+// Bulk copies, st.async and red.async are agents of their own: what signals
+// an mbarrier is known to who saw its phase complete, what belongs to a bulk
+// group to who waited for the group (and from there on by the usual ways).
+// They use the async proxy: a generic access before them must have a
+// fence.proxy.async on the way, which a second clock, `fenced`, remembers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
@@ -28,17 +34,24 @@ struct Clock {
   struct BlockView {
     uint32_t uniform = 0;
     std::vector<uint32_t> each; // empty, or one per thread
+    /// Asynchronous agents and their epochs, by number.
+    std::vector<std::pair<uint32_t, uint32_t>> agents;
+    uint32_t of(uint32_t thread) const;
+    void know(uint32_t agent, uint32_t epoch);
+    void join(const BlockView &other);
   };
-  std::unordered_map<uint64_t, BlockView> blocks;
+  using View = std::unordered_map<uint64_t, BlockView>;
+  View blocks;
+  /// What is ordered before later accesses of the async proxy as well, to
+  /// shared and to global memory.
+  View fenced[2];
 
-  uint32_t of(uint64_t block, unsigned thread) const {
-    auto it = blocks.find(block);
-    if (it == blocks.end())
-      return 0;
-    uint32_t e = it->second.uniform;
-    if (!it->second.each.empty())
-      e = std::max(e, it->second.each[thread]);
-    return e;
+  static uint32_t of(const View &view, uint64_t block, uint32_t thread) {
+    auto it = view.find(block);
+    return it == view.end() ? 0 : it->second.of(thread);
+  }
+  uint32_t of(uint64_t block, uint32_t thread) const {
+    return of(blocks, block, thread);
   }
   void join(const Clock &other);
   void know(uint64_t block, unsigned thread, uint32_t epoch,
@@ -46,12 +59,23 @@ struct Clock {
 };
 using ClockPtr = std::shared_ptr<const Clock>;
 
+/// Numbers that stand for asynchronous agents where a thread's could: what
+/// signals the mbarrier at 8 * n, the writes and the reads of the bulk groups
+/// of thread n. Epochs are phases of the mbarrier and numbers of groups.
+constexpr uint32_t firstAgent = 1u << 28;
+constexpr uint32_t mbarrierAgent = 1u << 28, bulkWriteAgent = 2u << 28,
+                   bulkReadAgent = 3u << 28;
+/// Epoch of what has not happened yet: nobody knows it.
+constexpr uint32_t inFlight = ~0u;
+
 /// One access, as remembered per byte.
 struct Mark {
-  uint32_t thread = ~0u; // in its block
+  uint32_t thread = ~0u; // in its block, or an agent
   uint32_t block = ~0u;
   uint32_t epoch = 0;
+  uint32_t issuer = 0; // of an agent's access: the thread
   const Inst *inst = nullptr;
+  bool isAsync() const { return inst && thread >= firstAgent; }
 };
 
 struct ByteState {
@@ -73,6 +97,22 @@ struct SyncVariable {
   ClockPtr released;
 };
 
+/// What is known of an mbarrier object.
+struct MbarrierState {
+  ClockPtr arriving;  // what arrivals of the current phase released
+  ClockPtr completed; // what somebody who sees the last phase complete learns
+  Mark init;
+  uint32_t epoch = 1;         // of the current phase; never goes back
+  uint32_t first = 1;         // of phase 0
+  uint32_t observed = 0;      // the last epoch that somebody saw complete
+  std::vector<uint32_t> seen; // the last epoch each thread saw complete
+  /// Copies that completed in epochs nobody saw yet.
+  std::vector<std::pair<uint32_t, const Inst *>> unseenCopies;
+};
+
+/// Strong accesses of two threads that can see each other's scope never race.
+bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock);
+
 class Checker;
 
 /// The part of the checker that belongs to one block.
@@ -82,12 +122,15 @@ struct BlockChecker {
   std::vector<ThreadState> threads;
   std::vector<ByteState> shared;
   std::vector<uint8_t> sharedWritten; // 0, 1, or sharedNobody
-  static constexpr uint8_t sharedNobody = 2;
+  static constexpr uint8_t sharedNobody = 2, sharedMbarrier = 3;
   std::vector<std::vector<std::pair<unsigned, uint32_t>>> arrivals;
-  std::unordered_map<uint32_t, SyncVariable> mbarriers; // current phase
-  std::unordered_map<uint32_t, SyncVariable> mbarrierDone;
+  std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
-  std::vector<uint64_t> mbarrierPlaces;
+  struct OpenBulk {
+    uint32_t thread, group;
+    const Inst *inst;
+  };
+  std::vector<OpenBulk> openBulk; // groups whose reads nobody waited for
 
   BlockChecker(Checker &owner, Block &block);
   /// `values`: the bytes one lane is about to write, if they are known.
@@ -102,10 +145,27 @@ struct BlockChecker {
   void divergentBarrier(Warp &w, const Inst &i, uint32_t mask);
   void exited(Warp &w, uint32_t mask);
   void finished();
-  void mbarrierInit(Warp &w, const Inst &i, unsigned lane, uint32_t offset);
+  // check/AsyncChecker.cpp
+  void fenceProxyAsync(Warp &w, uint32_t mask, uint8_t spaces);
+  void mbarrierInit(Warp &w, const Inst &i, unsigned lane, uint32_t offset,
+                    bool isLive);
   void mbarrierInval(Warp &w, const Inst &i, unsigned lane, uint32_t offset);
+  /// Any use but init: must come after it.
+  void mbarrierUse(Warp &w, const Inst &i, unsigned lane, uint32_t offset);
   void mbarrierArrive(Warp &w, const Inst &i, unsigned lane, uint32_t offset);
+  /// The current phase is complete.
+  void mbarrierPhase(uint32_t offset);
+  /// A thread sees that the phase before the current one is complete.
   void mbarrierWait(Warp &w, const Inst &i, unsigned lane, uint32_t offset);
+  /// A wait with a token of this phase.
+  void mbarrierToken(Warp &w, const Inst &i, unsigned lane, uint32_t offset,
+                     uint32_t phase);
+  void asyncIssued(const AsyncOp &op);
+  /// It wrote, and is about to signal its mbarrier.
+  void asyncDone(const AsyncOp &op);
+  /// The issuing thread waited for the copies of cp.async.mbarrier.arrive.
+  void asyncObserved(const AsyncOp &op);
+  void bulkWaited(uint32_t thread, uint32_t group, bool readOnly);
   void copyIssued(Warp &w, const PendingCopy &copy);
   void copyDone(Warp &w, const PendingCopy &copy);
 
@@ -125,6 +185,22 @@ private:
   void nearestWriter(uint64_t address, Report &r) const;
   void reportRace(Warp &w, const Inst &i, unsigned lane, const Mark &other,
                   uint64_t address, bool isShared, const char *what);
+  // check/AsyncChecker.cpp
+  Warp &warpOf(uint32_t thread);
+  Mark agentMark(const AsyncOp &op, bool write) const;
+  void asyncRange(const AsyncOp &op, AsyncOp::Place place, uint64_t address,
+                  uint32_t bytes, bool write);
+  void asyncByte(ByteState &byte, const AsyncOp &op, uint64_t address,
+                 bool isShared, bool write);
+  /// `mark` is ordered before the op, but is it for the async proxy?
+  void checkFence(const Mark &mark, const AsyncOp &op, uint64_t address,
+                  bool isShared, bool write, bool wasWrite);
+  void reportAsync(Warp &w, const Inst &i, unsigned lane, const Mark &copy,
+                   uint64_t address, bool isShared, bool copyWrites);
+  void report(const char *kind, Warp &w, const Inst &i, unsigned lane,
+              uint64_t address, const Inst *other, const std::string &message);
+  void exitAsync(Warp &w, uint32_t mask);
+  void finishAsync();
 };
 
 class Checker {

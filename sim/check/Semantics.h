@@ -11,4 +11,6 @@ constexpr uint8_t orderMask = 0x0f;
 constexpr uint8_t scopeBlock = 0x00, scopeCluster = 0x10, scopeDevice = 0x20,
                   scopeSystem = 0x30;
 constexpr uint8_t scopeMask = 0x30;
+/// State spaces of fence.proxy.async.
+constexpr uint8_t proxyShared = 1, proxyGlobal = 2;
 } // namespace tessera::sim::check

@@ -114,6 +114,14 @@ uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
   return block.shared + address;
 }
 
+SharedPlace sharedPlace(Warp &w, uint64_t address, unsigned bytes,
+                        unsigned lane) {
+  if ((address & windowMask) == sharedWindow)
+    address &= ~windowMask;
+  uint8_t *p = sharedPointer(w, address, bytes, lane);
+  return {w.block, uint32_t(p - w.block->shared)};
+}
+
 void translate(Warp &w, const Inst &i, uint32_t mask, Space space,
                unsigned bytes, unsigned align, AccessKind kind, Access &out,
                bool check) {

@@ -30,6 +30,10 @@ uint8_t *globalPointer(Warp &w, uint64_t address, unsigned bytes, bool write,
                        unsigned lane);
 uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
                        unsigned lane);
+/// The same for instructions that may name another block of the cluster;
+/// `address` may be generic. Clusters of more than one block are refused.
+SharedPlace sharedPlace(Warp &w, uint64_t address, unsigned bytes,
+                        unsigned lane);
 /// "4 bytes past the end of 's' of 64 bytes", for reports.
 std::string describeShared(const Block &block, uint64_t address);
 std::string threadName(const Warp &w, unsigned lane);

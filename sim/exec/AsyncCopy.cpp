@@ -19,12 +19,6 @@ using ptx::Type;
 
 namespace {
 
-void perform(Warp &w, const PendingCopy &c) {
-  uint8_t *to = w.block->shared + c.shared;
-  std::memcpy(to, reinterpret_cast<const void *>(c.global), c.copied);
-  std::memset(to + c.copied, 0, c.bytes - c.copied);
-}
-
 /// Copies are remembered until somebody waits for them.
 bool remembers(const Warp &w) {
   return w.block->checker || w.block->launch->options.adversarial;
@@ -38,7 +32,7 @@ void completeCopies(Warp &w, unsigned lane, uint32_t last) {
     PendingCopy &c = copies[k];
     if (c.lane == lane && c.group <= last) {
       if (!c.done)
-        perform(w, c);
+        performCopy(*w.block, c);
       if (w.block->checker)
         w.block->checker->copyDone(w, c);
     } else {
@@ -145,7 +139,7 @@ void copy(Warp &w, const Inst &i, uint32_t mask) {
     if (late && w.block->checker)
       w.block->checker->copyIssued(w, c);
     if (c.done)
-      perform(w, c);
+      performCopy(*w.block, c);
     if (late)
       w.copies.push_back(c);
   }
@@ -166,6 +160,9 @@ void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
     return;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
+    // What an mbarrier tracks as well is complete too.
+    if (i.flags || i.imm == 0)
+      w.block->async.completeArrivals(w.index * 32 + l);
     if (i.flags) { // wait_all
       completeCopies(w, l, ~0u);
       continue;
@@ -184,16 +181,37 @@ void arrive(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     waited(w, l, 0, true); // from here on it is the mbarrier's business
-    if (remembers(w))
-      completeCopies(w, l, ~0u);
-    mbarrierArriveOne(w, i, l, address[l], !i.flags);
+    SharedPlace at = mbarrierPlace(w, l, address[l]);
+    if (w.block->checker)
+      w.block->checker->mbarrierUse(w, i, l, at.offset);
+    if (!i.flags) // without .noinc
+      mbarrierAddPending(w, l, at);
+    auto op = std::make_unique<AsyncOp>();
+    op->inst = &i;
+    op->thread = w.index * 32 + l;
+    op->signal = AsyncOp::ArriveOn;
+    op->target = at.block;
+    op->mbarrier = at.offset;
+    std::copy_if(w.copies.begin(), w.copies.end(),
+                 std::back_inserter(op->copies),
+                 [&](const PendingCopy &c) { return c.lane == l; });
+    std::erase_if(w.copies, [&](const PendingCopy &c) { return c.lane == l; });
+    w.block->async.issue(std::move(op));
   }
 }
 
 } // namespace
 
+void performCopy(Block &block, const PendingCopy &c) {
+  uint8_t *to = block.shared + c.shared;
+  std::memcpy(to, reinterpret_cast<const void *>(c.global), c.copied);
+  std::memset(to + c.copied, 0, c.bytes - c.copied);
+}
+
 void decodeAsyncCopy(Decoder &d, Inst &inst) {
   inst.opClass = OpClass::AsyncCopy;
+  if (d.has("bulk"))
+    return decodeBulkCopy(d, inst);
   if (d.has("commit_group")) {
     inst.fn = commit;
   } else if (d.has("wait_group")) {

@@ -1,5 +1,7 @@
 // atom and red.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/Atomic.h"
+
 #include "sim/check/Checker.h"
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
@@ -15,7 +17,7 @@ using ptx::Type;
 
 namespace {
 
-enum class Op : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
+using Op = AtomicOp;
 
 std::mutex wideMutex; // 128-bit atomics
 
@@ -65,8 +67,10 @@ uint16_t halfOp(Op op, uint16_t a, uint16_t b, bool bf) {
   return bf ? floatToBfloat(r) : floatToHalf(r);
 }
 
-uint64_t applyOne(uint8_t *p, Type type, Op op, uint64_t b, uint64_t c,
-                  bool global) {
+} // namespace
+
+uint64_t applyAtomic(uint8_t *p, Type type, AtomicOp op, uint64_t b, uint64_t c,
+                     bool global) {
   switch (type) {
   case Type::S32:
     return uint32_t(update<int32_t>(p, [&](int32_t o) {
@@ -128,8 +132,7 @@ uint64_t applyOne(uint8_t *p, Type type, Op op, uint64_t b, uint64_t c,
   }
 }
 
-/// Ring mode: the elements of one word.
-uint64_t applyRing(uint8_t *p, Type type, Op op, uint64_t b) {
+uint64_t applyRing(uint8_t *p, Type type, AtomicOp op, uint64_t b) {
   ring::Ring r(ring::scalarOf(type));
   auto combine = [&](uint64_t old) {
     uint64_t out = 0, ones = r.bits == 64 ? ~0ull : (1ull << r.bits) - 1;
@@ -154,6 +157,8 @@ uint64_t applyRing(uint8_t *p, Type type, Op op, uint64_t b) {
     return update<uint64_t>(p, combine);
   }
 }
+
+namespace {
 
 struct Plan {
   bool ring = false;
@@ -200,11 +205,11 @@ void atomic(Warp &w, const Inst &i, uint32_t mask) {
     for (size_t e = 0; e < plan.values.size(); ++e)
       value[e] = read(w, plan.values[e], i.width, l);
     for (size_t e = 0; e < plan.values.size(); ++e)
-      old[e] = plan.ring
-                   ? applyRing(at.pointer[l] + e * i.width, plan.type, plan.op,
-                               value[e])
-                   : applyOne(at.pointer[l] + e * i.width, plan.type, plan.op,
-                              value[e], c, at.space[l] == Space::Global);
+      old[e] = plan.ring ? applyRing(at.pointer[l] + e * i.width, plan.type,
+                                     plan.op, value[e])
+                         : applyAtomic(at.pointer[l] + e * i.width, plan.type,
+                                       plan.op, value[e], c,
+                                       at.space[l] == Space::Global);
     for (size_t e = 0; e < plan.results.size(); ++e) {
       if (i.width == 2)
         w.reg<uint16_t>(plan.results[e])[l] = uint16_t(old[e]);
@@ -222,27 +227,38 @@ void fence(Warp &w, const Inst &i, uint32_t mask) {
     w.block->checker->fence(w, i, mask);
 }
 
+// flags: the state spaces (check::proxyShared, check::proxyGlobal)
+void fenceProxyAsync(Warp &w, const Inst &i, uint32_t mask) {
+  if (!w.block->checker)
+    return;
+  if (i.semantics & check::orderMask) // the one-directional forms
+    w.block->checker->fence(w, i, mask);
+  w.block->checker->fenceProxyAsync(w, mask, i.flags);
+}
+
 } // namespace
+
+AtomicOp decodeAtomicOp(const Decoder &d) {
+  static constexpr std::pair<const char *, Op> ops[] = {
+      {"add", Op::Add},   {"min", Op::Min}, {"max", Op::Max}, {"inc", Op::Inc},
+      {"dec", Op::Dec},   {"and", Op::And}, {"or", Op::Or},   {"xor", Op::Xor},
+      {"exch", Op::Exch}, {"cas", Op::Cas}};
+  for (auto [name, op] : ops)
+    if (d.has(name))
+      return op;
+  d.fail("needs an operation");
+}
 
 void decodeAtomic(Decoder &d, Inst &inst) {
   bool isRed = d.source->base == "red";
+  if (d.has("async") && d.operandCount() == 3)
+    return decodeAsyncStore(d, inst);
   inst.opClass = OpClass::Atomic;
   if (d.source->types.size() != 1)
     d.fail("needs exactly one type");
   auto plan = std::make_shared<Plan>();
   plan->type = d.type();
-  static constexpr std::pair<const char *, Op> ops[] = {
-      {"add", Op::Add},   {"min", Op::Min}, {"max", Op::Max}, {"inc", Op::Inc},
-      {"dec", Op::Dec},   {"and", Op::And}, {"or", Op::Or},   {"xor", Op::Xor},
-      {"exch", Op::Exch}, {"cas", Op::Cas}};
-  bool found = false;
-  for (auto [name, op] : ops)
-    if (d.has(name)) {
-      plan->op = op;
-      found = true;
-    }
-  if (!found)
-    d.fail("needs an operation");
+  plan->op = decodeAtomicOp(d);
   bool floats = ptx::isFloat(plan->type);
   plan->ring = floats && d.program.ring;
   bool allowed = true;
@@ -298,6 +314,14 @@ void decodeAtomic(Decoder &d, Inst &inst) {
 void decodeFence(Decoder &d, Inst &inst) {
   inst.opClass = OpClass::Barrier;
   inst.semantics = d.semantics();
+  if (d.has("proxy")) {
+    bool shared = d.has("shared::cta") || d.has("shared::cluster");
+    inst.flags = shared            ? check::proxyShared
+                 : d.has("global") ? check::proxyGlobal
+                                   : check::proxyShared | check::proxyGlobal;
+    inst.fn = fenceProxyAsync;
+    return;
+  }
   if (d.source->base == "membar") {
     inst.semantics = check::acquireRelease |
                      (d.has("cta")                  ? check::scopeBlock

@@ -4,6 +4,7 @@
 
 #include "sim/check/Checker.h"
 #include "sim/exec/BarrierFlags.h"
+#include "sim/exec/Mbarrier.h"
 
 namespace tessera::sim {
 
@@ -59,6 +60,9 @@ Block::State Block::run(uint64_t quantum) {
   while (true) {
     if (launch->stop.load(std::memory_order_relaxed))
       throw Fault{Fault::Stopped, ""};
+    ++turns;
+    if (sleepers && turns % 64 == 0)
+      wakeExpired(false);
     bool progress = false, allDone = true, spinning = true;
     for (unsigned n = 0; n < warps.size(); ++n) {
       unsigned i = (nextWarp + n) % warps.size();
@@ -68,7 +72,8 @@ Block::State Block::run(uint64_t quantum) {
       allDone = false;
       uint64_t budget = 20000;
       if (adversarial) {
-        if (warps.size() > 1 && worker->random() % 4 == 0) {
+        async.poll();
+        if (warps.size() > 1 && worker->random() % 4 == 0 && warp.canRun()) {
           spinning = false;
           progress = true; // skipped on purpose
           continue;
@@ -76,8 +81,9 @@ Block::State Block::run(uint64_t quantum) {
         budget = 1 + worker->random() % 200;
       }
       runningWarp = &warp;
-      if (warp.run(budget))
-        progress = true;
+      if (!warp.run(budget))
+        continue;
+      progress = true;
       if (!warp.yield)
         spinning = false;
       if (adversarial && progress &&
@@ -92,11 +98,21 @@ Block::State Block::run(uint64_t quantum) {
     if (allDone) {
       if (checker)
         checker->finished();
+      async.completeAll();
       return State::Done;
     }
-    if (!progress)
+    if (!progress) {
+      if (async.completeOne())
+        continue;
+      // Before a deadlock is told, waits give up: a thread may do something
+      // else when one returns false.
+      idle = events == idleSince ? idle + 1 : 0;
+      idleSince = events;
+      if (idle < 64 && wakeExpired(true))
+        continue;
       throw Fault{Fault::Deadlock,
                   "no thread of the block can go on: " + whereWarpsAre()};
+    }
     uint64_t ran = worker->warpInstructions - start;
     account(ran);
     if (ran >= quantum || spinning) {
@@ -146,6 +162,7 @@ bool Block::isComplete(const BlockBarrier &b) const {
 }
 
 void Block::arrive(Warp &warp, unsigned index) {
+  ++events;
   Group &g = warp.groups[index];
   const Inst &in = warp.frame->code->insts[g.pc];
   unsigned lane = std::countr_zero(g.mask);
@@ -239,6 +256,29 @@ void Block::completeBarriers() {
       complete(id);
 }
 
+void Block::wakeAt(uint32_t mbarrier) {
+  if (!sleepers)
+    return;
+  for (auto &warp : warps)
+    for (Group &g : warp->groups)
+      if (g.state == Group::AtMbarrier && g.barrier == mbarrier) {
+        g.state = Group::Ready;
+        --sleepers;
+      }
+}
+
+bool Block::wakeExpired(bool all) {
+  bool any = false;
+  for (auto &warp : warps)
+    for (Group &g : warp->groups)
+      if (g.state == Group::AtMbarrier && (all || g.wakeTurn <= turns)) {
+        g.state = Group::Ready;
+        g.timedOut = any = true;
+        --sleepers;
+      }
+  return any;
+}
+
 std::string Block::whereWarpsAre() const {
   // Neighbours that stand alike are named together.
   struct Place {
@@ -264,6 +304,8 @@ std::string Block::whereWarpsAre() const {
                 std::to_string(b.expected ? b.units : b.threads) + " of " +
                 std::to_string(b.expected ? b.expected : liveThreads) +
                 " threads arrived)";
+      } else if (g.state == Group::AtMbarrier) {
+        text += "wait for " + describeMbarrier(*this, g.barrier, g.parity);
       } else if (g.state == Group::AtWarpSync) {
         std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);

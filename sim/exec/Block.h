@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "sim/exec/AsyncOps.h"
 #include "sim/exec/Launch.h"
 #include "sim/exec/Warp.h"
+#include <unordered_map>
 
 namespace tessera::sim {
 
@@ -16,6 +18,18 @@ struct BlockBarrier {
   bool allTrue = true, anyTrue = false;
   const Inst *inst = nullptr;
   std::vector<uint32_t> arrivedMask; // lanes per warp, for reports and checks
+};
+
+/// What is known of an mbarrier object beside its word.
+struct MbarrierRecord {
+  uint32_t phase = 0;                              // phases completed so far
+  const Inst *expect = nullptr, *arrive = nullptr; // the last ones
+};
+
+/// A place in the shared memory of a block of the cluster.
+struct SharedPlace {
+  Block *block;
+  uint32_t offset;
 };
 
 struct Block {
@@ -36,6 +50,14 @@ struct Block {
   uint64_t executed = 0;
   bool spins = false;      // all its warps waited in the last turn
   uint64_t asyncBytes = 0; // cp.async in flight, while counting
+  AsyncQueue async{*this};
+  std::unordered_map<uint32_t, MbarrierRecord> mbarriers; // by offset
+  uint64_t events = 0;   // grows when something happens that may end a wait
+  uint64_t turns = 0;    // rounds over the warps
+  unsigned sleepers = 0; // groups that wait at mbarriers
+  /// How often all of them had to give up without any event.
+  unsigned idle = 0;
+  uint64_t idleSince = ~0ull;
   std::unique_ptr<check::BlockChecker> checker;
 
   Block(Launch &launch, LaunchWorker &worker, uint64_t linear);
@@ -47,6 +69,11 @@ struct Block {
   /// The group executes the barrier instruction it stands at.
   void arrive(Warp &warp, unsigned group);
   void completeBarriers();
+  /// The phase of an mbarrier changed: groups that wait for it look again.
+  void wakeAt(uint32_t mbarrier);
+  /// Waits at mbarriers whose time limit is over return false; with `all`,
+  /// every one. False if there was none.
+  bool wakeExpired(bool all);
   void complete(unsigned id);
   /// Counts what was executed; ends a launch that takes too long.
   void account(uint64_t instructions);

@@ -39,7 +39,8 @@ enum class Flow : uint8_t {
   Trap,
   BlockBarrier, // may wait for other warps
   WarpSync,     // waits for the lanes of a member mask
-  Yield,        // lets others run first (nanosleep, failed waits)
+  Yield,        // lets others run first (nanosleep)
+  MbarrierWait, // may sleep until a phase is complete
 };
 
 /// Classes for counting.

@@ -102,6 +102,8 @@ void decodeMma(Decoder &, Inst &);
 void decodeWmma(Decoder &, Inst &);
 void decodeMatrixMove(Decoder &, Inst &);
 void decodeAsyncCopy(Decoder &, Inst &);
+void decodeBulkCopy(Decoder &, Inst &);
+void decodeAsyncStore(Decoder &, Inst &);
 void decodeVideo(Decoder &, Inst &);
 
 } // namespace tessera::sim

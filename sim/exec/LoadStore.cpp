@@ -125,6 +125,8 @@ void decodeLoadStore(Decoder &d, Inst &inst) {
     return;
   }
   bool isStore = base == "st";
+  if (isStore && d.has("async") && d.operandCount() == 3)
+    return decodeAsyncStore(d, inst);
   inst.opClass = isStore ? OpClass::Store : OpClass::Load;
   if (d.source->types.size() != 1)
     d.fail("needs exactly one type");

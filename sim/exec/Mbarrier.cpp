@@ -1,12 +1,11 @@
-// mbarrier objects in shared memory of the own block.
-//
-// The object is one 64-bit word: bits 0-19 pending arrivals, 20-39 expected
-// arrivals, 40-60 transaction bytes (signed), 62 initialised, 63 phase.
+// mbarrier objects in shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/exec/Mbarrier.h"
 
 #include "sim/check/Checker.h"
+#include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
+#include "sim/exec/AsyncOps.h"
 #include "sim/exec/Decode.h"
 
 namespace tessera::sim {
@@ -15,46 +14,116 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-namespace {
-
-constexpr uint64_t countMask = (1u << 20) - 1;
-
-struct State {
-  uint64_t pending, expected;
-  int64_t tx;
-  bool live, phase;
-  explicit State(uint64_t w)
-      : pending(w & countMask), expected(w >> 20 & countMask),
-        tx(int64_t(w << 3) >> 43), live(w >> 62 & 1), phase(w >> 63) {}
-  uint64_t word() const {
-    return (pending & countMask) | (expected & countMask) << 20 |
-           (uint64_t(tx) & 0x1fffff) << 40 | uint64_t(live) << 62 |
-           uint64_t(phase) << 63;
-  }
-};
-
-uint64_t load(const uint8_t *p) {
+MbarrierWord mbarrierWord(const Block &block, uint32_t offset) {
   uint64_t v;
-  std::memcpy(&v, p, 8);
-  return v;
+  std::memcpy(&v, block.shared + offset, 8);
+  return MbarrierWord(v);
 }
 
-void finishPhase(State &s) {
-  if (s.pending == 0 && s.tx == 0) {
-    s.phase = !s.phase;
-    s.pending = s.expected;
-  }
+std::string mbarrierName(const Block &block, uint32_t offset) {
+  std::string name = "the mbarrier ";
+  for (const auto &v : block.launch->program->sharedVariables)
+    if (offset >= v.offset && offset - v.offset < v.bytes) {
+      name += "'" + v.name + "'";
+      if (offset > v.offset)
+        name += "+" + std::to_string(offset - v.offset);
+      name += " ";
+    }
+  return name + "at shared address " + std::to_string(offset);
+}
+
+std::string describeMbarrier(const Block &block, uint32_t offset, bool parity) {
+  MbarrierWord s = mbarrierWord(block, offset);
+  MbarrierRecord record;
+  if (auto it = block.mbarriers.find(offset); it != block.mbarriers.end())
+    record = it->second;
+  std::string text = "phase " + std::to_string(record.phase) + " (parity " +
+                     std::to_string(parity) + ") of " +
+                     mbarrierName(block, offset) + ", ";
+  text += s.pending
+              ? "which misses " + std::to_string(s.pending) + " of " +
+                    std::to_string(s.expected) + " arrivals"
+              : "which has its " + std::to_string(s.expected) + " arrivals";
+  if (s.tx > 0)
+    text += " and misses " + std::to_string(s.tx) + " bytes of copies";
+  if (s.tx < 0)
+    text += " and got " + std::to_string(-s.tx) +
+            " bytes of copies that nobody expected";
+  std::string last;
+  auto remember = [&](const char *what, const Inst *inst) {
+    if (inst)
+      last += (last.empty() ? " (last " : ", ") + std::string(what) + " at " +
+              describePlace(*inst, *block.launch);
+  };
+  if (s.pending)
+    remember("arrival", record.arrive);
+  if (s.tx)
+    remember("expect_tx", record.expect);
+  return text + last + (last.empty() ? "" : ")");
+}
+
+namespace {
+
+constexpr int64_t txLimit = (1 << 20) - 1;
+
+void store(Block &block, uint32_t offset, const MbarrierWord &s) {
+  uint64_t word = s.word();
+  std::memcpy(block.shared + offset, &word, 8);
+  ++block.events;
+}
+
+/// Writes the new state; completes the phase if nothing is missing.
+void update(Block &block, uint32_t offset, MbarrierWord &s) {
+  if (s.tx > txLimit || s.tx < -txLimit)
+    throw Fault{Fault::IllegalInstruction,
+                "the tx-count of " + mbarrierName(block, offset) +
+                    " leaves its range: " + std::to_string(s.tx)};
+  if (s.pending || s.tx)
+    return store(block, offset, s);
+  s.parity = !s.parity;
+  s.pending = s.expected;
+  store(block, offset, s);
+  ++block.mbarriers[offset].phase;
+  if (block.checker)
+    block.checker->mbarrierPhase(offset);
+  block.wakeAt(offset);
+}
+
+[[noreturn]] void notInitialised(const Block &block, uint32_t offset,
+                                 const std::string &by) {
+  throw Fault{Fault::IllegalInstruction, mbarrierName(block, offset) +
+                                             " is not initialised, used by " +
+                                             by};
 }
 
 enum Kind : uint8_t { Init, Inval, Arrive, Drop, ExpectTx, CompleteTx };
+constexpr uint8_t kindMask = 7;
+constexpr uint8_t noComplete = 8;
 
-uint8_t *object(Warp &w, const Inst &i, unsigned l, uint64_t address) {
-  if ((address & windowMask) == sharedWindow)
-    address &= ~windowMask;
-  if (address & 7)
-    throw Fault{Fault::MisalignedAddress,
-                "mbarrier address is not aligned to 8 bytes"};
-  return sharedPointer(w, address, 8, l);
+/// Opaque to programs: pending count, number of the phase, its parity.
+uint64_t token(const MbarrierWord &s, uint32_t phase) {
+  return s.pending | uint64_t(phase) << 20 | uint64_t(s.parity) << 63;
+}
+
+void arrive(Warp &w, const Inst &i, unsigned l, const SharedPlace &at,
+            MbarrierWord &s, uint32_t count) {
+  Block &owner = *at.block;
+  if (count == 0 || count > s.pending)
+    throw Fault{Fault::IllegalInstruction,
+                std::to_string(count) + " arrivals at " +
+                    mbarrierName(owner, at.offset) + ", which waits for " +
+                    std::to_string(s.pending) + " of " +
+                    std::to_string(s.expected) + ", by " + threadName(w, l)};
+  if (owner.checker)
+    owner.checker->mbarrierArrive(w, i, l, at.offset);
+  s.pending -= count;
+  if ((i.flags & kindMask) == Drop)
+    s.expected -= count;
+  if (i.flags & noComplete && !s.pending && !s.tx)
+    throw Fault{Fault::IllegalInstruction,
+                "an arrive with .noComplete completes the phase of " +
+                    mbarrierName(owner, at.offset) + ", by " +
+                    threadName(w, l)};
 }
 
 // ops[0] state result, ops[1] count operand, ops[8] address; aux: has tx
@@ -63,120 +132,165 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
   computeAddresses(w, i, mask, i.ops[8], address);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    uint8_t *p = object(w, i, l, address[l]);
-    uint32_t offset = uint32_t(p - w.block->shared);
-    State s(load(p));
+    SharedPlace at = mbarrierPlace(w, l, address[l]);
+    Block &owner = *at.block;
+    MbarrierWord s = mbarrierWord(owner, at.offset);
     uint32_t operand = i.ops[1] == noRef ? 1 : w.reg<uint32_t>(i.ops[1])[l];
-    auto *checker = w.block->checker.get();
-    if (i.flags != Init && !s.live)
-      throw Fault{Fault::IllegalInstruction,
-                  "mbarrier at shared address " + std::to_string(offset) +
-                      " is not initialised, used by " + threadName(w, l)};
-    uint64_t before = s.word();
-    switch (i.flags) {
+    auto *checker = owner.checker.get();
+    uint8_t kind = i.flags & kindMask;
+    if (kind != Init && !s.live)
+      notInitialised(owner, at.offset, threadName(w, l));
+    if (kind != Init && checker)
+      checker->mbarrierUse(w, i, l, at.offset);
+    switch (kind) {
     case Init:
-      if (operand == 0 || operand > countMask)
+      if (operand == 0 || operand > MbarrierWord::countMask)
         throw Fault{Fault::IllegalInstruction, "mbarrier count " +
                                                    std::to_string(operand) +
                                                    " is out of range"};
-      s = State(0);
+      if (checker)
+        checker->mbarrierInit(w, i, l, at.offset, s.live);
+      s = MbarrierWord(0);
       s.live = true;
       s.pending = s.expected = operand;
-      if (checker)
-        checker->mbarrierInit(w, i, l, offset);
+      owner.mbarriers[at.offset] = MbarrierRecord();
+      store(owner, at.offset, s);
       break;
     case Inval:
-      s = State(0);
       if (checker)
-        checker->mbarrierInval(w, i, l, offset);
+        checker->mbarrierInval(w, i, l, at.offset);
+      store(owner, at.offset, MbarrierWord(0));
       break;
     case Arrive:
     case Drop: {
-      uint32_t count = i.aux ? 1 : operand;
-      if (i.aux)
+      uint64_t before = token(s, owner.mbarriers[at.offset].phase);
+      if (i.aux) {
         s.tx += operand;
-      if (count > s.pending)
-        throw Fault{Fault::IllegalInstruction,
-                    "more arrivals than the mbarrier at shared address " +
-                        std::to_string(offset) + " expects, by " +
-                        threadName(w, l)};
-      if (checker)
-        checker->mbarrierArrive(w, i, l, offset);
-      s.pending -= count;
-      if (i.flags == Drop)
-        s.expected -= count;
-      finishPhase(s);
+        owner.mbarriers[at.offset].expect = &i;
+      }
+      owner.mbarriers[at.offset].arrive = &i;
+      arrive(w, i, l, at, s, i.aux ? 1 : operand);
+      update(owner, at.offset, s);
       if (i.ops[0] != noRef)
         w.reg<uint64_t>(i.ops[0])[l] = before;
       break;
     }
     case ExpectTx:
       s.tx += operand;
+      owner.mbarriers[at.offset].expect = &i;
+      update(owner, at.offset, s);
       break;
     case CompleteTx:
       s.tx -= operand;
-      finishPhase(s);
+      update(owner, at.offset, s);
       break;
     }
-    uint64_t word = s.word();
-    std::memcpy(p, &word, 8);
   }
 }
 
 // ops[0] predicate, ops[1] token or parity; flags: 1 parity
-void wait(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t address[32];
-  computeAddresses(w, i, mask, i.ops[8], address);
-  uint32_t done = 0;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned l = std::countr_zero(m);
-    uint8_t *p = object(w, i, l, address[l]);
-    State s(load(p));
-    if (!s.live)
-      throw Fault{Fault::IllegalInstruction,
-                  "wait on an mbarrier that is not initialised, by " +
-                      threadName(w, l)};
-    bool phase = i.flags & 1 ? w.reg<uint32_t>(i.ops[1])[l] & 1
-                             : w.reg<uint64_t>(i.ops[1])[l] >> 63;
-    if (phase != s.phase) {
-      done |= m & -m;
-      if (w.block->checker)
-        w.block->checker->mbarrierWait(w, i, l, uint32_t(p - w.block->shared));
-    }
-  }
-  w.setPred(i.ops[0], mask, done);
-  if (done != mask)
-    w.yield = true;
+bool waitedParity(Warp &w, const Inst &i, unsigned l) {
+  return i.flags & 1 ? w.reg<uint32_t>(i.ops[1])[l] & 1
+                     : w.reg<uint64_t>(i.ops[1])[l] >> 63;
 }
 
 void pendingCount(Warp &w, const Inst &i, uint32_t mask) {
   auto *d = w.reg<uint32_t>(i.ops[0]);
   const auto *a = w.reg<uint64_t>(i.ops[1]);
-  forLanes(mask, [&](unsigned l) { d[l] = uint32_t(a[l] & countMask); });
+  forLanes(mask, [&](unsigned l) {
+    d[l] = uint32_t(a[l] & MbarrierWord::countMask);
+  });
 }
 
 } // namespace
 
-void mbarrierArriveOne(Warp &w, const Inst &i, unsigned l, uint64_t address,
-                       bool addPending) {
-  uint8_t *p = object(w, i, l, address);
-  State s(load(p));
-  if (!s.live)
-    throw Fault{Fault::IllegalInstruction,
-                "arrive on an mbarrier that is not initialised, by " +
-                    threadName(w, l)};
-  if (w.block->checker)
-    w.block->checker->mbarrierArrive(w, i, l, uint32_t(p - w.block->shared));
-  // Without .noinc the pending count first grows by one: no net change, but
-  // the phase may end here.
-  if (!addPending) {
-    if (!s.pending)
-      throw Fault{Fault::IllegalInstruction, "mbarrier count underflow"};
-    --s.pending;
+SharedPlace mbarrierPlace(Warp &w, unsigned l, uint64_t address) {
+  if (address & 7)
+    throw Fault{Fault::MisalignedAddress,
+                "mbarrier address is not aligned to 8 bytes", address, int(l)};
+  return sharedPlace(w, address, 8, l);
+}
+
+MbarrierWait mbarrierTest(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t address[32];
+  computeAddresses(w, i, mask, i.ops[8], address);
+  MbarrierWait wait;
+  bool first = true;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    SharedPlace at = mbarrierPlace(w, l, address[l]);
+    if (at.block != w.block)
+      throw Fault{Fault::IllegalInstruction,
+                  "wait on an mbarrier of another block of the cluster"};
+    MbarrierWord s = mbarrierWord(*w.block, at.offset);
+    if (!s.live)
+      notInitialised(*w.block, at.offset, threadName(w, l));
+    bool parity = waitedParity(w, i, l);
+    if (parity != s.parity)
+      wait.done |= m & -m;
+    wait.isSame &= first || (at.offset == wait.offset && parity == wait.parity);
+    wait.offset = at.offset;
+    wait.parity = parity;
+    first = false;
   }
-  finishPhase(s);
-  uint64_t word = s.word();
-  std::memcpy(p, &word, 8);
+  return wait;
+}
+
+void mbarrierAnswer(Warp &w, const Inst &i, uint32_t mask,
+                    const MbarrierWait &wait) {
+  w.setPred(i.ops[0], mask, wait.done);
+  auto *checker = w.block->checker.get();
+  if (!checker)
+    return;
+  uint64_t address[32];
+  computeAddresses(w, i, mask, i.ops[8], address);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    uint32_t offset = mbarrierPlace(w, l, address[l]).offset;
+    checker->mbarrierUse(w, i, l, offset);
+    if (!(i.flags & 1))
+      checker->mbarrierToken(w, i, l, offset,
+                             uint32_t(w.reg<uint64_t>(i.ops[1])[l] >> 20));
+    if (wait.done >> l & 1)
+      checker->mbarrierWait(w, i, l, offset);
+  }
+}
+
+void mbarrierCompleteTx(const AsyncOp &op) {
+  Block &owner = *op.target;
+  MbarrierWord s = mbarrierWord(owner, op.mbarrier);
+  if (!s.live)
+    notInitialised(owner, op.mbarrier,
+                   "the copy at " + describePlace(*op.inst, *owner.launch));
+  s.tx -= op.bytes;
+  update(owner, op.mbarrier, s);
+}
+
+void mbarrierArriveOn(const AsyncOp &op) {
+  Block &owner = *op.target;
+  MbarrierWord s = mbarrierWord(owner, op.mbarrier);
+  std::string who =
+      "cp.async.mbarrier.arrive at " + describePlace(*op.inst, *owner.launch);
+  if (!s.live)
+    notInitialised(owner, op.mbarrier, who);
+  if (!s.pending)
+    throw Fault{Fault::IllegalInstruction,
+                "more arrivals at " + mbarrierName(owner, op.mbarrier) +
+                    " than it waits for, by " + who};
+  --s.pending;
+  update(owner, op.mbarrier, s);
+}
+
+void mbarrierAddPending(Warp &w, unsigned l, const SharedPlace &at) {
+  MbarrierWord s = mbarrierWord(*at.block, at.offset);
+  if (!s.live)
+    notInitialised(*at.block, at.offset, threadName(w, l));
+  if (s.pending == MbarrierWord::countMask)
+    throw Fault{Fault::IllegalInstruction,
+                "the pending count of " + mbarrierName(*at.block, at.offset) +
+                    " leaves its range"};
+  ++s.pending;
+  store(*at.block, at.offset, s);
 }
 
 void decodeMbarrier(Decoder &d, Inst &inst) {
@@ -192,20 +306,29 @@ void decodeMbarrier(Decoder &d, Inst &inst) {
     Space space = d.spaceModifier();
     d.address(o, inst, space == Space::Generic ? space : Space::Shared, 8);
   };
+  inst.semantics = d.semantics();
   if (d.has("test_wait") || d.has("try_wait")) {
+    if ((inst.semantics & check::orderMask) == check::weak)
+      inst.semantics = check::acquire | check::scopeBlock;
     inst.ops[0] = d.predDst(d.operand(0));
     at(d.operand(1));
     inst.flags = d.has("parity");
     inst.ops[1] = d.src(d.operand(2), inst.flags ? Type::U32 : Type::B64);
-    inst.flow = Flow::Yield;
-    inst.fn = wait;
+    // The time limit is a hint; it must be a number all the same.
+    if (d.operandCount() > 3)
+      d.src(d.operand(3), Type::U32);
+    inst.flow = Flow::MbarrierWait;
     return;
   }
   if (d.has("init") || d.has("inval") || d.has("complete_tx")) {
     inst.flags = d.has("init") ? Init : d.has("inval") ? Inval : CompleteTx;
   } else if (d.has("arrive") || d.has("arrive_drop")) {
+    if ((inst.semantics & check::orderMask) == check::weak)
+      inst.semantics = check::release | check::scopeBlock;
     inst.flags = d.has("arrive") ? Arrive : Drop;
     inst.aux = d.has("expect_tx");
+    if (d.has("noComplete"))
+      inst.flags |= noComplete;
     if (d.operand(0).kind != Operand::Address) {
       const Operand &o = d.operand(next++);
       inst.ops[0] = o.kind == Operand::Sink ? noRef : d.dst(o, 64);

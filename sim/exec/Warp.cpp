@@ -6,6 +6,7 @@
 #include "sim/exec/Block.h"
 #include "sim/exec/Builtins.h"
 #include "sim/exec/Limits.h"
+#include "sim/exec/Mbarrier.h"
 #include "sim/ptx/SpecialRegisters.h"
 #include "sim/report/Counters.h"
 
@@ -20,7 +21,7 @@ void Warp::start(Block &owner, unsigned number, const Code &code) {
   root = std::make_unique<Frame>();
   root->code = &code;
   initFrame(*root);
-  groups.push_back({live, 0, root.get(), Group::Ready, 0, 0});
+  groups.push_back({live, 0, root.get()});
   enterFrame(root.get());
 }
 
@@ -226,18 +227,21 @@ void Warp::enterFrame(Frame *to) {
 /// The group to run next, or -1 if all of them wait.
 int Warp::pick() {
   int best = -1;
-  bool converging = false;
+  bool converging = false, sleeping = false;
   for (unsigned i = 0; i < groups.size(); ++i) {
     const Group &g = groups[i];
     if (g.state == Group::Converging)
       converging = true;
+    if (g.state == Group::AtMbarrier)
+      sleeping = true;
     if (g.state != Group::Ready)
       continue;
     if (best < 0 || g.frame->depth > groups[best].frame->depth ||
         (g.frame->depth == groups[best].frame->depth && g.pc < groups[best].pc))
       best = i;
   }
-  if (best >= 0 || !converging)
+  // Lanes that sleep at an mbarrier may still come.
+  if (best >= 0 || !converging || sleeping)
     return best;
   // Nobody else can come: the aligned barrier is reached by a part of the
   // warp. Let the groups arrive as they are.
@@ -245,6 +249,17 @@ int Warp::pick() {
     if (groups[i].state == Group::Converging)
       return i;
   return -1;
+}
+
+bool Warp::canRun() const {
+  bool converging = false, sleeping = false;
+  for (const Group &g : groups) {
+    if (g.state == Group::Ready)
+      return true;
+    converging |= g.state == Group::Converging;
+    sleeping |= g.state == Group::AtMbarrier;
+  }
+  return converging && !sleeping;
 }
 
 bool Warp::run(uint64_t budget) {
@@ -317,6 +332,7 @@ bool Warp::mergeAt(unsigned i) {
 
 void Warp::exitLanes(unsigned i, uint32_t mask) {
   live &= ~mask;
+  ++block->events;
   block->liveThreads -= std::popcount(mask);
   groups[i].mask &= ~mask;
   if (block->checker)
@@ -500,6 +516,18 @@ void Warp::execute(unsigned i, uint64_t &budget) {
         ++pc;
         break;
       }
+      case Flow::MbarrierWait:
+        if (active && doMbarrierWait(i, in, active)) {
+          --budget;
+          return;
+        }
+        ++pc;
+        if (yield) {
+          groups[i].pc = pc;
+          --budget;
+          return;
+        }
+        break;
       case Flow::Yield:
         if (active)
           in.fn(*this, in, active);
@@ -578,6 +606,36 @@ bool Warp::doWarpSync(unsigned i, const Inst &in) {
   }
   g.state = Group::AtWarpSync;
   g.members = members;
+  return false;
+}
+
+/// True if the group sleeps; otherwise the instruction is done.
+bool Warp::doMbarrierWait(unsigned i, const Inst &in, uint32_t active) {
+  Group &g = groups[i];
+  MbarrierWait wait = mbarrierTest(*this, in, active);
+  bool adversarial = block->launch->options.adversarial;
+  if (wait.done != active && wait.isSame && !adversarial) {
+    block->async.completeFor(wait.offset);
+    wait = mbarrierTest(*this, in, active);
+  }
+  // Lanes that could go on are not held back by the others. In adversarial
+  // runs a wait may give up at once, as the ISA allows.
+  bool maySleep = !wait.done && wait.isSame && active == g.mask && !g.timedOut;
+  if (maySleep && adversarial && block->worker->random() % 8 == 0)
+    maySleep = false;
+  g.timedOut = false;
+  if (maySleep) {
+    g.state = Group::AtMbarrier;
+    g.barrier = wait.offset;
+    g.parity = wait.parity;
+    // Somebody else may wait for what this group does after a failed wait.
+    g.wakeTurn = block->turns + 1000;
+    ++block->sleepers;
+    return true;
+  }
+  mbarrierAnswer(*this, in, active, wait);
+  if (wait.done != active)
+    yield = true;
   return false;
 }
 

@@ -37,13 +37,17 @@ struct Group {
     AtBlockBarrier, // arrived, waits for the barrier to complete
     AtWarpSync,     // waits for lanes of `members`
     Converging,     // at an aligned barrier, other lanes may still come
+    AtMbarrier,     // waits for a phase of an mbarrier, up to a time limit
   };
   uint32_t mask = 0;
   uint32_t pc = 0;
   Frame *frame = nullptr;
   State state = Ready;
   uint32_t members = 0;
-  unsigned barrier = 0;
+  unsigned barrier = 0;  // number, or offset of the mbarrier
+  bool parity = false;   // of the phase waited for
+  bool timedOut = false; // the wait returns whatever it finds
+  uint64_t wakeTurn = 0;
 };
 
 struct PendingCopy {
@@ -87,6 +91,8 @@ struct Warp {
   }
   uint32_t &pred(Ref ref) { return *reg<uint32_t>(ref); }
   bool done() const { return live == 0; }
+  /// Some group need not wait for another warp.
+  bool canRun() const;
   /// Runs up to `budget` instructions; false if nothing could run.
   bool run(uint64_t budget);
   void start(Block &owner, unsigned number, const Code &code);
@@ -110,6 +116,7 @@ private:
   void doReturn(unsigned index, uint32_t mask);
   bool doWarpSync(unsigned index, const Inst &inst);
   bool doBlockBarrier(unsigned index, const Inst &inst);
+  bool doMbarrierWait(unsigned index, const Inst &inst, uint32_t active);
   void initFrame(Frame &f);
 };
 

@@ -1,0 +1,494 @@
+// mbarriers, asynchronous operations and the async proxy; see Checker.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
+#include "sim/check/Semantics.h"
+#include "sim/check/Shadow.h"
+#include "sim/exec/Mbarrier.h"
+#include <cinttypes>
+
+namespace tessera::sim::check {
+
+static std::string where(uint64_t address, bool isShared) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%s address 0x%" PRIx64,
+                isShared ? "shared" : "global", address);
+  return text;
+}
+
+/// "the cp.async.bulk at PTX line 12", for messages.
+static std::string opName(const Inst &inst, const Launch &launch) {
+  std::string_view spelling =
+      inst.source ? std::string_view(inst.source->spelling) : "copy";
+  size_t end = spelling.find(".shared");
+  end = std::min(end, spelling.find(".global"));
+  end = std::min(end, spelling.find(".mbarrier::"));
+  return "the " + std::string(spelling.substr(0, end)) + " at " +
+         describePlace(inst, launch);
+}
+
+Warp &BlockChecker::warpOf(uint32_t thread) {
+  return *block.warps[thread / 32];
+}
+
+void BlockChecker::report(const char *kind, Warp &w, const Inst &i,
+                          unsigned lane, uint64_t address, const Inst *other,
+                          const std::string &message) {
+  Report r;
+  r.kind = kind;
+  r.ptxLine = i.line;
+  r.source = sourcePlace(i, owner.launch);
+  r.thread = threadName(w, lane);
+  r.address = address;
+  if (other) {
+    r.otherPtxLine = other->line;
+    r.otherSource = sourcePlace(*other, owner.launch);
+  }
+  r.message = message;
+  owner.launch.addReport(std::move(r));
+}
+
+void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
+                               const Mark &copy, uint64_t address,
+                               bool isShared, bool copyWrites) {
+  std::string missing = "the end of its bulk group";
+  if ((copy.thread & ~(firstAgent - 1)) == mbarrierAgent)
+    missing = "the phase of " +
+              mbarrierName(block, (copy.thread & (firstAgent - 1)) * 8) +
+              " that it completes";
+  else if (!copyWrites)
+    missing = "cp.async.bulk.wait_group.read";
+  std::string thread = threadName(w, lane);
+  report("async-copy", w, i, lane, address, copy.inst,
+         thread + " touches " + where(address, isShared) + " at " +
+             describePlace(i, owner.launch) + " while " +
+             opName(*copy.inst, owner.launch) + " of thread " +
+             std::to_string(copy.issuer) + " may still " +
+             (copyWrites ? "write" : "read") + " it: nobody waited for " +
+             missing + " before");
+}
+
+// Proxies
+
+void BlockChecker::fenceProxyAsync(Warp &w, uint32_t mask, uint8_t spaces) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned t = w.index * 32 + std::countr_zero(m);
+    ThreadState &s = threads[t];
+    auto clock = std::make_shared<Clock>(*s.known);
+    for (unsigned k = 0; k < 2; ++k) {
+      if (!(spaces >> k & 1))
+        continue;
+      for (const auto &[number, view] : clock->blocks)
+        clock->fenced[k][number].join(view);
+      Clock::BlockView &own = clock->fenced[k][block.linear];
+      if (own.each.empty())
+        own.each.assign(owner.threadsPerBlock, 0);
+      own.each[t] = std::max(own.each[t], s.epoch);
+    }
+    ++s.epoch;
+    s.known = clock;
+  }
+}
+
+void BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
+                              uint64_t address, bool isShared, bool write,
+                              bool wasWrite) {
+  const Clock &known = *threads[op.thread].known;
+  if (Clock::of(known.fenced[isShared ? 0 : 1], mark.block, mark.thread) >=
+      mark.epoch)
+    return;
+  // Real code leaves the fence out after reads (docs/simulator.md).
+  const char *kind = wasWrite ? "proxy-fence" : "remark";
+  std::string other = "thread " + std::to_string(mark.thread) + " of block " +
+                      std::to_string(mark.block);
+  report(kind, warpOf(op.thread), *op.inst, op.thread % 32, address, mark.inst,
+         opName(*op.inst, owner.launch) + " " + (write ? "writes" : "reads") +
+             " " + where(address, isShared) + ", which " + other +
+             (wasWrite ? " wrote" : " read") + " at " +
+             describePlace(*mark.inst, owner.launch) +
+             ": there is no fence.proxy.async between them");
+}
+
+// mbarriers
+
+void BlockChecker::mbarrierInit(Warp &w, const Inst &i, unsigned lane,
+                                uint32_t offset, bool isLive) {
+  unsigned t = w.index * 32 + lane;
+  MbarrierState &m = mbarriers[offset];
+  if (isLive && m.init.inst)
+    report("mbarrier-misuse", w, i, lane, offset, m.init.inst,
+           threadName(w, lane) + " initialises " + mbarrierName(block, offset) +
+               " again at " + describePlace(i, owner.launch) +
+               ", which is in use since " +
+               describePlace(*m.init.inst, owner.launch) +
+               ": mbarrier.inval comes first");
+  for (unsigned b = 0; b < 8; ++b) {
+    if (sharedWritten[offset + b] == sharedNobody) {
+      outsideVariables(w, i, lane, offset + b, 8);
+      break;
+    }
+    checkByte(shared[offset + b], w, i, lane, offset + b, true,
+              AccessKind::Write);
+    sharedWritten[offset + b] = sharedMbarrier;
+  }
+  uint32_t epoch = m.epoch + 1;
+  m = MbarrierState();
+  m.first = m.epoch = epoch;
+  m.observed = epoch - 1;
+  m.init = {t, uint32_t(block.linear), threads[t].epoch, 0, &i};
+}
+
+void BlockChecker::mbarrierInval(Warp &w, const Inst &i, unsigned lane,
+                                 uint32_t offset) {
+  for (const auto &op : block.async.inFlight())
+    if (op->signal != AsyncOp::BulkGroup && op->target == &block &&
+        op->mbarrier == offset)
+      report("mbarrier-misuse", w, i, lane, offset, op->inst,
+             threadName(w, lane) + " invalidates " +
+                 mbarrierName(block, offset) + " at " +
+                 describePlace(i, owner.launch) + ", which " +
+                 opName(*op->inst, owner.launch) + " has still to signal");
+  for (unsigned b = 0; b < 8; ++b) {
+    if (sharedWritten[offset + b] != sharedMbarrier)
+      continue;
+    sharedWritten[offset + b] = 0;
+    checkByte(shared[offset + b], w, i, lane, offset + b, true,
+              AccessKind::Write);
+  }
+}
+
+void BlockChecker::mbarrierUse(Warp &w, const Inst &i, unsigned lane,
+                               uint32_t offset) {
+  const Mark &init = mbarriers[offset].init;
+  if (init.inst && !ordered(init, w.index * 32 + lane))
+    reportRace(w, i, lane, init, offset, true, "mbarrier-initialisation");
+}
+
+void BlockChecker::mbarrierArrive(Warp &w, const Inst &i, unsigned lane,
+                                  uint32_t offset) {
+  MbarrierState &m = mbarriers[offset];
+  if (m.observed + 1 < m.epoch && m.observed + 1 >= m.first)
+    report("remark", w, i, lane, offset, nullptr,
+           threadName(w, lane) + " arrives at " + mbarrierName(block, offset) +
+               " at " + describePlace(i, owner.launch) +
+               ", though no thread has yet seen the phase before complete");
+  BlockChecker &from = *w.block->checker;
+  unsigned t = w.index * 32 + lane;
+  ClockPtr mine = (i.semantics & orderMask) == check::release
+                      ? from.release(t)
+                      : from.threads[t].released;
+  if (!mine)
+    return;
+  auto joined = m.arriving ? std::make_shared<Clock>(*m.arriving)
+                           : std::make_shared<Clock>();
+  joined->join(*mine);
+  m.arriving = joined;
+}
+
+void BlockChecker::mbarrierPhase(uint32_t offset) {
+  MbarrierState &m = mbarriers[offset];
+  auto joined = m.completed ? std::make_shared<Clock>(*m.completed)
+                            : std::make_shared<Clock>();
+  if (m.arriving)
+    joined->join(*m.arriving);
+  joined->blocks[block.linear].know(mbarrierAgent | offset / 8, m.epoch);
+  m.completed = joined;
+  m.arriving.reset();
+  ++m.epoch;
+  const Inst *expect = block.mbarriers[offset].expect;
+  for (const auto &op : block.async.inFlight())
+    if (op->signal == AsyncOp::CompleteTx && op->target == &block &&
+        op->mbarrier == offset)
+      report("expect-tx", warpOf(op->thread), *op->inst, op->thread % 32,
+             offset, expect,
+             "a phase of " + mbarrierName(block, offset) +
+                 " completes before " + opName(*op->inst, owner.launch) +
+                 " of thread " + std::to_string(op->thread) + " has brought " +
+                 std::to_string(op->bytes) + " bytes" +
+                 (expect ? ": expect_tx at " +
+                               describePlace(*expect, owner.launch) +
+                               " asks for too few"
+                         : ": nobody expects them"));
+}
+
+void BlockChecker::mbarrierWait(Warp &w, const Inst &i, unsigned lane,
+                                uint32_t offset) {
+  MbarrierState &m = mbarriers[offset];
+  if (m.epoch == m.first)
+    return; // parity 1 of a new object: there is no phase before
+  unsigned t = w.index * 32 + lane;
+  uint32_t complete = m.epoch - 1;
+  if (m.seen.empty())
+    m.seen.assign(owner.threadsPerBlock, 0);
+  if (m.seen[t] == complete)
+    report("remark", w, i, lane, offset, nullptr,
+           threadName(w, lane) + " waits at " + describePlace(i, owner.launch) +
+               " for a phase of " + mbarrierName(block, offset) +
+               " that it has already seen complete");
+  m.seen[t] = complete;
+  if ((i.semantics & orderMask) == check::acquire) {
+    acquire(t, m.completed);
+  } else {
+    auto joined = threads[t].pending
+                      ? std::make_shared<Clock>(*threads[t].pending)
+                      : std::make_shared<Clock>();
+    joined->join(*m.completed);
+    threads[t].pending = joined;
+  }
+  m.observed = complete;
+  std::erase_if(m.unseenCopies,
+                [&](const auto &copy) { return copy.first <= complete; });
+}
+
+void BlockChecker::mbarrierToken(Warp &w, const Inst &i, unsigned lane,
+                                 uint32_t offset, uint32_t phase) {
+  uint32_t current = block.mbarriers[offset].phase;
+  if (current - phase < 2)
+    return;
+  report("mbarrier-misuse", w, i, lane, offset, nullptr,
+         threadName(w, lane) + " waits at " + describePlace(i, owner.launch) +
+             " for phase " + std::to_string(phase) + " of " +
+             mbarrierName(block, offset) + ", which is in phase " +
+             std::to_string(current) +
+             ": only the current phase and the one before can be waited for");
+}
+
+// Asynchronous operations
+
+Mark BlockChecker::agentMark(const AsyncOp &op, bool write) const {
+  Mark mark{0, uint32_t(block.linear), inFlight, op.thread, op.inst};
+  if (op.signal == AsyncOp::BulkGroup) {
+    mark.thread = (write ? bulkWriteAgent : bulkReadAgent) | op.thread;
+    mark.epoch = op.group;
+  } else {
+    mark.thread = mbarrierAgent | op.mbarrier / 8;
+    mark.block = uint32_t(op.target->linear);
+  }
+  return mark;
+}
+
+void BlockChecker::asyncByte(ByteState &byte, const AsyncOp &op,
+                             uint64_t address, bool isShared, bool write) {
+  Warp &w = warpOf(op.thread);
+  unsigned lane = op.thread % 32;
+  auto against = [&](const Mark &mark, bool wasWrite, const char *what) {
+    if (!mark.inst)
+      return;
+    bool isStrong =
+        op.reduces && write &&
+        morallyStrong(*op.inst, *mark.inst, mark.block == block.linear);
+    if (!ordered(mark, op.thread)) {
+      if (isStrong)
+        return;
+      if (mark.isAsync())
+        reportAsync(w, *op.inst, lane, mark, address, isShared, wasWrite);
+      else
+        reportRace(w, *op.inst, lane, mark, address, isShared, what);
+    } else if (!mark.isAsync()) {
+      checkFence(mark, op, address, isShared, write, wasWrite);
+    }
+  };
+  Mark mine = agentMark(op, write);
+  against(byte.write, true, write ? "write-after-write" : "read-after-write");
+  if (write) {
+    against(byte.read, false, "write-after-read");
+    if (byte.readers)
+      for (const Mark &r : *byte.readers)
+        against(r, false, "write-after-read");
+    byte.readers.reset();
+    byte.read = Mark();
+    byte.write = mine;
+    return;
+  }
+  // The reader before is not forgotten: who knows of this operation's end
+  // need not know what the issuing thread knew.
+  auto isMine = [&](const Mark &r) {
+    return !r.inst || (r.thread == mine.thread && r.block == mine.block);
+  };
+  if (isMine(byte.read)) {
+    byte.read = mine;
+    return;
+  }
+  if (!byte.readers)
+    byte.readers = std::make_unique<std::vector<Mark>>();
+  for (Mark &r : *byte.readers)
+    if (isMine(r)) {
+      r = mine;
+      return;
+    }
+  if (byte.readers->size() < 1024)
+    byte.readers->push_back(mine);
+}
+
+void BlockChecker::asyncRange(const AsyncOp &op, AsyncOp::Place place,
+                              uint64_t address, uint32_t bytes, bool write) {
+  Warp &w = warpOf(op.thread);
+  unsigned lane = op.thread % 32;
+  bool isShared = place == AsyncOp::Shared;
+  BlockChecker &there = write && isShared ? *op.target->checker : *this;
+  uint8_t *known = nullptr;
+  if (isShared) {
+    known = there.sharedWritten.data() + address;
+  } else if (Allocation *a = owner.launch.memory->find(address);
+             a && !a->initialised) {
+    if (!a->shadow)
+      a->shadow = std::make_shared<GlobalShadow>(a->size);
+    known = a->shadow->written.data() + (address - a->base);
+  }
+  for (uint32_t b = 0; b < bytes; ++b) {
+    uint64_t a = address + b;
+    if (write && !(op.byteMask >> (b & 15) & 1))
+      continue;
+    if (isShared && known[b] == sharedNobody) {
+      outsideVariables(w, *op.inst, lane, a, bytes);
+      break;
+    }
+    if (isShared && known[b] == sharedMbarrier) {
+      report("mbarrier-misuse", w, *op.inst, lane, a, nullptr,
+             opName(*op.inst, owner.launch) + " " +
+                 (write ? "writes" : "reads") + " the bytes of " +
+                 mbarrierName(block, uint32_t(a) & ~7u) + ", which is in use");
+      break;
+    }
+    if (known && !known[b]) {
+      if (!write || op.reduces) {
+        Report r;
+        r.kind = "uninitialised";
+        r.ptxLine = op.inst->line;
+        r.source = sourcePlace(*op.inst, owner.launch);
+        r.thread = threadName(w, lane);
+        r.address = a;
+        r.message = opName(*op.inst, owner.launch) + " of " + r.thread +
+                    " reads " + where(a, isShared) +
+                    ", which nobody has written";
+        if (isShared)
+          there.nearestWriter(a, r);
+        owner.launch.addReport(std::move(r));
+      }
+      known[b] = 1;
+    }
+    asyncByte(isShared ? there.shared[a] : owner.globalByte(a), op, a, isShared,
+              write);
+  }
+}
+
+void BlockChecker::asyncIssued(const AsyncOp &op) {
+  for (const AsyncOp::Piece &piece : op.pieces) {
+    if (op.from == AsyncOp::Shared || op.from == AsyncOp::Global)
+      asyncRange(op, op.from, piece.from, piece.bytes, false);
+    asyncRange(op, op.to, piece.to, piece.bytes, true);
+  }
+  if (op.signal == AsyncOp::BulkGroup)
+    openBulk.push_back({op.thread, op.group, op.inst});
+}
+
+/// The marks that `op` left, with their bytes.
+template <class F>
+static void forMarks(std::vector<ByteState> &shared, Checker &owner,
+                     const AsyncOp &op, bool written, F f) {
+  AsyncOp::Place place = written ? op.to : op.from;
+  for (const AsyncOp::Piece &piece : op.pieces)
+    for (uint32_t b = 0; b < piece.bytes; ++b) {
+      uint64_t a = (written ? piece.to : piece.from) + b;
+      ByteState &byte =
+          place == AsyncOp::Shared ? shared[a] : owner.globalByte(a);
+      auto mine = [&](Mark &mark) {
+        if (mark.isAsync() && mark.inst == op.inst && mark.epoch == inFlight)
+          f(mark);
+      };
+      if (written) {
+        mine(byte.write);
+        continue;
+      }
+      mine(byte.read);
+      if (byte.readers)
+        for (Mark &r : *byte.readers)
+          mine(r);
+    }
+}
+
+void BlockChecker::asyncDone(const AsyncOp &op) {
+  MbarrierState &m = mbarriers[op.mbarrier];
+  auto complete = [&](Mark &mark) { mark.epoch = m.epoch; };
+  if (op.to == AsyncOp::Shared || op.to == AsyncOp::Global)
+    forMarks(shared, owner, op, true, complete);
+  if (op.from == AsyncOp::Shared || op.from == AsyncOp::Global)
+    forMarks(shared, owner, op, false, complete);
+  for (const PendingCopy &copy : op.copies)
+    for (unsigned b = 0; b < copy.bytes; ++b) {
+      ByteState &byte = shared[copy.shared + b];
+      if (sharedWritten[copy.shared + b] == sharedNobody)
+        break;
+      byte.pendingCopy = nullptr;
+      byte.write = agentMark(op, true);
+      byte.write.inst = copy.inst;
+      byte.write.epoch = m.epoch;
+      sharedWritten[copy.shared + b] = 1;
+    }
+  if (op.signal == AsyncOp::CompleteTx)
+    m.unseenCopies.push_back({m.epoch, op.inst});
+}
+
+void BlockChecker::asyncObserved(const AsyncOp &op) {
+  auto clock = std::make_shared<Clock>(*threads[op.thread].known);
+  clock->blocks[block.linear].know(mbarrierAgent | op.mbarrier / 8,
+                                   mbarriers[op.mbarrier].epoch);
+  threads[op.thread].known = clock;
+}
+
+void BlockChecker::bulkWaited(uint32_t thread, uint32_t group, bool readOnly) {
+  auto clock = std::make_shared<Clock>(*threads[thread].known);
+  Clock::BlockView &view = clock->blocks[block.linear];
+  view.know(bulkReadAgent | thread, group);
+  if (!readOnly)
+    view.know(bulkWriteAgent | thread, group);
+  threads[thread].known = clock;
+  std::erase_if(openBulk, [&](const OpenBulk &open) {
+    return open.thread == thread && open.group <= group;
+  });
+}
+
+void BlockChecker::exitAsync(Warp &w, uint32_t mask) {
+  for (const OpenBulk &open : openBulk)
+    if (open.thread / 32 == w.index && mask >> (open.thread % 32) & 1)
+      report("async-copy", w, *open.inst, open.thread % 32, 0, nullptr,
+             threadName(w, open.thread % 32) + " exits without waiting until " +
+                 opName(*open.inst, owner.launch) +
+                 " has read shared memory (cp.async.bulk.wait_group.read)");
+  std::erase_if(openBulk, [&](const OpenBulk &open) {
+    return open.thread / 32 == w.index && mask >> (open.thread % 32) & 1;
+  });
+}
+
+void BlockChecker::finishAsync() {
+  auto unseen = [&](const Inst &inst, uint32_t offset) {
+    report("async-copy", *block.warps[0], inst, 0, offset, nullptr,
+           "the block ends though nobody saw the end of " +
+               opName(inst, owner.launch) + ", which signals " +
+               mbarrierName(block, offset));
+  };
+  std::unordered_map<uint32_t, int64_t> coming;
+  for (const auto &op : block.async.inFlight())
+    if (op->signal == AsyncOp::CompleteTx) {
+      coming[op->mbarrier] += op->bytes;
+      unseen(*op->inst, op->mbarrier);
+    }
+  for (const auto &[offset, m] : mbarriers) {
+    for (const auto &[epoch, inst] : m.unseenCopies)
+      unseen(*inst, offset);
+    MbarrierWord word = mbarrierWord(block, offset);
+    const Inst *expect = block.mbarriers[offset].expect;
+    int64_t left = word.tx - coming[offset];
+    if (!word.live || !left)
+      continue;
+    const Inst &inst = expect ? *expect : *m.init.inst;
+    report("expect-tx", *block.warps[0], inst, 0, offset, nullptr,
+           "the block ends while " + mbarrierName(block, offset) +
+               (left > 0 ? " misses " + std::to_string(left) +
+                               " bytes of copies that were expected at "
+                         : " got " + std::to_string(-left) +
+                               " bytes of copies more than expected at ") +
+               describePlace(inst, owner.launch));
+  }
+}
+
+} // namespace tessera::sim::check

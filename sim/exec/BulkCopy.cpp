@@ -1,0 +1,355 @@
+// cp.async.bulk, cp.reduce.async.bulk, st.async and red.async: what they ask
+// of the queue of asynchronous operations.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
+#include "sim/check/Semantics.h"
+#include "sim/exec/Access.h"
+#include "sim/exec/Decode.h"
+#include "sim/exec/Mbarrier.h"
+#include "sim/report/Counters.h"
+
+namespace tessera::sim {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+/// An address operand; these instructions have up to three.
+struct Address {
+  Ref base = noRef;
+  uint8_t width = 8;
+  int64_t offset = 0;
+
+  uint64_t of(Warp &w, unsigned l) const {
+    return width == 4 ? uint32_t(w.reg<uint32_t>(base)[l] + uint32_t(offset))
+                      : w.reg<uint64_t>(base)[l] + uint64_t(offset);
+  }
+};
+
+Address decodeAddress(Decoder &d, const Operand &o, Space space) {
+  Inst part;
+  d.address(o, part, space, 8);
+  return {part.ops[8], part.addressWidth, part.imm};
+}
+
+struct Plan {
+  AsyncOp::Place from = AsyncOp::Nothing, to = AsyncOp::Nothing;
+  AsyncOp::Signal signal = AsyncOp::CompleteTx;
+  Address source, destination, mbarrier;
+  Ref size = noRef, blocks = noRef, byteMask = noRef;
+  std::vector<Ref> values;
+  bool reduces = false, ring = false;
+  AtomicOp op = AtomicOp::Add;
+  Type type = Type::None;
+};
+
+/// The place of a bulk copy's source or destination, checked.
+uint64_t place(Warp &w, unsigned l, AsyncOp::Place kind, uint64_t address,
+               uint32_t bytes, bool write) {
+  if (address & 15)
+    throw Fault{Fault::MisalignedAddress,
+                std::string(write ? "destination" : "source") +
+                    " of a bulk copy by " + threadName(w, l) +
+                    " is not aligned to 16 bytes",
+                address, int(l)};
+  if (kind == AsyncOp::Shared)
+    return sharedPlace(w, address, bytes, l).offset;
+  globalPointer(w, address, bytes, write, l);
+  return address;
+}
+
+uint32_t bulkSize(Warp &w, unsigned l, Ref size) {
+  uint32_t bytes = w.reg<uint32_t>(size)[l];
+  if (bytes & 15)
+    throw Fault{Fault::MisalignedAddress,
+                "size " + std::to_string(bytes) + " of a bulk copy by " +
+                    threadName(w, l) + " is not a multiple of 16 bytes",
+                0, int(l)};
+  return bytes;
+}
+
+void signalAt(Warp &w, const Inst &i, unsigned l, const Plan &plan,
+              AsyncOp &op) {
+  op.signal = plan.signal;
+  op.target = w.block;
+  if (plan.signal == AsyncOp::BulkGroup) {
+    op.group = w.block->async.openGroup(op.thread);
+    return;
+  }
+  SharedPlace at = mbarrierPlace(w, l, plan.mbarrier.of(w, l));
+  op.target = at.block;
+  op.mbarrier = at.offset;
+  if (!mbarrierWord(*at.block, at.offset).live)
+    throw Fault{Fault::IllegalInstruction,
+                mbarrierName(*at.block, at.offset) +
+                    " is not initialised, used by " + threadName(w, l),
+                at.offset, int(l)};
+  if (at.block->checker)
+    at.block->checker->mbarrierUse(w, i, l, at.offset);
+}
+
+/// The ISA wants these to reach another block of the cluster.
+void ownBlock(Warp &w, const Inst &i) {
+  if (w.block->checker)
+    w.block->checker->note(w, i, "remark",
+                           "the destination is in the block's own shared "
+                           "memory, where the ISA wants another block of the "
+                           "cluster",
+                           0);
+}
+
+void count(Warp &w, const Inst &i, uint64_t bytes) {
+  if (w.block->worker->counters && i.id != ~0u)
+    w.block->worker->counters->perInstruction[i.id].bytes += bytes;
+}
+
+void bulkCopy(Warp &w, const Inst &i, uint32_t mask) {
+  const auto &plan = *static_cast<const Plan *>(i.extra.get());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    uint32_t bytes = bulkSize(w, l, plan.size);
+    if (plan.blocks != noRef) {
+      uint16_t blocks = w.reg<uint16_t>(plan.blocks)[l];
+      if (!blocks)
+        continue;
+      if (blocks != 1u << w.block->clusterRank)
+        throw Fault{Fault::IllegalInstruction,
+                    "multicast to other blocks of the cluster is not modelled"};
+    }
+    auto op = std::make_unique<AsyncOp>();
+    op->inst = &i;
+    op->thread = w.index * 32 + l;
+    op->from = plan.from;
+    op->to = plan.to;
+    op->bytes = bytes;
+    op->pieces.push_back(
+        {place(w, l, plan.from, plan.source.of(w, l), bytes, false),
+         place(w, l, plan.to, plan.destination.of(w, l), bytes, true), bytes});
+    signalAt(w, i, l, plan, *op);
+    op->reduces = plan.reduces;
+    op->ring = plan.ring;
+    op->op = plan.op;
+    op->type = plan.type;
+    if (plan.byteMask != noRef)
+      op->byteMask = w.reg<uint16_t>(plan.byteMask)[l];
+    if (plan.from == AsyncOp::Shared && plan.to == AsyncOp::Shared)
+      ownBlock(w, i);
+    count(w, i, bytes);
+    w.block->async.issue(std::move(op));
+  }
+}
+
+// st.async and red.async
+void asyncStore(Warp &w, const Inst &i, uint32_t mask) {
+  const auto &plan = *static_cast<const Plan *>(i.extra.get());
+  uint32_t bytes = i.width * uint32_t(plan.values.size());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    uint64_t address = plan.destination.of(w, l);
+    if (address & (bytes - 1))
+      throw Fault{Fault::MisalignedAddress,
+                  "address used by " + threadName(w, l) +
+                      " is not aligned to " + std::to_string(bytes) + " bytes",
+                  address, int(l)};
+    auto op = std::make_unique<AsyncOp>();
+    op->inst = &i;
+    op->thread = w.index * 32 + l;
+    op->from = AsyncOp::Value;
+    op->to = AsyncOp::Shared;
+    op->bytes = bytes;
+    op->pieces.push_back({0, sharedPlace(w, address, bytes, l).offset, bytes});
+    for (Ref value : plan.values) {
+      uint64_t v =
+          i.width == 4 ? w.reg<uint32_t>(value)[l] : w.reg<uint64_t>(value)[l];
+      const auto *p = reinterpret_cast<const uint8_t *>(&v);
+      op->data.insert(op->data.end(), p, p + i.width);
+    }
+    op->reduces = plan.reduces;
+    op->op = plan.op;
+    op->type = plan.type;
+    signalAt(w, i, l, plan, *op);
+    ownBlock(w, i);
+    count(w, i, bytes);
+    w.block->async.issue(std::move(op));
+  }
+}
+
+void commitGroup(Warp &w, const Inst &, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1)
+    w.block->async.commitGroup(w.index * 32 + unsigned(std::countr_zero(m)));
+}
+
+// imm: groups that may stay; flags: 1 for .read
+void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    uint32_t thread = w.index * 32 + unsigned(std::countr_zero(m));
+    uint32_t committed = w.block->async.openGroup(thread) - 1;
+    if (committed <= uint64_t(i.imm))
+      continue;
+    uint32_t group = committed - uint32_t(i.imm);
+    w.block->async.waitGroups(thread, group, i.flags);
+    if (w.block->checker)
+      w.block->checker->bulkWaited(thread, group, i.flags);
+  }
+}
+
+// ops[0] size; a hint, but the operands have rules.
+void prefetch(Warp &w, const Inst &i, uint32_t mask) {
+  const auto &plan = *static_cast<const Plan *>(i.extra.get());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    uint32_t bytes = bulkSize(w, l, plan.size);
+    place(w, l, AsyncOp::Global, plan.source.of(w, l), bytes, false);
+  }
+}
+
+/// Which reductions the ISA lists for a type and the place of the result.
+bool isDefined(AtomicOp op, Type type, bool global) {
+  bool isFloat = ptx::isFloat(type);
+  bool is64 = ptx::typeBytes(type) == 8;
+  switch (op) {
+  case AtomicOp::Add:
+    return global || (!isFloat && type != Type::S64);
+  case AtomicOp::Min:
+  case AtomicOp::Max:
+    return isFloat ? global && (type == Type::F16 || type == Type::BF16)
+                   : global || !is64;
+  case AtomicOp::Inc:
+  case AtomicOp::Dec:
+    return type == Type::U32;
+  case AtomicOp::And:
+  case AtomicOp::Or:
+  case AtomicOp::Xor:
+    return !isFloat && (global || !is64);
+  default:
+    return false;
+  }
+}
+
+void decodeReduction(Decoder &d, Inst &inst, Plan &plan) {
+  if (d.source->types.size() != 1)
+    d.fail("needs exactly one type");
+  plan.reduces = true;
+  plan.type = d.type();
+  plan.op = decodeAtomicOp(d);
+  plan.ring = ptx::isFloat(plan.type) && d.program.ring;
+  if (!isDefined(plan.op, plan.type, plan.to == AsyncOp::Global))
+    d.fail("this operation is not defined for the type");
+  inst.semantics =
+      check::relaxed |
+      (plan.to == AsyncOp::Global ? check::scopeDevice : check::scopeCluster);
+}
+
+} // namespace
+
+void decodeBulkCopy(Decoder &d, Inst &inst) {
+  if (d.has("commit_group")) {
+    inst.fn = commitGroup;
+    return;
+  }
+  if (d.has("wait_group")) {
+    inst.imm = d.immediate(d.operand(0));
+    if (inst.imm < 0)
+      d.fail(d.operand(0), "must not be negative");
+    inst.flags = d.has("read");
+    inst.fn = waitGroup;
+    return;
+  }
+  auto plan = std::make_shared<Plan>();
+  inst.extra = plan;
+  if (d.has("prefetch")) {
+    plan->source = decodeAddress(d, d.operand(0), Space::Global);
+    plan->size = d.src(d.operand(1), Type::U32);
+    inst.fn = prefetch;
+    return;
+  }
+  // The destination's space stands before the source's.
+  std::vector<std::string_view> spaces;
+  for (std::string_view m : d.source->modifiers)
+    if (m == "global" || m == "shared::cta" || m == "shared::cluster")
+      spaces.push_back(m);
+  if (spaces.size() != 2)
+    d.fail("needs the state spaces of destination and source");
+  auto placeOf = [](std::string_view space) {
+    return space == "global" ? AsyncOp::Global : AsyncOp::Shared;
+  };
+  plan->to = placeOf(spaces[0]);
+  plan->from = placeOf(spaces[1]);
+  bool group = d.has("bulk_group");
+  if (group == d.has("mbarrier::complete_tx::bytes") ||
+      group != (plan->to == AsyncOp::Global))
+    d.fail("needs .bulk_group to global memory, .mbarrier::complete_tx::bytes "
+           "to shared memory");
+  if (spaces[1] == "shared::cluster" ||
+      (plan->from == AsyncOp::Global && plan->to == AsyncOp::Global) ||
+      (plan->from == AsyncOp::Shared && spaces[0] == "shared::cta"))
+    d.fail("there is no copy in this direction");
+  auto address = [&](size_t k, AsyncOp::Place place) {
+    return decodeAddress(d, d.operand(k),
+                         place == AsyncOp::Global ? Space::Global
+                                                  : Space::Shared);
+  };
+  plan->signal = group ? AsyncOp::BulkGroup : AsyncOp::CompleteTx;
+  plan->destination = address(0, plan->to);
+  plan->source = address(1, plan->from);
+  plan->size = d.src(d.operand(2), Type::U32);
+  size_t next = 3;
+  auto more = [&](const char *what) -> const Operand & {
+    if (next >= d.operandCount())
+      d.fail(std::string("needs ") + what);
+    return d.operand(next++);
+  };
+  if (!group) {
+    more("an mbarrier");
+    plan->mbarrier = address(3, AsyncOp::Shared);
+  }
+  if (d.has("multicast::cluster"))
+    plan->blocks = d.src(more("a mask of blocks"), Type::U16);
+  if (d.has("L2::cache_hint"))
+    d.src(more("a cache policy"), Type::U64);
+  if (d.has("cp_mask")) {
+    if (!group)
+      d.fail("a byte mask goes to global memory only");
+    plan->byteMask = d.src(more("a byte mask"), Type::U16);
+  }
+  if (next != d.operandCount())
+    d.fail("has too many operands");
+  if (d.has("ignore_oob"))
+    d.fail("not supported: .ignore_oob");
+  if (d.source->has("reduce"))
+    decodeReduction(d, inst, *plan);
+  inst.fn = bulkCopy;
+}
+
+void decodeAsyncStore(Decoder &d, Inst &inst) {
+  if (d.source->types.size() != 1)
+    d.fail("needs exactly one type");
+  auto plan = std::make_shared<Plan>();
+  inst.opClass = OpClass::AsyncCopy;
+  inst.extra = plan;
+  inst.width = ptx::typeBytes(d.type());
+  if (inst.width != 4 && inst.width != 8)
+    d.fail("needs a type of 32 or 64 bits");
+  plan->to = AsyncOp::Shared;
+  plan->destination = decodeAddress(d, d.operand(0), Space::Shared);
+  plan->mbarrier = decodeAddress(d, d.operand(2), Space::Shared);
+  const Operand &data = d.operand(1);
+  Type type = inst.width == 4 ? Type::B32 : Type::B64;
+  if (d.type() == Type::F32 || d.type() == Type::F64)
+    type = d.type();
+  if (data.kind == Operand::Vector)
+    for (const Operand &e : data.elements)
+      plan->values.push_back(d.src(e, type));
+  else
+    plan->values.push_back(d.src(data, type));
+  size_t length = d.has("v4") ? 4 : d.has("v2") ? 2 : 1;
+  if (plan->values.size() != length)
+    d.fail(data, "expected " + std::to_string(length) + " values");
+  if (d.source->base == "red")
+    decodeReduction(d, inst, *plan);
+  inst.fn = asyncStore;
+}
+
+} // namespace tessera::sim
