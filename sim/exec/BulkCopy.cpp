@@ -211,7 +211,7 @@ bool isDefined(AtomicOp op, Type type, bool global) {
   bool is64 = ptx::typeBytes(type) == 8;
   switch (op) {
   case AtomicOp::Add:
-    return global || (!isFloat && type != Type::S64);
+    return type != Type::S64 && (global || !isFloat);
   case AtomicOp::Min:
   case AtomicOp::Max:
     return isFloat ? global && (type == Type::F16 || type == Type::BF16)

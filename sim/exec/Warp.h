@@ -44,9 +44,10 @@ struct Group {
   Frame *frame = nullptr;
   State state = Ready;
   uint32_t members = 0;
-  unsigned barrier = 0;  // number, or offset of the mbarrier
-  bool parity = false;   // of the phase waited for
-  bool timedOut = false; // the wait returns whatever it finds
+  unsigned barrier = 0;         // number, or offset of the mbarrier
+  bool parity = false;          // of the phase waited for
+  bool timedOut = false;        // the wait returns whatever it finds
+  const Inst *failed = nullptr; // the wait that failed last
   uint64_t wakeTurn = 0;
 };
 

@@ -166,7 +166,19 @@ void activeMask(Warp &w, const Inst &i, uint32_t mask) {
 
 void elect(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t members = mask & w.reg<uint32_t>(i.ops[8])[std::countr_zero(mask)];
-  unsigned leader = std::countr_zero(members ? members : mask);
+  if (!members)
+    members = mask;
+  unsigned leader = std::countr_zero(members);
+  // The same mask elects the same lane every time, but which one is open.
+  const LaunchOptions &o = w.block->launch->options;
+  if (o.adversarial) {
+    uint64_t hash = (o.seed + 1) * 0x9e3779b97f4a7c15ull ^ members;
+    hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;
+    for (unsigned n = unsigned(hash >> 33) % unsigned(std::popcount(members));
+         n; --n)
+      members &= members - 1;
+    leader = std::countr_zero(members);
+  }
   auto *d = w.reg<uint32_t>(i.ops[0]);
   forLanes(mask, [&](unsigned l) { d[l] = leader; });
   w.setPred(i.ops[1], mask, 1u << leader);
