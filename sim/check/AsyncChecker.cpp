@@ -98,6 +98,8 @@ void BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
     return;
   // Real code leaves the fence out after reads (docs/simulator.md).
   const char *kind = wasWrite ? "proxy-fence" : "remark";
+  if (!wasWrite && !owner.isNewRemark(*op.inst, "reads"))
+    return;
   std::string other = "thread " + std::to_string(mark.thread) + " of block " +
                       std::to_string(mark.block);
   report(kind, warpOf(op.thread), *op.inst, op.thread % 32, address, mark.inst,
@@ -166,7 +168,8 @@ void BlockChecker::mbarrierUse(Warp &w, const Inst &i, unsigned lane,
 void BlockChecker::mbarrierArrive(Warp &w, const Inst &i, unsigned lane,
                                   uint32_t offset) {
   MbarrierState &m = mbarriers[offset];
-  if (m.observed + 1 < m.epoch && m.observed + 1 >= m.first)
+  if (m.observed + 1 < m.epoch && m.observed + 1 >= m.first &&
+      owner.isNewRemark(i, "arrives"))
     report("remark", w, i, lane, offset, nullptr,
            threadName(w, lane) + " arrives at " + mbarrierName(block, offset) +
                " at " + describePlace(i, owner.launch) +
@@ -219,7 +222,7 @@ void BlockChecker::mbarrierWait(Warp &w, const Inst &i, unsigned lane,
   uint32_t complete = m.epoch - 1;
   if (m.seen.empty())
     m.seen.assign(owner.threadsPerBlock, 0);
-  if (m.seen[t] == complete)
+  if (m.seen[t] == complete && owner.isNewRemark(i, "waits"))
     report("remark", w, i, lane, offset, nullptr,
            threadName(w, lane) + " waits at " + describePlace(i, owner.launch) +
                " for a phase of " + mbarrierName(block, offset) +
@@ -373,7 +376,8 @@ void BlockChecker::asyncRange(const AsyncOp &op, AsyncOp::Place place,
 
 void BlockChecker::asyncIssued(const AsyncOp &op) {
   for (const AsyncOp::Piece &piece : op.pieces) {
-    if (op.from == AsyncOp::Shared || op.from == AsyncOp::Global)
+    if ((op.from == AsyncOp::Shared || op.from == AsyncOp::Global) &&
+        piece.from != AsyncOp::fill)
       asyncRange(op, op.from, piece.from, piece.bytes, false);
     asyncRange(op, op.to, piece.to, piece.bytes, true);
   }
@@ -388,6 +392,8 @@ static void forMarks(std::vector<ByteState> &shared, Checker &owner,
   AsyncOp::Place place = written ? op.to : op.from;
   for (const AsyncOp::Piece &piece : op.pieces)
     for (uint32_t b = 0; b < piece.bytes; ++b) {
+      if (!written && piece.from == AsyncOp::fill)
+        break;
       uint64_t a = (written ? piece.to : piece.from) + b;
       ByteState &byte =
           place == AsyncOp::Shared ? shared[a] : owner.globalByte(a);

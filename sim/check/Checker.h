@@ -24,6 +24,7 @@
 
 #include "sim/exec/Access.h"
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 namespace tessera::sim::check {
@@ -217,8 +218,13 @@ public:
   std::unordered_map<uint64_t, std::unique_ptr<std::vector<ByteState>>> pages;
   std::unordered_map<uint64_t, SyncVariable> globalSync; // by byte address
   ByteState &globalByte(uint64_t address);
+  /// Remarks are made once per instruction.
+  bool isNewRemark(const Inst &inst, const char *about) {
+    return remarks.insert({&inst, about}).second;
+  }
 
 private:
+  std::set<std::pair<const Inst *, const char *>> remarks;
   uint64_t lastPage = ~0ull;
   std::vector<ByteState> *lastStates = nullptr;
 };

@@ -328,10 +328,3 @@ CU cuPointerGetAttributes(unsigned count, int *attributes, void **out,
     cuPointerGetAttribute(out[k], attributes[k], p);
   return Success;
 }
-CU cuTensorMapEncodeTiled(void *, ...) {
-  LOCKED;
-  return problem(
-      NotSupported,
-      "tensor maps: TMA is not modelled; kernels for sm_89 and older "
-      "do without it");
-}

@@ -32,6 +32,12 @@ void AsyncQueue::read(AsyncOp &op) {
   op.data.resize(bytes);
   uint8_t *to = op.data.data();
   for (const AsyncOp::Piece &piece : op.pieces) {
+    if (piece.from == AsyncOp::fill) {
+      for (uint32_t b = 0; b < piece.bytes; ++b)
+        to[b] = uint8_t(op.fillPattern >> (piece.to + b) % 8 * 8);
+      to += piece.bytes;
+      continue;
+    }
     const uint8_t *from = op.from == AsyncOp::Shared
                               ? block.shared + piece.from
                               : reinterpret_cast<const uint8_t *>(piece.from);

@@ -20,6 +20,8 @@ namespace tessera::sim {
 struct AsyncOp {
   enum Place : uint8_t { Nothing, Global, Shared, Value };
   enum Signal : uint8_t { CompleteTx, BulkGroup, ArriveOn };
+  /// Source of a piece that is filled with `fillPattern`.
+  static constexpr uint64_t fill = ~0ull;
   /// Contiguous bytes; addresses or offsets as the places say.
   struct Piece {
     uint64_t from, to;
@@ -36,6 +38,7 @@ struct AsyncOp {
   AtomicOp op = AtomicOp::Add;
   ptx::Type type = ptx::Type::None;
   uint16_t byteMask = 0xffff; // of every 16 bytes, which ones are written
+  uint64_t fillPattern = 0;   // as of address 0
   std::vector<Piece> pieces;
   std::vector<uint8_t> data;
   /// Whose shared memory it writes and whose mbarrier it signals.

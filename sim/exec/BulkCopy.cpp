@@ -1,10 +1,9 @@
 // cp.async.bulk, cp.reduce.async.bulk, st.async and red.async: what they ask
 // of the queue of asynchronous operations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/BulkCopy.h"
+
 #include "sim/check/Checker.h"
-#include "sim/check/Semantics.h"
-#include "sim/exec/Access.h"
-#include "sim/exec/Decode.h"
 #include "sim/exec/Mbarrier.h"
 #include "sim/report/Counters.h"
 
@@ -14,36 +13,72 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-namespace {
-
-/// An address operand; these instructions have up to three.
-struct Address {
-  Ref base = noRef;
-  uint8_t width = 8;
-  int64_t offset = 0;
-
-  uint64_t of(Warp &w, unsigned l) const {
-    return width == 4 ? uint32_t(w.reg<uint32_t>(base)[l] + uint32_t(offset))
-                      : w.reg<uint64_t>(base)[l] + uint64_t(offset);
-  }
-};
-
 Address decodeAddress(Decoder &d, const Operand &o, Space space) {
   Inst part;
   d.address(o, part, space, 8);
   return {part.ops[8], part.addressWidth, part.imm};
 }
 
-struct Plan {
-  AsyncOp::Place from = AsyncOp::Nothing, to = AsyncOp::Nothing;
-  AsyncOp::Signal signal = AsyncOp::CompleteTx;
-  Address source, destination, mbarrier;
-  Ref size = noRef, blocks = noRef, byteMask = noRef;
-  std::vector<Ref> values;
-  bool reduces = false, ring = false;
-  AtomicOp op = AtomicOp::Add;
-  Type type = Type::None;
-};
+bool reachesOwnBlock(Warp &w, unsigned l, const BulkPlan &plan) {
+  if (plan.blocks == noRef)
+    return true;
+  uint16_t blocks = w.reg<uint16_t>(plan.blocks)[l];
+  if (blocks & ~(1u << w.block->clusterRank))
+    throw Fault{Fault::IllegalInstruction,
+                "multicast to other blocks of the cluster is not modelled"};
+  return blocks;
+}
+
+void signalAt(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
+              AsyncOp &op) {
+  op.signal = plan.signal;
+  op.target = w.block;
+  if (plan.signal == AsyncOp::BulkGroup) {
+    op.group = w.block->async.openGroup(op.thread);
+    return;
+  }
+  SharedPlace at = mbarrierPlace(w, l, plan.mbarrier.of(w, l));
+  op.target = at.block;
+  op.mbarrier = at.offset;
+  if (!mbarrierWord(*at.block, at.offset).live)
+    throw Fault{Fault::IllegalInstruction,
+                mbarrierName(*at.block, at.offset) +
+                    " is not initialised, used by " + threadName(w, l),
+                at.offset, int(l)};
+  if (at.block->checker)
+    at.block->checker->mbarrierUse(w, i, l, at.offset);
+}
+
+void countBytes(Warp &w, const Inst &i, uint64_t bytes) {
+  if (w.block->worker->counters && i.id != ~0u)
+    w.block->worker->counters->perInstruction[i.id].bytes += bytes;
+}
+
+bool isReductionDefined(AtomicOp op, Type type, bool global) {
+  bool isFloat = ptx::isFloat(type);
+  bool is64 = ptx::typeBytes(type) == 8;
+  switch (op) {
+  case AtomicOp::Add:
+    return type != Type::S64 && (global || !isFloat);
+  case AtomicOp::Min:
+  case AtomicOp::Max:
+    return isFloat ? global && (type == Type::F16 || type == Type::BF16)
+                   : global || !is64;
+  case AtomicOp::Inc:
+  case AtomicOp::Dec:
+    return type == Type::U32;
+  case AtomicOp::And:
+  case AtomicOp::Or:
+  case AtomicOp::Xor:
+    return !isFloat && (global || !is64);
+  default:
+    return false;
+  }
+}
+
+namespace {
+
+using Plan = BulkPlan;
 
 /// The place of a bulk copy's source or destination, checked.
 uint64_t place(Warp &w, unsigned l, AsyncOp::Place kind, uint64_t address,
@@ -70,39 +105,15 @@ uint32_t bulkSize(Warp &w, unsigned l, Ref size) {
   return bytes;
 }
 
-void signalAt(Warp &w, const Inst &i, unsigned l, const Plan &plan,
-              AsyncOp &op) {
-  op.signal = plan.signal;
-  op.target = w.block;
-  if (plan.signal == AsyncOp::BulkGroup) {
-    op.group = w.block->async.openGroup(op.thread);
-    return;
-  }
-  SharedPlace at = mbarrierPlace(w, l, plan.mbarrier.of(w, l));
-  op.target = at.block;
-  op.mbarrier = at.offset;
-  if (!mbarrierWord(*at.block, at.offset).live)
-    throw Fault{Fault::IllegalInstruction,
-                mbarrierName(*at.block, at.offset) +
-                    " is not initialised, used by " + threadName(w, l),
-                at.offset, int(l)};
-  if (at.block->checker)
-    at.block->checker->mbarrierUse(w, i, l, at.offset);
-}
-
 /// The ISA wants these to reach another block of the cluster.
 void ownBlock(Warp &w, const Inst &i) {
-  if (w.block->checker)
-    w.block->checker->note(w, i, "remark",
-                           "the destination is in the block's own shared "
-                           "memory, where the ISA wants another block of the "
-                           "cluster",
-                           0);
-}
-
-void count(Warp &w, const Inst &i, uint64_t bytes) {
-  if (w.block->worker->counters && i.id != ~0u)
-    w.block->worker->counters->perInstruction[i.id].bytes += bytes;
+  auto *checker = w.block->checker.get();
+  if (checker && checker->owner.isNewRemark(i, "own block"))
+    checker->note(w, i, "remark",
+                  "the destination is in the block's own shared "
+                  "memory, where the ISA wants another block of the "
+                  "cluster",
+                  0);
 }
 
 void bulkCopy(Warp &w, const Inst &i, uint32_t mask) {
@@ -110,14 +121,8 @@ void bulkCopy(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     uint32_t bytes = bulkSize(w, l, plan.size);
-    if (plan.blocks != noRef) {
-      uint16_t blocks = w.reg<uint16_t>(plan.blocks)[l];
-      if (!blocks)
-        continue;
-      if (blocks != 1u << w.block->clusterRank)
-        throw Fault{Fault::IllegalInstruction,
-                    "multicast to other blocks of the cluster is not modelled"};
-    }
+    if (!reachesOwnBlock(w, l, plan))
+      continue;
     auto op = std::make_unique<AsyncOp>();
     op->inst = &i;
     op->thread = w.index * 32 + l;
@@ -136,7 +141,7 @@ void bulkCopy(Warp &w, const Inst &i, uint32_t mask) {
       op->byteMask = w.reg<uint16_t>(plan.byteMask)[l];
     if (plan.from == AsyncOp::Shared && plan.to == AsyncOp::Shared)
       ownBlock(w, i);
-    count(w, i, bytes);
+    countBytes(w, i, bytes);
     w.block->async.issue(std::move(op));
   }
 }
@@ -171,7 +176,7 @@ void asyncStore(Warp &w, const Inst &i, uint32_t mask) {
     op->type = plan.type;
     signalAt(w, i, l, plan, *op);
     ownBlock(w, i);
-    count(w, i, bytes);
+    countBytes(w, i, bytes);
     w.block->async.issue(std::move(op));
   }
 }
@@ -205,29 +210,6 @@ void prefetch(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
-/// Which reductions the ISA lists for a type and the place of the result.
-bool isDefined(AtomicOp op, Type type, bool global) {
-  bool isFloat = ptx::isFloat(type);
-  bool is64 = ptx::typeBytes(type) == 8;
-  switch (op) {
-  case AtomicOp::Add:
-    return type != Type::S64 && (global || !isFloat);
-  case AtomicOp::Min:
-  case AtomicOp::Max:
-    return isFloat ? global && (type == Type::F16 || type == Type::BF16)
-                   : global || !is64;
-  case AtomicOp::Inc:
-  case AtomicOp::Dec:
-    return type == Type::U32;
-  case AtomicOp::And:
-  case AtomicOp::Or:
-  case AtomicOp::Xor:
-    return !isFloat && (global || !is64);
-  default:
-    return false;
-  }
-}
-
 void decodeReduction(Decoder &d, Inst &inst, Plan &plan) {
   if (d.source->types.size() != 1)
     d.fail("needs exactly one type");
@@ -235,7 +217,7 @@ void decodeReduction(Decoder &d, Inst &inst, Plan &plan) {
   plan.type = d.type();
   plan.op = decodeAtomicOp(d);
   plan.ring = ptx::isFloat(plan.type) && d.program.ring;
-  if (!isDefined(plan.op, plan.type, plan.to == AsyncOp::Global))
+  if (!isReductionDefined(plan.op, plan.type, plan.to == AsyncOp::Global))
     d.fail("this operation is not defined for the type");
   inst.semantics =
       check::relaxed |
@@ -257,6 +239,8 @@ void decodeBulkCopy(Decoder &d, Inst &inst) {
     inst.fn = waitGroup;
     return;
   }
+  if (d.has("tensor"))
+    return decodeTensorCopy(d, inst);
   auto plan = std::make_shared<Plan>();
   inst.extra = plan;
   if (d.has("prefetch")) {

@@ -103,6 +103,7 @@ void decodeWmma(Decoder &, Inst &);
 void decodeMatrixMove(Decoder &, Inst &);
 void decodeAsyncCopy(Decoder &, Inst &);
 void decodeBulkCopy(Decoder &, Inst &);
+void decodeTensorCopy(Decoder &, Inst &);
 void decodeAsyncStore(Decoder &, Inst &);
 void decodeVideo(Decoder &, Inst &);
 

@@ -38,10 +38,12 @@ constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
 constexpr std::string_view hopper =
-    "wgmma, tensor maps and clusters (sm_90) are not modelled";
+    "wgmma, edits of tensor maps and clusters (sm_90) are not modelled";
 constexpr std::string_view blackwell =
     "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
 constexpr std::string_view bulk = "clusters of one block";
+constexpr std::string_view tensor =
+    "tile modes, clusters of one block; im2col is refused";
 
 // base, required, allowed, types, operands, arch, status, family, note
 constexpr Spec table[] = {
@@ -115,7 +117,7 @@ constexpr Spec table[] = {
     {"st", "async", SEM " " SCOPES " global shared::cluster mbarrier::complete_tx::bytes v2 v4", MEMTYPES, 2, 3, 90, E, "Memory", bulk},
     {"st", "bulk", "weak shared::cta", "", 3, 3, 100, R, "Memory", blackwell},
     {"st", "", SEM " " SCOPES " " SPACES " " CACHE " " VEC, MEMTYPES, 2, 4, 20, E, "Memory", "cache hints have no effect"},
-    {"prefetch", "tensormap", "param const", "", 1, 1, 90, R, "Memory", hopper},
+    {"prefetch", "tensormap", "param const", "", 1, 1, 90, H, "Memory", ""},
     {"prefetch", "", "global local L1 L2 L2::evict_last L2::evict_normal", "", 1, 1, 20, H, "Memory", ""},
     {"prefetchu", "", "L1", "", 1, 1, 20, H, "Memory", ""},
     {"applypriority", "", "global L2::evict_normal", "", 2, 2, 80, H, "Memory", ""},
@@ -186,12 +188,12 @@ constexpr Spec table[] = {
     {"wgmma", "", "mma_async sp sync aligned fence commit_group wait_group satfinite and popc m64n8k16 m64n8k8 m64n8k32 m64n8k256 m64n16k16 m64n16k8 m64n16k32 m64n24k16 m64n32k16 m64n32k8 m64n32k32 m64n64k16 m64n64k8 m64n64k32 m64n96k16 m64n128k16 m64n128k8 m64n128k32 m64n192k16 m64n256k16 m64n256k8 m64n256k32", "f16 f32 bf16 tf32 s32 u8 s8 b1 e4m3 e5m2", 0, 10, 90, R, "Matrix", hopper},
     {"tcgen05", "", "mma sp ws alloc dealloc relinquish_alloc_permit ld st cp shift down commit fence::before_thread_sync fence::after_thread_sync wait::ld wait::st sync aligned cta_group::1 cta_group::2 kind::f16 kind::tf32 kind::f8f6f4 kind::i8 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X collector::a::fill collector::a::use collector::a::lastuse collector::a::discard collector::b0::fill collector::b0::use collector::b0::lastuse collector::b0::discard collector::b1::fill collector::b2::fill collector::b3::fill collector::b3::discard ashift shared::cta shared::cluster mbarrier::arrive::one multicast::cluster 32x32b 16x64b 16x128b 16x256b 16x32bx2 x1 x2 x4 x8 x16 x32 x64 x128 pack::16b unpack::16b 128x128b 128x256b 32x128b 64x128b 4x256b warpx4 warpx2::01_23 warpx2::02_13", "b32 b64 b8x16 b6x16_p32 b4x16_p64", 0, 9, 100, R, "Matrix", blackwell},
 
-    {"cp", "reduce async bulk tensor", "shared::cta global L2::cache_hint bulk_group add min max inc dec and or xor 1d 2d 3d 4d 5d tile im2col_no_offs", "", 2, 3, 90, R, "Asynchronous copies", hopper},
+    {"cp", "reduce async bulk tensor", "shared::cta global L2::cache_hint bulk_group add min max inc dec and or xor 1d 2d 3d 4d 5d tile im2col_no_offs", "", 2, 3, 90, E, "Asynchronous copies", tensor},
     {"cp", "reduce async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes L2::cache_hint bulk_group add min max inc dec and or xor noftz", "f16 bf16 f32 f64 u32 s32 u64 s64 b32 b64", 3, 4, 90, E, "Asynchronous copies", bulk},
     {"cp", "async bulk commit_group", "", "", 0, 0, 90, E, "Asynchronous copies", ""},
     {"cp", "async bulk wait_group", "read", "", 1, 1, 90, E, "Asynchronous copies", ""},
-    {"cp", "async bulk prefetch tensor", "L2 global L2::cache_hint 1d 2d 3d 4d 5d tile im2col im2col::w im2col::w::128 tile::gather4", "", 1, 3, 90, R, "Asynchronous copies", hopper},
-    {"cp", "async bulk tensor", "shared::cta shared::cluster global mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint bulk_group 1d 2d 3d 4d 5d tile im2col im2col::w im2col::w::128 im2col_no_offs tile::gather4 tile::scatter4 cta_group::1 cta_group::2", "", 2, 6, 90, R, "Asynchronous copies", hopper},
+    {"cp", "async bulk prefetch tensor", "L2 global L2::cache_hint 1d 2d 3d 4d 5d tile im2col im2col::w im2col::w::128 tile::gather4", "", 1, 3, 90, H, "Asynchronous copies", tensor},
+    {"cp", "async bulk tensor", "shared::cta shared::cluster global mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint bulk_group 1d 2d 3d 4d 5d tile im2col im2col::w im2col::w::128 im2col_no_offs tile::gather4 tile::scatter4 cta_group::1 cta_group::2", "", 2, 6, 90, E, "Asynchronous copies", tensor},
     {"cp", "async bulk prefetch", "L2 global L2::cache_hint", "", 2, 3, 90, H, "Asynchronous copies", ""},
     {"cp", "async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint bulk_group cp_mask ignore_oob", "", 3, 7, 90, E, "Asynchronous copies", bulk},
     {"cp", "async commit_group", "", "", 0, 0, 80, E, "Asynchronous copies", ""},

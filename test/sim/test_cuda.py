@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent / "cuda"
 BUILD = pathlib.Path(os.environ.get("TESSERA_SIM_CUDA_BUILD", "/tmp/tessera-sim-cuda"))
 LIBRARY = CUDA_LIBRARY
 PROGRAMS = sorted(p.stem for p in HERE.glob("*.cu")
-                  if p.stem not in ("rdc_a", "rdc_b", "cub_algorithms"))
+                  if p.stem not in ("rdc_a", "rdc_b", "cub_algorithms", "tma_matmul"))
 ARCHS = ["75", "80", "90"]
 pytestmark = [
     pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not on PATH"),
@@ -80,3 +80,25 @@ def test_sass_only_is_refused_with_advice():
 @pytest.mark.parametrize("arch", ARCHS)
 def test_cub(arch):
     run(build("cub_algorithms", ["cub_algorithms.cu"], PTX), arch)
+
+
+SM_90A = ["-gencode", "arch=compute_90a,code=compute_90a"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tensor_maps(seed):
+    options = {"TESSERA_SIM_SEED": str(seed)} if seed else {}
+    program = build("tma_matmul", ["tma_matmul.cu"], SM_90A)
+    run(program, "90a", **options)
+    result = run(program, "90a", TESSERA_SIM_CHECK="1", **options)
+    findings = [line for line in result.stderr.splitlines() if "tessera-sim:" in line and "remark" not in line]
+    assert not findings, result.stderr
+
+
+def test_missing_proxy_fence():
+    program = build("tma_matmul_no_fence", ["tma_matmul.cu"], [*SM_90A, "-DNO_FENCE"])
+    result = subprocess.run([str(program)], capture_output=True, text=True, env={
+        **os.environ, "LD_LIBRARY_PATH": str(LIBRARY), "TESSERA_SIM_ARCH": "sm_90a", "TESSERA_SIM_CHECK": "1"})
+    source = (HERE / "tma_matmul.cu").read_text().splitlines()
+    line = next(i + 1 for i, text in enumerate(source) if "s.c[row + 4 * i][column] = sum[i]" in text)
+    assert "proxy-fence" in result.stderr and f"tma_matmul.cu:{line}" in result.stderr, result.stderr

@@ -1,0 +1,44 @@
+// What linear and tensor bulk copies share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "sim/check/Semantics.h"
+#include "sim/exec/Access.h"
+#include "sim/exec/Decode.h"
+
+namespace tessera::sim {
+
+/// An address operand; these instructions have up to three.
+struct Address {
+  Ref base = noRef;
+  uint8_t width = 8;
+  int64_t offset = 0;
+
+  uint64_t of(Warp &w, unsigned l) const {
+    return width == 4 ? uint32_t(w.reg<uint32_t>(base)[l] + uint32_t(offset))
+                      : w.reg<uint64_t>(base)[l] + uint64_t(offset);
+  }
+};
+Address decodeAddress(Decoder &d, const ptx::Operand &o, ptx::Space space);
+
+struct BulkPlan {
+  AsyncOp::Place from = AsyncOp::Nothing, to = AsyncOp::Nothing;
+  AsyncOp::Signal signal = AsyncOp::CompleteTx;
+  Address source, destination, mbarrier;
+  Ref size = noRef, blocks = noRef, byteMask = noRef;
+  std::vector<Ref> values;
+  bool reduces = false, ring = false;
+  AtomicOp op = AtomicOp::Add;
+  ptx::Type type = ptx::Type::None;
+};
+
+/// Multicast: false if no block is to get the data; faults if another is.
+bool reachesOwnBlock(Warp &w, unsigned lane, const BulkPlan &plan);
+/// Fills in the mbarrier or the group.
+void signalAt(Warp &w, const Inst &inst, unsigned lane, const BulkPlan &plan,
+              AsyncOp &op);
+void countBytes(Warp &w, const Inst &inst, uint64_t bytes);
+/// Which reductions the ISA lists for a type and the place of the result.
+bool isReductionDefined(AtomicOp op, ptx::Type type, bool global);
+
+} // namespace tessera::sim

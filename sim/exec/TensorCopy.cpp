@@ -1,0 +1,237 @@
+// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetches.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/BulkCopy.h"
+#include "sim/exec/TensorMap.h"
+
+namespace tessera::sim {
+
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+struct TensorPlan : BulkPlan {
+  Address map;
+  std::vector<Ref> at; // coordinates, innermost first
+  unsigned rank = 0;
+  bool isFourRows = false;
+};
+
+/// The map behind a generic address.
+TensorMap readMap(Warp &w, unsigned l, uint64_t address) {
+  TensorMap map;
+  if ((address & ~windowMask) % 64)
+    throw Fault{Fault::MisalignedAddress,
+                "the tensor map used by " + threadName(w, l) +
+                    " is not aligned to 64 bytes",
+                address, int(l)};
+  switch (address & windowMask) {
+  case paramWindow: {
+    const auto &params = w.block->launch->params;
+    uint64_t offset = address & ~windowMask;
+    if (offset + sizeof map > params.size())
+      throw Fault{Fault::IllegalAddress,
+                  "the tensor map lies beyond the kernel parameters", address,
+                  int(l)};
+    std::memcpy(&map, params.data() + offset, sizeof map);
+    return map;
+  }
+  case sharedWindow:
+  case localWindow:
+    throw Fault{Fault::IllegalAddress,
+                "a tensor map lies in global, constant or parameter memory",
+                address, int(l)};
+  default:
+    std::memcpy(&map, globalPointer(w, address, sizeof map, false, l),
+                sizeof map);
+    return map;
+  }
+}
+
+/// Map and place of one lane's copy, checked.
+TensorMap tensorBox(Warp &w, unsigned l, const TensorPlan &plan,
+                    TensorBox &box) {
+  TensorMap map = readMap(w, l, plan.map.of(w, l));
+  auto refuse = [&](const std::string &what) {
+    throw Fault{Fault::IllegalInstruction, what, 0, int(l)};
+  };
+  if (std::string problem = checkTensorMap(map); !problem.empty())
+    refuse("the tensor map is not valid: " + problem);
+  if (map.ranks() != plan.rank)
+    refuse("the tensor map has rank " + std::to_string(map.ranks()) +
+           ", the instruction " + std::to_string(plan.rank));
+  auto coordinate = [&](size_t k) {
+    return int64_t(w.reg<int32_t>(plan.at[k])[l]);
+  };
+  box.isStore = plan.to == AsyncOp::Global;
+  box.isFourRows = plan.isFourRows;
+  if (plan.isFourRows) {
+    if (map.count(1) != 1 || map.interleave)
+      refuse("gather4 and scatter4 need a box of one row");
+    box.at[0] = coordinate(0);
+    for (unsigned k = 0; k < 4; ++k)
+      box.rows[k] = coordinate(k + 1);
+  } else {
+    for (unsigned d = 0; d < plan.rank; ++d) {
+      box.at[d] = coordinate(d);
+      if (box.isStore && box.at[d] < 0)
+        refuse("coordinate " + std::to_string(d) + " of a tensor store is " +
+               std::to_string(box.at[d]) + ", it must not be negative");
+    }
+  }
+  if ((isPadded(map.type) && box.at[0] % 128) ||
+      (map.type == TensorType::B4x16 && box.at[0] % 2))
+    refuse("coordinate 0 is " + std::to_string(box.at[0]) +
+           ", which this element type does not allow");
+  if (box.isStore && isPadded(map.type))
+    refuse("not supported: stores of padded element types");
+  return map;
+}
+
+/// f16 and f32 NaN; the ISA does not give the bits of OOB-NaN.
+uint64_t fillPattern(const TensorMap &map) {
+  if (!map.fillNaN)
+    return 0;
+  switch (elementBits(map.type)) {
+  case 16:
+    return 0x7fff7fff7fff7fffull;
+  case 32:
+    return 0x7fffffff7fffffffull;
+  default:
+    return 0x7fffffffffffffffull;
+  }
+}
+
+void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
+  const auto &plan = *static_cast<const TensorPlan *>(i.extra.get());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned l = std::countr_zero(m);
+    TensorBox box;
+    TensorMap map = tensorBox(w, l, plan, box);
+    if (!reachesOwnBlock(w, l, plan))
+      continue;
+    auto op = std::make_unique<AsyncOp>();
+    op->inst = &i;
+    op->thread = w.index * 32 + l;
+    op->from = plan.from;
+    op->to = plan.to;
+    op->bytes = boxBytes(map, plan.isFourRows);
+    const Address &shared = box.isStore ? plan.source : plan.destination;
+    uint64_t address = shared.of(w, l);
+    if (address & 127)
+      throw Fault{Fault::MisalignedAddress,
+                  "shared address of a tensor copy by " + threadName(w, l) +
+                      " is not aligned to 128 bytes",
+                  address, int(l)};
+    box.shared = sharedPlace(w, address, op->bytes, l).offset;
+    op->pieces = boxPieces(map, box);
+    op->fillPattern = fillPattern(map);
+    for (const AsyncOp::Piece &piece : op->pieces) {
+      uint64_t global = box.isStore ? piece.to : piece.from;
+      if (global != AsyncOp::fill)
+        globalPointer(w, global, piece.bytes, box.isStore, l);
+    }
+    signalAt(w, i, l, plan, *op);
+    if (plan.reduces) {
+      op->reduces = true;
+      op->op = plan.op;
+      op->type = scalarType(map.type);
+      op->ring = plan.ring && ptx::isFloat(op->type);
+      if (op->type == Type::None ||
+          !isReductionDefined(plan.op, op->type, true))
+        throw Fault{Fault::IllegalInstruction,
+                    "the reduction is not defined for the element type of the "
+                    "tensor map",
+                    0, int(l)};
+    }
+    countBytes(w, i, op->bytes);
+    w.block->async.issue(std::move(op));
+  }
+}
+
+void tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
+  const auto &plan = *static_cast<const TensorPlan *>(i.extra.get());
+  for (uint32_t m = mask; m; m &= m - 1) {
+    TensorBox box;
+    tensorBox(w, unsigned(std::countr_zero(m)), plan, box);
+  }
+}
+
+} // namespace
+
+void decodeTensorCopy(Decoder &d, Inst &inst) {
+  auto plan = std::make_shared<TensorPlan>();
+  inst.extra = plan;
+  for (std::string_view m : d.source->modifiers) {
+    if (m.starts_with("im2col"))
+      d.fail("not supported: im2col modes are not modelled");
+    if (m.size() == 2 && m[0] >= '1' && m[0] <= '5' && m[1] == 'd')
+      plan->rank = unsigned(m[0] - '0');
+  }
+  if (d.has("cta_group::2"))
+    d.fail("not supported: pairs of blocks are not modelled");
+  if (!plan->rank)
+    d.fail("needs a dimension");
+  plan->isFourRows = d.has("tile::gather4") || d.has("tile::scatter4");
+  bool prefetch = d.has("prefetch"), group = d.has("bulk_group");
+  if (plan->isFourRows && (plan->rank != 2 || group == d.has("tile::gather4")))
+    if (!prefetch)
+      d.fail("gather4 loads and scatter4 stores two dimensions");
+  if (!prefetch && group == d.has("mbarrier::complete_tx::bytes"))
+    d.fail("needs .bulk_group or .mbarrier::complete_tx::bytes");
+  size_t next = 0;
+  auto more = [&](const char *what) -> const Operand & {
+    if (next >= d.operandCount())
+      d.fail(std::string("needs ") + what);
+    return d.operand(next++);
+  };
+  auto tensor = [&](const Operand &o) {
+    if (o.kind != Operand::Address || o.elements.size() != 2)
+      d.fail(o, "expected a tensor map and coordinates in brackets");
+    Operand base = o;
+    base.elements.resize(1);
+    plan->map = decodeAddress(d, base, Space::Generic);
+    const Operand &at = o.elements[1];
+    std::vector<const Operand *> parts;
+    if (at.kind == Operand::Vector)
+      for (const Operand &e : at.elements)
+        parts.push_back(&e);
+    else
+      parts.push_back(&at);
+    if (parts.size() != (plan->isFourRows ? 5 : plan->rank))
+      d.fail(o, "has " + std::to_string(parts.size()) + " coordinates");
+    for (const Operand *p : parts)
+      plan->at.push_back(d.src(*p, Type::B32));
+  };
+  if (group) {
+    plan->from = AsyncOp::Shared;
+    plan->to = AsyncOp::Global;
+    plan->signal = AsyncOp::BulkGroup;
+    tensor(more("a tensor"));
+    plan->source = decodeAddress(d, more("a source"), Space::Shared);
+  } else if (prefetch) {
+    tensor(more("a tensor"));
+  } else {
+    plan->from = AsyncOp::Global;
+    plan->to = AsyncOp::Shared;
+    plan->destination = decodeAddress(d, more("a destination"), Space::Shared);
+    tensor(more("a tensor"));
+    plan->mbarrier = decodeAddress(d, more("an mbarrier"), Space::Shared);
+    if (d.has("multicast::cluster"))
+      plan->blocks = d.src(more("a mask of blocks"), Type::U16);
+  }
+  if (d.has("L2::cache_hint"))
+    d.src(more("a cache policy"), Type::U64);
+  if (next != d.operandCount())
+    d.fail("has too many operands");
+  if (d.has("reduce")) {
+    plan->reduces = true;
+    plan->op = decodeAtomicOp(d);
+    plan->ring = d.program.ring;
+    inst.semantics = check::relaxed | check::scopeDevice;
+  }
+  inst.fn = prefetch ? tensorPrefetch : tensorCopy;
+}
+
+} // namespace tessera::sim

@@ -1,0 +1,236 @@
+// Rules of tensor maps, and the order of a box in shared memory (PTX ISA 5.5).
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/TensorMap.h"
+
+#include <algorithm>
+
+namespace tessera::sim {
+
+using ptx::Type;
+
+unsigned elementBits(TensorType type) {
+  constexpr uint8_t bits[] = {8,  16, 32, 32, 64, 64, 16, 32,
+                              64, 16, 32, 32, 32, 4,  4,  6};
+  static_assert(sizeof bits == size_t(TensorType::Count));
+  return bits[size_t(type)];
+}
+
+bool isPadded(TensorType type) {
+  return type == TensorType::B4x16P64 || type == TensorType::B6x16P32;
+}
+
+bool isFloat(TensorType type) {
+  return type >= TensorType::F16 && type <= TensorType::TF32Ftz;
+}
+
+Type scalarType(TensorType type) {
+  constexpr Type types[] = {Type::None, Type::None, Type::U32,  Type::S32,
+                            Type::U64,  Type::S64,  Type::F16,  Type::F32,
+                            Type::F64,  Type::BF16, Type::F32,  Type::None,
+                            Type::None, Type::None, Type::None, Type::None};
+  static_assert(std::size(types) == size_t(TensorType::Count));
+  return types[size_t(type)];
+}
+
+static uint64_t span(Swizzle swizzle) {
+  constexpr uint64_t spans[] = {~0ull, 32, 64, 128, 96};
+  return spans[size_t(swizzle)];
+}
+
+std::string checkTensorMap(const TensorMap &m) {
+  if (m.rank > 4)
+    return "the rank must be 1 to 5";
+  if (m.type >= TensorType::Count)
+    return "there is no such element type";
+  if (m.swizzle > Swizzle::Bytes96 || m.atom > SwizzleAtom::Bytes64)
+    return "there is no such swizzle";
+  if (m.interleave > 2)
+    return "there is no such interleave layout";
+  unsigned bits = elementBits(m.type);
+  bool padded = isPadded(m.type);
+  uint64_t unit = padded || m.interleave == 2 ? 32 : 16;
+  if (!m.base || m.base % unit)
+    return "the global address must be a multiple of " + std::to_string(unit);
+  for (unsigned d = 1; d <= m.rank; ++d) {
+    uint64_t s = m.stride[d - 1];
+    if (s % unit || s >= 1ull << 40)
+      return "stride " + std::to_string(d - 1) + " must be a multiple of " +
+             std::to_string(unit) + " and less than 2^40";
+  }
+  for (unsigned d = 0; d <= m.rank; ++d)
+    if (m.step[d] > 7)
+      return "element strides must be 1 to 8";
+  uint64_t dim0 = m.dim[0] + 1ull, box0 = m.box[0] + 1ull;
+  if (padded && dim0 % 128)
+    return "dimension 0 of a padded type must be a multiple of 128";
+  if (m.type == TensorType::B4x16 && dim0 % 2)
+    return "dimension 0 of a 4-bit type must be a multiple of 2";
+  if (padded && box0 != 128)
+    return "box 0 of a padded type must be 128";
+  uint64_t inner = padded ? box0 : box0 * bits / 8;
+  if (!m.interleave && (box0 * bits % 128 && !padded))
+    return "box 0 must be a multiple of 16 bytes";
+  if (m.swizzle != Swizzle::None && !m.interleave && inner > span(m.swizzle))
+    return "box 0 has " + std::to_string(inner) +
+           " bytes, the swizzle takes at most " +
+           std::to_string(span(m.swizzle));
+  if (m.atom != SwizzleAtom::Bytes16 && m.swizzle != Swizzle::Bytes128)
+    return "only the swizzle of 128 bytes has other atoms than 16 bytes";
+  if (padded &&
+      ((m.swizzle != Swizzle::None && m.swizzle != Swizzle::Bytes128) ||
+       m.atom == SwizzleAtom::Bytes32Flip8))
+    return "a padded type has no swizzle or one of 128 bytes, without a flip";
+  if (m.fillNaN && !isFloat(m.type))
+    return "only floating-point elements can be filled with NaN";
+  if (m.interleave) {
+    if (m.rank < 2)
+      return "an interleaved tensor has rank 3 to 5";
+    if (m.interleave == 2 && m.swizzle != Swizzle::Bytes32)
+      return "32-byte interleaving needs the swizzle of 32 bytes";
+    if (padded || m.swizzle == Swizzle::Bytes96)
+      return "this type or swizzle cannot be interleaved";
+    // The ISA's example has one slice of channels as dimension 0; what a
+    // larger one means is in a figure only.
+    uint64_t slice = 16u * m.interleave;
+    if (dim0 * bits != slice * 8 || box0 != dim0 || m.step[0])
+      return "not supported: an interleaved tensor whose dimension 0 is not "
+             "one slice of " +
+             std::to_string(slice) + " bytes";
+  }
+  return "";
+}
+
+uint32_t swizzled(const TensorMap &m, uint32_t a) {
+  uint32_t line = a >> 7;
+  switch (m.swizzle) {
+  case Swizzle::None:
+    return a;
+  case Swizzle::Bytes32:
+  case Swizzle::Bytes96:
+    return a ^ (line & 1) << 4;
+  case Swizzle::Bytes64:
+    return a ^ (line & 3) << 4;
+  case Swizzle::Bytes128:
+    break;
+  }
+  switch (m.atom) {
+  case SwizzleAtom::Bytes16:
+    return a ^ (line & 7) << 4;
+  case SwizzleAtom::Bytes32:
+    return a ^ (line & 3) << 5;
+  case SwizzleAtom::Bytes32Flip8:
+    return a ^ (line & 3) << 5 ^ (line & 1) << 3;
+  case SwizzleAtom::Bytes64:
+    return a ^ (line & 1) << 6;
+  }
+  return a;
+}
+
+static uint32_t rowBytes(const TensorMap &m) {
+  return isPadded(m.type) ? m.count(0) : m.count(0) * elementBits(m.type) / 8;
+}
+
+uint32_t boxBytes(const TensorMap &m, bool isFourRows) {
+  uint64_t bytes = rowBytes(m);
+  for (unsigned d = 1; d <= m.rank; ++d)
+    bytes *= m.count(d);
+  return uint32_t(std::min<uint64_t>(isFourRows ? 4 * bytes : bytes, ~0u));
+}
+
+namespace {
+
+/// Collects the pieces of a box, row by row.
+struct BoxWalk {
+  const TensorMap &map;
+  const TensorBox &box;
+  std::vector<AsyncOp::Piece> pieces;
+
+  void put(uint64_t global, uint32_t shared, uint32_t bytes) {
+    if (!bytes || (box.isStore && global == AsyncOp::fill))
+      return;
+    AsyncOp::Piece piece{global, shared, bytes};
+    if (box.isStore)
+      std::swap(piece.from, piece.to);
+    // Neighbours of an unswizzled row are one piece.
+    if (!pieces.empty()) {
+      AsyncOp::Piece &last = pieces.back();
+      bool follows = (global == AsyncOp::fill && last.from == AsyncOp::fill) ||
+                     (global != AsyncOp::fill && last.from != AsyncOp::fill &&
+                      piece.from == last.from + last.bytes);
+      if (follows && piece.to == last.to + last.bytes) {
+        last.bytes += bytes;
+        return;
+      }
+    }
+    pieces.push_back(piece);
+  }
+
+  /// `start` is the global address of element 0 of the tensor's row, which
+  /// may lie outside; `a` the shared address of the box's row.
+  void row(uint64_t start, bool isInside, uint32_t a) {
+    int64_t bits = elementBits(map.type), size = map.dim[0] + 1ll;
+    int64_t first = box.at[0], count = map.count(0);
+    // Elements of the box that the tensor has.
+    int64_t low = std::clamp<int64_t>(-first, 0, count);
+    int64_t high = std::clamp<int64_t>(size - first, low, count);
+    if (!isInside)
+      low = high = 0;
+    if (isPadded(map.type)) {
+      uint32_t bytes = uint32_t(bits * 2);
+      for (int64_t e = 0; e < count; e += 16) {
+        bool inside = e >= low && e < high;
+        put(inside ? start + uint64_t((first + e) * bits / 8) : AsyncOp::fill,
+            swizzled(map, a + uint32_t(e)), bytes);
+      }
+      return;
+    }
+    int64_t lowByte = low * bits / 8, highByte = high * bits / 8;
+    // The smallest unit a swizzle moves.
+    int64_t chunk = map.atom == SwizzleAtom::Bytes32Flip8 ? 8 : 16;
+    int64_t end = count * bits / 8;
+    for (int64_t b = 0; b < end;) {
+      int64_t to = std::min(end, (b / chunk + 1) * chunk);
+      if (b < lowByte)
+        to = std::min(to, lowByte);
+      else if (b < highByte)
+        to = std::min(to, highByte);
+      bool inside = b >= lowByte && b < highByte;
+      put(inside ? start + uint64_t(first * bits / 8 + b) : AsyncOp::fill,
+          swizzled(map, a + uint32_t(b)), uint32_t(to - b));
+      b = to;
+    }
+  }
+
+  uint32_t walk(unsigned d, uint64_t start, bool isInside, uint32_t a) {
+    if (d == 0) {
+      row(start, isInside, a);
+      return a + rowBytes(map);
+    }
+    for (uint32_t k = 0; k < map.count(d); ++k) {
+      int64_t c = box.at[d] + int64_t(k) * (map.step[d] + 1);
+      bool inside = isInside && c >= 0 && c <= int64_t(map.dim[d]);
+      a = walk(d - 1, start + uint64_t(c) * map.stride[d - 1], inside, a);
+    }
+    return a;
+  }
+};
+
+} // namespace
+
+std::vector<AsyncOp::Piece> boxPieces(const TensorMap &map,
+                                      const TensorBox &box) {
+  BoxWalk walk{map, box, {}};
+  if (!box.isFourRows) {
+    walk.walk(map.rank, map.base, true, box.shared);
+    return std::move(walk.pieces);
+  }
+  uint32_t a = box.shared;
+  for (int64_t r : box.rows) {
+    bool inside = r >= 0 && r <= int64_t(map.dim[1]);
+    walk.row(map.base + uint64_t(r) * map.stride[0], inside, a);
+    a += rowBytes(map);
+  }
+  return std::move(walk.pieces);
+}
+
+} // namespace tessera::sim
