@@ -69,13 +69,13 @@ void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
 
 // Proxies
 
-void BlockChecker::fenceProxyAsync(Warp &w, uint32_t mask, uint8_t spaces) {
+void BlockChecker::fenceProxy(Warp &w, uint32_t mask, uint8_t proxies) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned t = w.index * 32 + std::countr_zero(m);
     ThreadState &s = threads[t];
     auto clock = std::make_shared<Clock>(*s.known);
-    for (unsigned k = 0; k < 2; ++k) {
-      if (!(spaces >> k & 1))
+    for (unsigned k = 0; k < proxyCount; ++k) {
+      if (!(proxies >> k & 1))
         continue;
       for (const auto &[number, view] : clock->blocks)
         clock->fenced[k][number].join(view);
@@ -108,6 +108,28 @@ void BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
              (wasWrite ? " wrote" : " read") + " at " +
              describePlace(*mark.inst, owner.launch) +
              ": there is no fence.proxy.async between them");
+}
+
+void BlockChecker::tensorMapRead(Warp &w, const Inst &i, unsigned lane,
+                                 uint64_t address) {
+  unsigned t = w.index * 32 + lane;
+  for (uint64_t a = address; a < address + 128; ++a) {
+    ByteState &byte = owner.globalByte(a);
+    Mark write = byte.write;
+    checkByte(byte, w, i, lane, a, false, AccessKind::Read);
+    if (!write.inst || !ordered(write, t) ||
+        Clock::of(threads[t].known->fenced[2], write.block, write.thread) >=
+            write.epoch)
+      continue;
+    report("proxy-fence", w, i, lane, a, write.inst,
+           threadName(w, lane) + " uses the tensor map at " +
+               where(address, false) + " at " + describePlace(i, owner.launch) +
+               ", which was written at " +
+               describePlace(*write.inst, owner.launch) +
+               ": there is no fence.proxy.tensormap::generic.acquire between "
+               "them");
+    break;
+  }
 }
 
 // mbarriers

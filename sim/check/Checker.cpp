@@ -46,7 +46,7 @@ void Clock::BlockView::join(const BlockView &other) {
 void Clock::join(const Clock &other) {
   for (const auto &[block, view] : other.blocks)
     blocks[block].join(view);
-  for (unsigned k = 0; k < 2; ++k)
+  for (unsigned k = 0; k < proxyCount; ++k)
     for (const auto &[block, view] : other.fenced[k])
       fenced[k][block].join(view);
 }

@@ -22,6 +22,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
 #include <memory>
 #include <set>
@@ -43,9 +44,9 @@ struct Clock {
   };
   using View = std::unordered_map<uint64_t, BlockView>;
   View blocks;
-  /// What is ordered before later accesses of the async proxy as well, to
-  /// shared and to global memory.
-  View fenced[2];
+  /// What is ordered before later accesses of another proxy as well: the
+  /// async proxy to shared and to global memory, reads of tensor maps.
+  View fenced[proxyCount];
 
   static uint32_t of(const View &view, uint64_t block, uint32_t thread) {
     auto it = view.find(block);
@@ -147,7 +148,9 @@ struct BlockChecker {
   void exited(Warp &w, uint32_t mask);
   void finished();
   // check/AsyncChecker.cpp
-  void fenceProxyAsync(Warp &w, uint32_t mask, uint8_t spaces);
+  void fenceProxy(Warp &w, uint32_t mask, uint8_t proxies);
+  /// A tensor copy reads its map from global memory.
+  void tensorMapRead(Warp &w, const Inst &i, unsigned lane, uint64_t address);
   void mbarrierInit(Warp &w, const Inst &i, unsigned lane, uint32_t offset,
                     bool isLive);
   void mbarrierInval(Warp &w, const Inst &i, unsigned lane, uint32_t offset);

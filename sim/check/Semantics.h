@@ -11,6 +11,7 @@ constexpr uint8_t orderMask = 0x0f;
 constexpr uint8_t scopeBlock = 0x00, scopeCluster = 0x10, scopeDevice = 0x20,
                   scopeSystem = 0x30;
 constexpr uint8_t scopeMask = 0x30;
-/// State spaces of fence.proxy.async.
-constexpr uint8_t proxyShared = 1, proxyGlobal = 2;
+/// What a proxy fence covers: the async proxy by state space, and tensor maps.
+constexpr uint8_t proxyShared = 1, proxyGlobal = 2, proxyTensorMap = 4;
+constexpr unsigned proxyCount = 3;
 } // namespace tessera::sim::check

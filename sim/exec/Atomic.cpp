@@ -227,13 +227,14 @@ void fence(Warp &w, const Inst &i, uint32_t mask) {
     w.block->checker->fence(w, i, mask);
 }
 
-// flags: the state spaces (check::proxyShared, check::proxyGlobal)
-void fenceProxyAsync(Warp &w, const Inst &i, uint32_t mask) {
+// flags: what it covers (check::proxyShared, ...)
+void fenceProxy(Warp &w, const Inst &i, uint32_t mask) {
   if (!w.block->checker)
     return;
   if (i.semantics & check::orderMask) // the one-directional forms
     w.block->checker->fence(w, i, mask);
-  w.block->checker->fenceProxyAsync(w, mask, i.flags);
+  if (i.flags)
+    w.block->checker->fenceProxy(w, mask, i.flags);
 }
 
 } // namespace
@@ -316,10 +317,13 @@ void decodeFence(Decoder &d, Inst &inst) {
   inst.semantics = d.semantics();
   if (d.has("proxy")) {
     bool shared = d.has("shared::cta") || d.has("shared::cluster");
-    inst.flags = shared            ? check::proxyShared
+    // The acquiring side of a tensor map's fence makes edits visible.
+    bool map = d.has("tensormap::generic");
+    inst.flags = map      ? (d.has("acquire") ? check::proxyTensorMap : 0)
+                 : shared ? check::proxyShared
                  : d.has("global") ? check::proxyGlobal
                                    : check::proxyShared | check::proxyGlobal;
-    inst.fn = fenceProxyAsync;
+    inst.fn = fenceProxy;
     return;
   }
   if (d.source->base == "membar") {

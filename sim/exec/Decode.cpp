@@ -56,6 +56,7 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeWmma, {"wmma"});
     add(decodeMatrixMove, {"ldmatrix", "stmatrix", "movmatrix"});
     add(decodeAsyncCopy, {"cp"});
+    add(decodeTensorMap, {"tensormap"});
     add(decodeVideo,
         {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2", "vset2",
          "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4"});
@@ -201,8 +202,10 @@ Decoder::Decoder(LinkedModule &module, Program &program, Code &code,
       registers(function.registers.size(), noRef) {
   for (auto &m : module.modules)
     for (const ptx::Function &f : m->functions)
-      if (&f == &function)
+      if (&f == &function) {
         moduleArch = m->arch;
+        moduleVersion = m->versionMajor * 100 + m->versionMinor;
+      }
 }
 
 void Decoder::run() {

@@ -24,6 +24,7 @@ public:
   Program &program;
   const ptx::Function &function;
   unsigned moduleArch = 0;
+  unsigned moduleVersion = 0; // 805 for PTX 8.5
 
   [[noreturn]] void fail(const std::string &what) const;
   [[noreturn]] void fail(const Operand &at, const std::string &what) const;
@@ -104,6 +105,7 @@ void decodeMatrixMove(Decoder &, Inst &);
 void decodeAsyncCopy(Decoder &, Inst &);
 void decodeBulkCopy(Decoder &, Inst &);
 void decodeTensorCopy(Decoder &, Inst &);
+void decodeTensorMap(Decoder &, Inst &);
 void decodeAsyncStore(Decoder &, Inst &);
 void decodeVideo(Decoder &, Inst &);
 

@@ -1,5 +1,6 @@
 // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
 #include "sim/exec/BulkCopy.h"
 #include "sim/exec/TensorMap.h"
 
@@ -19,7 +20,7 @@ struct TensorPlan : BulkPlan {
 };
 
 /// The map behind a generic address.
-TensorMap readMap(Warp &w, unsigned l, uint64_t address) {
+TensorMap readMap(Warp &w, const Inst &i, unsigned l, uint64_t address) {
   TensorMap map;
   if ((address & ~windowMask) % 64)
     throw Fault{Fault::MisalignedAddress,
@@ -45,14 +46,16 @@ TensorMap readMap(Warp &w, unsigned l, uint64_t address) {
   default:
     std::memcpy(&map, globalPointer(w, address, sizeof map, false, l),
                 sizeof map);
+    if (w.block->checker)
+      w.block->checker->tensorMapRead(w, i, l, address);
     return map;
   }
 }
 
 /// Map and place of one lane's copy, checked.
-TensorMap tensorBox(Warp &w, unsigned l, const TensorPlan &plan,
+TensorMap tensorBox(Warp &w, const Inst &i, unsigned l, const TensorPlan &plan,
                     TensorBox &box) {
-  TensorMap map = readMap(w, l, plan.map.of(w, l));
+  TensorMap map = readMap(w, i, l, plan.map.of(w, l));
   auto refuse = [&](const std::string &what) {
     throw Fault{Fault::IllegalInstruction, what, 0, int(l)};
   };
@@ -108,7 +111,7 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     TensorBox box;
-    TensorMap map = tensorBox(w, l, plan, box);
+    TensorMap map = tensorBox(w, i, l, plan, box);
     if (!reachesOwnBlock(w, l, plan))
       continue;
     auto op = std::make_unique<AsyncOp>();
@@ -154,7 +157,7 @@ void tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
   const auto &plan = *static_cast<const TensorPlan *>(i.extra.get());
   for (uint32_t m = mask; m; m &= m - 1) {
     TensorBox box;
-    tensorBox(w, unsigned(std::countr_zero(m)), plan, box);
+    tensorBox(w, i, unsigned(std::countr_zero(m)), plan, box);
   }
 }
 

@@ -50,6 +50,7 @@ struct alignas(64) TensorMap {
   Swizzle swizzle = Swizzle::None;
   SwizzleAtom atom = SwizzleAtom::Bytes16;
   bool fillNaN = false;
+  uint8_t reserved[44] = {};
 
   unsigned ranks() const { return rank + 1u; }
   /// Elements of the box that are copied along a dimension.

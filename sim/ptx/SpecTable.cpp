@@ -38,7 +38,7 @@ constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
 constexpr std::string_view hopper =
-    "wgmma, edits of tensor maps and clusters (sm_90) are not modelled";
+    "wgmma and clusters (sm_90) are not modelled";
 constexpr std::string_view blackwell =
     "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
 constexpr std::string_view bulk = "clusters of one block";
@@ -133,7 +133,7 @@ constexpr Spec table[] = {
     {"fence", "proxy async", "global shared::cta shared::cluster", "", 0, 0, 90, E, "Memory", ""},
     {"fence", "proxy async::generic", "acquire release cluster sync_restrict::shared::cta sync_restrict::shared::cluster", "", 0, 0, 90, E, "Memory", ""},
     {"fence", "proxy alias", "", "", 0, 0, 70, R, "Memory", "alias proxies are not modelled"},
-    {"fence", "proxy", "tensormap::generic acquire release " SCOPES, "", 0, 2, 90, R, "Memory", hopper},
+    {"fence", "proxy tensormap::generic", "acquire release " SCOPES, "", 0, 2, 90, E, "Memory", ""},
     {"fence", "mbarrier_init", "release cluster", "", 0, 0, 90, E, "Memory", ""},
     {"fence", "", "sc acq_rel acquire release sync_restrict::shared::cta sync_restrict::shared::cluster " SCOPES, "", 0, 0, 70, E, "Memory", ""},
 
@@ -201,8 +201,8 @@ constexpr Spec table[] = {
     {"cp", "async wait_all", "", "", 0, 0, 80, E, "Asynchronous copies", ""},
     {"cp", "async mbarrier arrive", "noinc shared shared::cta", "b64", 1, 1, 80, E, "Asynchronous copies", ""},
     {"cp", "async", "ca cg shared shared::cta global L2::cache_hint L2::64B L2::128B L2::256B", "", 3, 6, 80, E, "Asynchronous copies", ""},
-    {"tensormap", "replace", "tile global_address rank box_dim global_dim global_stride element_stride elemtype interleave_layout swizzle_mode swizzle_atomicity fill_mode global shared::cta", "b1024 b32 b64", 2, 3, 90, R, "Asynchronous copies", hopper},
-    {"tensormap", "cp_fenceproxy", "global shared::cta tensormap::generic release gpu cta cluster sys sync aligned", "", 3, 3, 90, R, "Asynchronous copies", hopper},
+    {"tensormap", "replace", "tile global_address rank box_dim global_dim global_stride element_stride elemtype interleave_layout swizzle_mode swizzle_atomicity fill_mode global shared::cta", "b1024 b32 b64", 2, 3, 90, E, "Asynchronous copies", "strides in 16 bytes before PTX 8.5"},
+    {"tensormap", "cp_fenceproxy", "global shared::cta tensormap::generic release gpu cta cluster sys sync aligned", "", 3, 3, 90, E, "Asynchronous copies", ""},
 
 #define VIDEO(name, types) {name, "", "sat add min max eq ne lt le gt ge", types, 3, 4, 30, E, "Video", ""}
     VIDEO("vadd2", "s32 u32"), VIDEO("vsub2", "s32 u32"), VIDEO("vavrg2", "s32 u32"), VIDEO("vabsdiff2", "s32 u32"), VIDEO("vmin2", "s32 u32"), VIDEO("vmax2", "s32 u32"), VIDEO("vset2", "s32 u32"),

@@ -15,7 +15,7 @@ import pytest
 
 import tessera.sim as sim
 from conftest import CUDA_LIBRARY
-from hopper_kernels import HEAD
+from hopper_kernels import HEAD, broken, line_of
 
 cuda = ctypes.CDLL(str(CUDA_LIBRARY / "libcuda.so.1"))
 
@@ -313,6 +313,95 @@ def test_four_rows():
     report = device.load(FOUR).launch("k", 1, 1, params, arch="sm_100a")
     assert report.ok, report.text()
     np.testing.assert_array_equal(case.memory.reshape(10, 24), expected)
+
+
+# A kernel that makes a map of zeros, as Triton does, and copies with it.
+DEVICE_CODES = {"f32_ftz": 8, "f64": 9, "bf16": 10}  # others as on the host
+EDIT = HEAD.replace("sm_90a", "sm_100a") + """.visible .entry k(.param .u64 base, .param .u64 map, .param .u64 o)
+{
+.reg .pred %p, %q; .reg .b32 %t, %a, %v; .reg .b64 %base, %m, %o, %w;
+.shared .align 128 .b8 made[128]; .shared .align 1024 .b8 s[1024]; .shared .align 8 .b64 b;
+ld.param.u64 %base, [base]; ld.param.u64 %m, [map]; ld.param.u64 %o, [o];
+mov.u32 %t, %tid.x; shl.b32 %v, %t, 2; mov.u32 %a, made; add.u32 %a, %a, %v; st.shared.u32 [%a], 0;
+bar.warp.sync -1; //@warp_sync
+setp.ne.u32 %p, %t, 0; @%p bra EDITED;
+tensormap.replace.tile.global_address.shared::cta.b1024.b64 [made], %base;
+FIELDS
+mbarrier.init.shared.b64 [b], 1;
+EDITED:
+bar.warp.sync -1; //@warp_sync_2
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%m], [made], 128; //@publish
+bar.sync 0; //@barrier
+@%p bra ISSUED;
+fence.proxy.tensormap::generic.acquire.gpu [%m], 128; //@acquire
+mbarrier.arrive.expect_tx.shared.b64 _, [b], TOTAL;
+cp.async.bulk.tensor.RANKd.shared::cta.global.tile.mbarrier::complete_tx::bytes [s], [%m, {COORDINATES}], [b]; //@copy
+ISSUED:
+W: mbarrier.try_wait.parity.shared.b64 %q, [b], 0; @!%q bra W;
+mul.wide.u32 %w, %t, 4; add.s64 %w, %w, %o; mov.u32 %a, s; shl.b32 %v, %t, 2; add.u32 %a, %a, %v;
+ld.shared.u32 %v, [%a]; st.global.u32 [%w], %v;
+ret;
+}
+"""
+EDIT_BUGS = {
+    "no_acquire": ({"acquire": ""}, "proxy-fence", "copy"),
+    "release_is_no_acquire": ({"acquire": "fence.proxy.tensormap::generic.release.gpu;"}, "proxy-fence", "copy"),
+    "no_warp_sync": ({"warp_sync_2": ""}, "race", "publish"),
+}
+
+
+def edited(case, text=EDIT, **options):
+    fields = [f"tensormap.replace.tile.rank.shared::cta.b1024.b32 [made], {case.rank - 1};",
+              f"tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [made], "
+              f"{DEVICE_CODES.get(case.type, TYPES[case.type][0])};"]
+    code = SWIZZLES[case.swizzle][0]
+    fields.append(f"tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [made], {min(code, 3)};")
+    if code > 3:
+        fields.append(f"tensormap.replace.tile.swizzle_atomicity.shared::cta.b1024.b32 [made], {code - 3};")
+    if case.fill:
+        fields.append("tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [made], 1;")
+    for d in range(case.rank):
+        for name, values in (("box_dim", case.box), ("global_dim", case.dims), ("element_stride", case.step)):
+            fields.append(f"tensormap.replace.tile.{name}.shared::cta.b1024.b32 [made], {d}, {values[d]};")
+        if d:
+            fields.append(f"tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [made], {d - 1}, "
+                          f"{case.strides[d - 1]};")
+    text = text.replace("FIELDS", "\n".join(fields)).replace("TOTAL", str(case.total)).replace("RANK", str(case.rank))
+    text = text.replace("COORDINATES", ", ".join(map(str, case.at)))
+    made, o = np.zeros(256, np.uint8), np.zeros(1024, np.uint8)
+    made = made[-made.ctypes.data % 128:][:128]
+    device = sim.Device()
+    for array, name in ((case.memory, "tensor"), (made, "map"), (o, "o")):
+        device.expose(array.ctypes.data, array.nbytes, name)
+    params = struct.pack("<QQQ", case.memory.ctypes.data, made.ctypes.data, o.ctypes.data)
+    return device.load(text).launch("k", 1, 32, params, arch="sm_100a", **options), made, text
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_map_made_by_a_kernel_is_the_host_s(type_):
+    tried = 0
+    for seed in range(12):
+        case = Case(seed, type_)
+        if case.total > 1024:
+            continue
+        tried += 1
+        report, made, _ = edited(case, seed=seed, adversarial=seed > 3)
+        assert not [e for e in report.errors if e["kind"] not in ("remark", "uninitialised")], report.text()
+        assert bytes(made) == case.encode()[1]
+    assert tried > 2
+
+
+@pytest.mark.parametrize("name", EDIT_BUGS)
+def test_fences_of_tensor_maps(name):
+    case = Case(2, "f32", "none", rank=2)
+    case.dims, case.strides, case.box, case.step, case.total, case.at = [32, 4], [128], [32, 1], [1, 1], 128, [0, 1]
+    case.memory = np.zeros(512 + 32, np.uint8)
+    case.memory = case.memory[-case.memory.ctypes.data % 32:][:512]
+    changes, kind, place_ = EDIT_BUGS[name]
+    text = broken(EDIT, changes)
+    report, _, text = edited(case, text)
+    lines = [e["ptx_line"] for e in report.errors if e["kind"] == kind]
+    assert line_of(text, place_) in lines, report.text()
 
 
 INVALID, NOT_SUPPORTED = 1, 801
