@@ -3,6 +3,7 @@
 #include "sim/api/Device.h"
 #include "sim/api/tessera_sim.h"
 #include "sim/exec/Limits.h"
+#include "sim/exec/TensorMap.h"
 #include "sim/report/Json.h"
 #include <cstring>
 
@@ -156,5 +157,19 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
   return copyText(report::toJson(result, program, error));
 }
 void tessera_sim_release_text(char *text) { std::free(text); }
+char *tessera_sim_encode_tiled(void *out, unsigned type, unsigned rank,
+                               uint64_t base, const uint64_t *dims,
+                               const uint64_t *strides, const uint32_t *box,
+                               const uint32_t *steps, unsigned interleave,
+                               unsigned swizzle, unsigned fill) {
+  TensorMap map;
+  std::string why = encodeTiled({type, rank, base, dims, strides, box, steps,
+                                 interleave, swizzle, 0, fill},
+                                map);
+  if (!why.empty())
+    return copyText(why);
+  std::memcpy(out, &map, sizeof map);
+  return nullptr;
+}
 char *tessera_sim_architectures(void) { return copyText(machinesJson()); }
 char *tessera_sim_support_table(void) { return copyText(ptx::supportTable()); }

@@ -86,6 +86,13 @@ TESSERA_SIM_API char *tessera_sim_launch(tessera_sim_module *,
                                          const void *params,
                                          size_t params_size);
 TESSERA_SIM_API void tessera_sim_release_text(char *);
+/* cuTensorMapEncodeTiled: fills the 128 bytes at `map`. Null, or a text that
+ * says what is wrong; free with release_text. */
+TESSERA_SIM_API char *
+tessera_sim_encode_tiled(void *map, unsigned type, unsigned rank, uint64_t base,
+                         const uint64_t *dims, const uint64_t *strides,
+                         const uint32_t *box, const uint32_t *steps,
+                         unsigned interleave, unsigned swizzle, unsigned fill);
 /* The architectures and what each has, as JSON. */
 TESSERA_SIM_API char *tessera_sim_architectures(void);
 /* The support table as Markdown. */

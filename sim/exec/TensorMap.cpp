@@ -100,6 +100,40 @@ std::string checkTensorMap(const TensorMap &m) {
   return "";
 }
 
+std::string encodeTiled(const TiledTensor &t, TensorMap &map) {
+  if (t.rank < 1 || t.rank > 5)
+    return "the rank must be 1 to 5";
+  if (!t.dims || !t.box || !t.steps || (t.rank > 1 && !t.strides))
+    return "an array is missing";
+  if (t.type >= unsigned(TensorType::Count))
+    return "there is no such element type";
+  if (t.interleave > 2 || t.swizzle > 6 || t.promotion > 3 || t.fill > 1)
+    return "there is no such interleave, swizzle, promotion or fill";
+  map = TensorMap();
+  map.base = t.base;
+  map.rank = uint8_t(t.rank - 1);
+  map.type = TensorType(t.type);
+  map.interleave = uint8_t(t.interleave);
+  // CUtensorMapSwizzle: 3 is 128 bytes, 4 to 6 the same with other atoms.
+  map.swizzle = Swizzle(std::min(t.swizzle, 3u));
+  map.atom = SwizzleAtom(t.swizzle > 3 ? t.swizzle - 3 : 0);
+  map.fillNaN = t.fill;
+  for (unsigned d = 0; d < t.rank; ++d) {
+    if (t.dims[d] < 1 || t.dims[d] > 1ull << 32)
+      return "dimensions must be 1 to 2^32";
+    if (t.box[d] < 1 || t.box[d] > 256)
+      return "box sizes must be 1 to 256";
+    if (t.steps[d] < 1 || t.steps[d] > 8)
+      return "element strides must be 1 to 8";
+    map.dim[d] = uint32_t(t.dims[d] - 1);
+    map.box[d] = uint8_t(t.box[d] - 1);
+    map.step[d] = uint8_t(t.steps[d] - 1);
+    if (d)
+      map.stride[d - 1] = t.strides[d - 1];
+  }
+  return checkTensorMap(map);
+}
+
 uint32_t swizzled(const TensorMap &m, uint32_t a) {
   uint32_t line = a >> 7;
   switch (m.swizzle) {

@@ -72,6 +72,18 @@ ptx::Type scalarType(TensorType type);
 /// ISA (9.7.9.27.1.1), or nothing.
 std::string checkTensorMap(const TensorMap &map);
 
+/// Arguments of cuTensorMapEncodeTiled.
+struct TiledTensor {
+  unsigned type = 0, rank = 0;
+  uint64_t base = 0;
+  const uint64_t *dims = nullptr, *strides = nullptr;
+  const uint32_t *box = nullptr, *steps = nullptr;
+  unsigned interleave = 0, swizzle = 0, promotion = 0, fill = 0;
+};
+/// Fills `map`, or says which rule is broken ("not supported: ..." if it is
+/// the simulator that cannot).
+std::string encodeTiled(const TiledTensor &tensor, TensorMap &map);
+
 /// Where a byte of the dense box, at shared address `a`, is put.
 uint32_t swizzled(const TensorMap &map, uint32_t a);
 

@@ -1,7 +1,7 @@
 # Unmodified Triton kernels on the simulator against float64 references.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every kernel runs on each architecture where Triton 3.9 emits no wgmma or
-TMA for it. Options: TESSERA_SIM_CHECK=1 turns the checker on,
+"""Every kernel runs on each architecture where Triton 3.9 emits no wgmma for
+it; test_triton_tma.py has tensor descriptors. Options: TESSERA_SIM_CHECK=1 turns the checker on,
 TESSERA_SIM_SEED=n makes the schedules adversarial."""
 
 import os

@@ -87,6 +87,7 @@ for _name, _result, _arguments in [
     ("variable", _U64, [_P, _S, ctypes.POINTER(_U64)]),
     ("launch", _P, [_P, _S, ctypes.POINTER(LaunchOptions), _S, ctypes.c_size_t]),
     ("release_text", None, [_P]),
+    ("encode_tiled", _P, [_P, ctypes.c_uint, ctypes.c_uint, _U64, _P, _P, _P, _P, *[ctypes.c_uint] * 3]),
     ("architectures", _P, []),
     ("support_table", _P, []),
 ]:

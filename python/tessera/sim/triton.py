@@ -27,10 +27,8 @@ from triton.runtime import _allocation
 
 from ._native import architectures
 from .device import Device, SimError, parse_arch
+from .tensor_map import encode_tiled
 
-_NO_TMA = ("tensor descriptors made by the host need TMA, which the simulator "
-           "does not have; run the kernel as sm_75 to sm_89, where Triton "
-           "does without")
 _FORMATS = {"i1": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q",
             "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
             "fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
@@ -69,8 +67,25 @@ class _Utils:
     def unload_module(self, number):
         self.functions.pop(number, None)
 
-    def fill_tma_descriptor_tiled(self, *arguments):
-        raise SimError(_NO_TMA)
+    def fill_tma_descriptor_tiled(self, base, swizzle, element_bytes, type_,
+                                  block, shape, strides, padding):
+        """The map of a descriptor that the host makes; sizes come outermost
+        first, strides in elements."""
+        return _TensorMap(encode_tiled(
+            type_, base, list(shape)[::-1],
+            [element_bytes * s for s in list(strides)[::-1][1:]],
+            list(block)[::-1], swizzle=swizzle, fill=padding))
+
+    def fill_tma_descriptor_im2col(self, *arguments):
+        raise SimError("im2col tensor descriptors are not modelled")
+
+
+class _TensorMap:
+    """A kernel parameter of 128 bytes, and the tensor it is about."""
+
+    def __init__(self, raw):
+        self.raw = raw
+        self.base = None
 
 
 def _flatten(types, values):
@@ -102,9 +117,14 @@ class _Launcher:
         flat = []
         for kind, value in zip(self.signature, args):
             if isinstance(kind, str) and kind.startswith("tensordesc"):
-                if next(descriptors) is not None:
-                    raise SimError(_NO_TMA)
-                flat += decompose_descriptor(value)
+                layout = next(descriptors)
+                if layout is None:
+                    flat += decompose_descriptor(value)
+                    continue
+                from triton.backends.nvidia.driver import make_tensordesc_arg
+                parts = make_tensordesc_arg(value, layout, None)
+                parts[0].base = value.base
+                flat += parts
             else:
                 flat.append(value)
         return list(_flatten(self.types, flat))
@@ -290,6 +310,9 @@ class SimDriver(DriverBase):
                     if hasattr(value, "untyped_storage"):
                         self._expose(value, f"argument {index}")
                 raw = struct.pack("<Q", pointer)
+            elif kind == "nvTmaDesc":
+                self._expose(value.base, f"argument {index}")
+                raw = value.raw
             elif kind == "bf16":
                 raw = _bfloat16(value)
             else:

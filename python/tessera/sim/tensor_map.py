@@ -1,0 +1,27 @@
+# Tensor maps for kernels that use TMA.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What cuTensorMapEncodeTiled does on a machine with a driver. Dimensions are
+innermost first; a map is a kernel parameter of 128 bytes, aligned to 64."""
+
+import ctypes
+
+from ._native import library, take_text
+from .device import SimError
+
+
+def encode_tiled(type, base, dims, strides, box, steps=None, swizzle=0, fill=0, interleave=0):
+    """The 128 bytes of a map. `type`, `swizzle`, `fill` and `interleave` are
+    CUDA's enumerators, `strides` bytes of the dimensions from 1 on."""
+    rank = len(dims)
+    if len(box) != rank or len(strides) < rank - 1 or len(steps or box) != rank:
+        raise SimError("tensor map: dims, strides, box and steps differ in length")
+    map_ = (ctypes.c_uint8 * 128)()
+    sizes = (ctypes.c_uint64 * rank)(*dims)
+    bytes_ = (ctypes.c_uint64 * 5)(*strides[:rank - 1])
+    boxes = (ctypes.c_uint32 * rank)(*box)
+    traversal = (ctypes.c_uint32 * rank)(*(steps or [1] * rank))
+    problem = library.tessera_sim_encode_tiled(map_, type, rank, base, sizes, bytes_, boxes, traversal, interleave,
+                                               swizzle, fill)
+    if problem:
+        raise SimError("tensor map: " + take_text(problem))
+    return bytes(map_)
