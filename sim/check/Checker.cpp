@@ -479,6 +479,34 @@ void BlockChecker::completeBarrier(unsigned id, bool all) {
   arrivals[id].clear();
 }
 
+void BlockChecker::clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
+  if (mask & block.clusterBarrier.waiting[w.index])
+    note(w, i, "barrier-misuse",
+         "a thread arrives twice at the cluster barrier without a wait", 0);
+  auto joined = clusterArriving ? std::make_shared<Clock>(*clusterArriving)
+                                : std::make_shared<Clock>();
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned t = w.index * 32 + std::countr_zero(m);
+    if ((i.semantics & orderMask) == check::release)
+      joined->join(*release(t));
+    else if (threads[t].released)
+      joined->join(*threads[t].released);
+  }
+  clusterArriving = joined;
+}
+
+void BlockChecker::clusterComplete() {
+  clusterCompleted = std::move(clusterArriving);
+  clusterArriving.reset();
+}
+
+void BlockChecker::clusterWait(Warp &w, const Inst &i, uint32_t mask) {
+  if (!clusterCompleted || (i.semantics & orderMask) != check::acquire)
+    return;
+  for (uint32_t m = mask; m; m &= m - 1)
+    acquire(w.index * 32 + std::countr_zero(m), clusterCompleted);
+}
+
 void BlockChecker::divergentBarrier(Warp &w, const Inst &i, uint32_t mask) {
   char text[160];
   std::snprintf(text, sizeof text,

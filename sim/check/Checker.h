@@ -128,6 +128,7 @@ struct BlockChecker {
   std::vector<std::vector<std::pair<unsigned, uint32_t>>> arrivals;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
+  ClockPtr clusterArriving, clusterCompleted; // barrier.cluster
   struct OpenBulk {
     uint32_t thread, group;
     const Inst *inst;
@@ -147,6 +148,9 @@ struct BlockChecker {
   void divergentBarrier(Warp &w, const Inst &i, uint32_t mask);
   void exited(Warp &w, uint32_t mask);
   void finished();
+  void clusterArrive(Warp &w, const Inst &i, uint32_t mask);
+  void clusterComplete();
+  void clusterWait(Warp &w, const Inst &i, uint32_t mask);
   // check/AsyncChecker.cpp
   void fenceProxy(Warp &w, uint32_t mask, uint8_t proxies);
   /// A tensor copy reads its map from global memory.

@@ -15,6 +15,8 @@ void decodeBarrier(Decoder &d, Inst &inst) {
     inst.ops[8] = d.src(d.operand(0), Type::U32);
     return;
   }
+  if (d.has("cluster"))
+    return decodeClusterBarrier(d, inst);
   inst.flow = Flow::BlockBarrier;
   // bar is barrier.aligned.
   inst.flags = d.source->base == "bar" || d.has("aligned") ? barrierAligned : 0;

@@ -50,6 +50,8 @@ Block::Block(Launch &launch, LaunchWorker &worker, uint64_t linear)
     warps.push_back(std::make_unique<Warp>());
     warps.back()->start(*this, i, *launch.program->codes[0]);
   }
+  clusterBarrier.arrived.assign(count, 0);
+  clusterBarrier.waiting.assign(count, 0);
 }
 
 Block::~Block() = default;
@@ -254,6 +256,7 @@ void Block::completeBarriers() {
   for (unsigned id = 0; id < barriers.size(); ++id)
     if (barriers[id].active && barriers[id].threads && isComplete(barriers[id]))
       complete(id);
+  completeCluster();
 }
 
 void Block::wakeAt(uint32_t mbarrier) {
@@ -306,6 +309,13 @@ std::string Block::whereWarpsAre() const {
                 " threads arrived)";
       } else if (g.state == Group::AtMbarrier) {
         text += "wait for " + describeMbarrier(*this, g.barrier, g.parity);
+      } else if (g.state == Group::AtClusterBarrier) {
+        unsigned missing = 0;
+        for (auto &other : warps)
+          missing += std::popcount(other->live &
+                                   ~clusterBarrier.arrived[other->index]);
+        text += "wait at the cluster barrier (" + std::to_string(missing) +
+                " threads have not arrived)";
       } else if (g.state == Group::AtWarpSync) {
         std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);

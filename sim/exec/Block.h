@@ -32,6 +32,12 @@ struct SharedPlace {
   uint32_t offset;
 };
 
+/// barrier.cluster: lanes per warp.
+struct ClusterBarrier {
+  std::vector<uint32_t> arrived; // in the current phase
+  std::vector<uint32_t> waiting; // arrived, and did not wait yet
+};
+
 struct Block {
   Launch *launch = nullptr;
   LaunchWorker *worker = nullptr;
@@ -51,6 +57,7 @@ struct Block {
   bool spins = false;      // all its warps waited in the last turn
   uint64_t asyncBytes = 0; // cp.async in flight, while counting
   AsyncQueue async{*this};
+  ClusterBarrier clusterBarrier;
   std::unordered_map<uint32_t, MbarrierRecord> mbarriers; // by offset
   uint64_t events = 0;   // grows when something happens that may end a wait
   uint64_t turns = 0;    // rounds over the warps
@@ -69,6 +76,9 @@ struct Block {
   /// The group executes the barrier instruction it stands at.
   void arrive(Warp &warp, unsigned group);
   void completeBarriers();
+  /// Ends the phase of barrier.cluster if all threads have arrived.
+  void completeCluster();
+  void finishClusterWait(Warp &warp, const Inst &inst, uint32_t mask);
   /// The phase of an mbarrier changed: groups that wait for it look again.
   void wakeAt(uint32_t mbarrier);
   /// Waits at mbarriers whose time limit is over return false; with `all`,

@@ -41,6 +41,7 @@ enum class Flow : uint8_t {
   WarpSync,     // waits for the lanes of a member mask
   Yield,        // lets others run first (nanosleep)
   MbarrierWait, // may sleep until a phase is complete
+  ClusterWait,  // barrier.cluster.wait
 };
 
 /// Classes for counting.
@@ -146,6 +147,8 @@ struct Program {
   bool usesLocal = false;
   bool ring = false; // decoded for ring mode
   bool usesReservedShared = false;
+  /// The first instruction that only makes sense in clusters, if any.
+  const ptx::Instruction *clusterInstruction = nullptr;
   /// Code number of each entry of the module's function table, or ~0.
   std::vector<uint32_t> functionCodes;
 };

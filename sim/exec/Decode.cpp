@@ -57,6 +57,7 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeMatrixMove, {"ldmatrix", "stmatrix", "movmatrix"});
     add(decodeAsyncCopy, {"cp"});
     add(decodeTensorMap, {"tensormap"});
+    add(decodeCluster, {"mapa", "getctarank"});
     add(decodeVideo,
         {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2", "vset2",
          "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4"});

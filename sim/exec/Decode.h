@@ -106,6 +106,8 @@ void decodeAsyncCopy(Decoder &, Inst &);
 void decodeBulkCopy(Decoder &, Inst &);
 void decodeTensorCopy(Decoder &, Inst &);
 void decodeTensorMap(Decoder &, Inst &);
+void decodeCluster(Decoder &, Inst &);
+void decodeClusterBarrier(Decoder &, Inst &);
 void decodeAsyncStore(Decoder &, Inst &);
 void decodeVideo(Decoder &, Inst &);
 

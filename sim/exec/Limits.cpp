@@ -158,6 +158,12 @@ void checkLaunch(const Program &program, const LaunchOptions &o) {
       refuse(kernel + ": grid of " + dims(o.grid) +
              " is not a multiple of the cluster of " + dims(o.cluster));
   }
+  if (const ptx::Instruction *i = program.clusterInstruction; cluster > 1 && i)
+    refuse(std::to_string(i->line) + ":" + std::to_string(i->column) + ": '" +
+           std::string(i->spelling) +
+           "': not supported: clusters of more than one block are not "
+           "modelled, the launch asks for " +
+           std::to_string(cluster));
   if (cluster > 1 && cluster > m.cluster)
     refuse(kernel + ": cluster of " + std::to_string(cluster) + " blocks; sm_" +
            std::to_string(m.number) + " has " +

@@ -528,6 +528,18 @@ void Warp::execute(unsigned i, uint64_t &budget) {
           return;
         }
         break;
+      case Flow::ClusterWait:
+        if (!(active & block->clusterBarrier.arrived[index])) {
+          if (active)
+            block->finishClusterWait(*this, in, active);
+          ++pc;
+          break;
+        }
+        --budget;
+        if (active != mask)
+          split(i, mask & ~active, pc + 1);
+        groups[i].state = Group::AtClusterBarrier;
+        return;
       case Flow::Yield:
         if (active)
           in.fn(*this, in, active);

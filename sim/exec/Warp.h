@@ -38,6 +38,7 @@ struct Group {
     AtWarpSync,     // waits for lanes of `members`
     Converging,     // at an aligned barrier, other lanes may still come
     AtMbarrier,     // waits for a phase of an mbarrier, up to a time limit
+    AtClusterBarrier,
   };
   uint32_t mask = 0;
   uint32_t pc = 0;

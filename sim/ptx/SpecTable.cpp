@@ -38,7 +38,7 @@ constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
 constexpr std::string_view hopper =
-    "wgmma and clusters (sm_90) are not modelled";
+    "wgmma (sm_90) is not modelled";
 constexpr std::string_view blackwell =
     "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
 constexpr std::string_view bulk = "clusters of one block";
@@ -139,7 +139,7 @@ constexpr Spec table[] = {
 
     {"bar", "warp sync", "", "", 1, 1, 30, E, "Barriers", ""},
     {"bar", "", "cta sync arrive red popc and or aligned", "pred u32", 1, 4, 20, E, "Barriers", ""},
-    {"barrier", "cluster", "arrive wait release acquire relaxed aligned", "", 0, 0, 90, R, "Barriers", hopper},
+    {"barrier", "cluster", "arrive wait release acquire relaxed aligned", "", 0, 0, 90, E, "Barriers", bulk},
     {"barrier", "", "cta sync arrive red popc and or aligned", "pred u32", 1, 4, 30, E, "Barriers", ""},
     {"mbarrier", "init", "shared shared::cta", "b64", 2, 2, 80, E, "Barriers", ""},
     {"mbarrier", "inval", "shared shared::cta", "b64", 1, 1, 80, E, "Barriers", ""},
@@ -169,8 +169,8 @@ constexpr Spec table[] = {
     {"pmevent", "", "mask", "", 1, 1, 20, H, "Control", ""},
     {"griddepcontrol", "", "launch_dependents wait", "", 0, 0, 90, H, "Control", "grids run one after the other"},
     {"setmaxnreg", "", "inc dec sync aligned", "u32", 1, 1, 90, H, "Control", "the register pool is not modelled"},
-    {"getctarank", "", "shared::cluster", "u32 u64", 2, 2, 90, R, "Control", hopper},
-    {"mapa", "", "shared::cluster", "u32 u64", 3, 3, 90, R, "Control", hopper},
+    {"getctarank", "", "shared::cluster", "u32 u64", 2, 2, 90, E, "Control", bulk},
+    {"mapa", "", "shared::cluster", "u32 u64", 3, 3, 90, E, "Control", bulk},
     {"clusterlaunchcontrol", "", "try_cancel query_cancel async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all is_canceled get_first_ctaid get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z v4", "b128 b32 pred", 2, 3, 100, R, "Control", blackwell},
 
     {"ldmatrix", "m16n16", "sync aligned x1 x2 x4 trans shared shared::cta", "b8 b8x16 b6x16_p32 b4x16_p64", 2, 2, 100, R, "Matrix", "byte order is in a figure only (ptx.md 3.14)"},

@@ -76,8 +76,8 @@ TEST(Ptx, RefusalsSayWhatIsSupported) {
     FAIL();
   } catch (const ptx::Error &e) {
     EXPECT_EQ(std::string(e.what()),
-              "5:1: 'wgmma.fence.sync.aligned': not supported: wgmma and "
-              "clusters (sm_90) are not modelled; the "
+              "5:1: 'wgmma.fence.sync.aligned': not supported: wgmma (sm_90) is "
+              "not modelled; the "
               "simulator is one of " +
                   archNames() + " and executes what `tessera-sim table` lists");
   }
