@@ -131,6 +131,8 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
     op->pieces = boxPieces(map, box);
     op->fillPattern = fillPattern(map);
     for (const AsyncOp::Piece &piece : op->pieces) {
+      // A swizzle uses the whole of the last 128 bytes.
+      sharedPointer(w, box.isStore ? piece.from : piece.to, piece.bytes, l);
       uint64_t global = box.isStore ? piece.to : piece.from;
       if (global != AsyncOp::fill)
         globalPointer(w, global, piece.bytes, box.isStore, l);

@@ -80,6 +80,8 @@ std::string checkTensorMap(const TensorMap &m) {
       ((m.swizzle != Swizzle::None && m.swizzle != Swizzle::Bytes128) ||
        m.atom == SwizzleAtom::Bytes32Flip8))
     return "a padded type has no swizzle or one of 128 bytes, without a flip";
+  if (m.fillNaN > 1)
+    return "there is no such fill";
   if (m.fillNaN && !isFloat(m.type))
     return "only floating-point elements can be filled with NaN";
   if (m.interleave) {
@@ -117,7 +119,7 @@ std::string encodeTiled(const TiledTensor &t, TensorMap &map) {
   // CUtensorMapSwizzle: 3 is 128 bytes, 4 to 6 the same with other atoms.
   map.swizzle = Swizzle(std::min(t.swizzle, 3u));
   map.atom = SwizzleAtom(t.swizzle > 3 ? t.swizzle - 3 : 0);
-  map.fillNaN = t.fill;
+  map.fillNaN = uint8_t(t.fill);
   for (unsigned d = 0; d < t.rank; ++d) {
     if (t.dims[d] < 1 || t.dims[d] > 1ull << 32)
       return "dimensions must be 1 to 2^32";

@@ -49,7 +49,7 @@ struct alignas(64) TensorMap {
   uint8_t interleave = 0; // 0 none, 1 16 bytes, 2 32 bytes
   Swizzle swizzle = Swizzle::None;
   SwizzleAtom atom = SwizzleAtom::Bytes16;
-  bool fillNaN = false;
+  uint8_t fillNaN = 0;
   uint8_t reserved[44] = {};
 
   unsigned ranks() const { return rank + 1u; }

@@ -101,7 +101,7 @@ void set(TensorMap &map, Field field, unsigned ordinal, uint64_t value) {
     map.atom = SwizzleAtom(value);
     break;
   case FillMode:
-    map.fillNaN = value;
+    map.fillNaN = uint8_t(value);
     break;
   }
 }

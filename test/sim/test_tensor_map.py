@@ -439,6 +439,23 @@ def small():
     return case
 
 
+def test_a_swizzle_beyond_shared_memory():
+    """Rows of 32 bytes: the first fills a quarter of a line of 128, and is swizzled to its other end."""
+    case = small()
+    case.dims, case.strides, case.box, case.step, case.total = [8, 4], [32], [8, 1], [1, 1], 32
+    case.memory = np.zeros(256, np.uint8)
+    case.memory = case.memory[-case.memory.ctypes.data % 128:][:128]
+    for shared, good in ((0, True), (768, False), (896, False)):
+        case.shared = shared
+        code, encoded = case.encode()
+        text = kernel(2, False).replace("ld.param.u32 %n, [size];", "mov.u32 %n, 0;")
+        device = sim.Device()
+        device.expose(case.memory.ctypes.data, case.memory.nbytes, "tensor")
+        params = encoded + struct.pack("<Q5iIII", 0, 0, 0, 0, 0, 0, shared, 32, 0)
+        report = device.load(text).launch("k", 1, 32, params, arch="sm_90a", shared=shared + 32, check=False)
+        assert report.ok == good and (good or "past the end of the dynamic shared memory" in report.text()), report.text()
+
+
 def test_faults():
     case = small()
     report, _, _ = launch(case, rank=3)
