@@ -261,7 +261,7 @@ void BlockChecker::mbarrierWait(Warp &w, const Inst &i, unsigned lane,
   }
   m.observed = complete;
   std::erase_if(m.unseenCopies,
-                [&](const auto &copy) { return copy.first <= complete; });
+                [&](const auto &copy) { return copy.epoch <= complete; });
 }
 
 void BlockChecker::mbarrierToken(Warp &w, const Inst &i, unsigned lane,
@@ -453,7 +453,7 @@ void BlockChecker::asyncDone(const AsyncOp &op) {
       sharedWritten[copy.shared + b] = 1;
     }
   if (op.signal == AsyncOp::CompleteTx)
-    m.unseenCopies.push_back({m.epoch, op.inst});
+    m.unseenCopies.push_back({m.epoch, op.thread, op.inst});
 }
 
 void BlockChecker::asyncObserved(const AsyncOp &op) {
@@ -488,8 +488,8 @@ void BlockChecker::exitAsync(Warp &w, uint32_t mask) {
 }
 
 void BlockChecker::finishAsync() {
-  auto unseen = [&](const Inst &inst, uint32_t offset) {
-    report("async-copy", *block.warps[0], inst, 0, offset, nullptr,
+  auto unseen = [&](const Inst &inst, uint32_t thread, uint32_t offset) {
+    report("async-copy", warpOf(thread), inst, thread % 32, offset, nullptr,
            "the block ends though nobody saw the end of " +
                opName(inst, owner.launch) + ", which signals " +
                mbarrierName(block, offset));
@@ -498,11 +498,11 @@ void BlockChecker::finishAsync() {
   for (const auto &op : block.async.inFlight())
     if (op->signal == AsyncOp::CompleteTx) {
       coming[op->mbarrier] += op->bytes;
-      unseen(*op->inst, op->mbarrier);
+      unseen(*op->inst, op->thread, op->mbarrier);
     }
   for (const auto &[offset, m] : mbarriers) {
-    for (const auto &[epoch, inst] : m.unseenCopies)
-      unseen(*inst, offset);
+    for (const auto &copy : m.unseenCopies)
+      unseen(*copy.inst, copy.thread, offset);
     MbarrierWord word = mbarrierWord(block, offset);
     const Inst *expect = block.mbarriers[offset].expect;
     int64_t left = word.tx - coming[offset];

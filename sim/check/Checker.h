@@ -109,7 +109,11 @@ struct MbarrierState {
   uint32_t observed = 0;      // the last epoch that somebody saw complete
   std::vector<uint32_t> seen; // the last epoch each thread saw complete
   /// Copies that completed in epochs nobody saw yet.
-  std::vector<std::pair<uint32_t, const Inst *>> unseenCopies;
+  struct Copy {
+    uint32_t epoch, thread;
+    const Inst *inst;
+  };
+  std::vector<Copy> unseenCopies;
 };
 
 /// Strong accesses of two threads that can see each other's scope never race.

@@ -110,8 +110,13 @@ Block::State Block::run(uint64_t quantum) {
       // else when one returns false.
       idle = events == idleSince ? idle + 1 : 0;
       idleSince = events;
-      if (idle < 64 && wakeExpired(true))
-        continue;
+      if (idle < 64 && wakeExpired(true)) {
+        if (idle < 2)
+          continue;
+        // They may look for something that another block does.
+        spins = true;
+        return State::Running;
+      }
       throw Fault{Fault::Deadlock,
                   "no thread of the block can go on: " + whereWarpsAre()};
     }

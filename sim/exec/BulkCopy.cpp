@@ -80,15 +80,19 @@ namespace {
 
 using Plan = BulkPlan;
 
-/// The place of a bulk copy's source or destination, checked.
-uint64_t place(Warp &w, unsigned l, AsyncOp::Place kind, uint64_t address,
-               uint32_t bytes, bool write) {
+void checkAligned(Warp &w, unsigned l, uint64_t address, bool write) {
   if (address & 15)
     throw Fault{Fault::MisalignedAddress,
                 std::string(write ? "destination" : "source") +
                     " of a bulk copy by " + threadName(w, l) +
                     " is not aligned to 16 bytes",
                 address, int(l)};
+}
+
+/// The place of a bulk copy's source or destination, checked.
+uint64_t place(Warp &w, unsigned l, AsyncOp::Place kind, uint64_t address,
+               uint32_t bytes, bool write) {
+  checkAligned(w, l, address, write);
   if (kind == AsyncOp::Shared)
     return sharedPlace(w, address, bytes, l).offset;
   globalPointer(w, address, bytes, write, l);
@@ -205,8 +209,9 @@ void prefetch(Warp &w, const Inst &i, uint32_t mask) {
   const auto &plan = *static_cast<const Plan *>(i.extra.get());
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    uint32_t bytes = bulkSize(w, l, plan.size);
-    place(w, l, AsyncOp::Global, plan.source.of(w, l), bytes, false);
+    bulkSize(w, l, plan.size);
+    // What lies outside of all memory is not fetched.
+    checkAligned(w, l, plan.source.of(w, l), false);
   }
 }
 

@@ -1,10 +1,15 @@
-// Mutates PTX files and fat binaries; the reader may refuse, never crash.
+// Mutates PTX files and fat binaries; the reader may refuse, never crash. With
+// --run the kernels that decode are launched too, on a small buffer and on
+// tensor maps with some bytes changed.
 //
-// usage: tessera_sim_fuzz SECONDS FILE...   (build with -DTESSERA_SIM_FUZZ=ON,
-// which turns on the address and undefined-behaviour sanitizers)
+// usage: tessera_sim_fuzz SECONDS [--run] FILE...   (build with
+// -DTESSERA_SIM_FUZZ=ON, which turns on the address and undefined-behaviour
+// sanitizers)
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/api/Device.h"
 #include "sim/driver/FatBinary.h"
 #include "sim/exec/Link.h"
+#include "sim/exec/TensorMap.h"
 #include "sim/ptx/Spec.h"
 #include <chrono>
 #include <csignal>
@@ -45,6 +50,69 @@ void onePtx(const std::string &text) {
     }
   } catch (const std::exception &) {
   }
+}
+
+/// A map of 64 x 16 floats at `base`, with up to two bytes changed.
+TensorMap someMap(uint64_t base, unsigned rank, std::mt19937_64 &random) {
+  TensorMap map;
+  map.base = base;
+  map.type = TensorType::F32;
+  map.rank = uint8_t(rank - 1);
+  map.dim[0] = 15;
+  map.box[0] = 7;
+  map.swizzle = Swizzle(random() % 5);
+  for (unsigned d = 1; d < 5; ++d) {
+    map.dim[d] = d == 1 ? 63 : 0;
+    map.box[d] = d == 1 ? 3 : 0;
+    map.stride[d - 1] = 64;
+  }
+  for (unsigned k = random() % 3; k; --k)
+    reinterpret_cast<uint8_t *>(&map)[random() % sizeof map] =
+        uint8_t(random());
+  return map;
+}
+
+unsigned launchAll(const std::string &text, std::mt19937_64 &random) {
+  alignas(128) static uint8_t buffer[4096];
+  unsigned launched = 0;
+  try {
+    Device device;
+    auto base = reinterpret_cast<uint64_t>(buffer);
+    device.memory.expose(base, sizeof buffer, "buffer");
+    device.print = [](const std::string &) {};
+    auto module = LinkedModule::load({text}, device.memory);
+    for (const std::string &kernel : module->kernels()) {
+      try {
+        Program &program = module->program(kernel);
+        std::vector<uint8_t> params(program.paramSize);
+        for (size_t k = 0; k < program.paramBytes.size(); ++k) {
+          uint8_t *p = params.data() + program.paramOffsets[k];
+          uint32_t bytes = program.paramBytes[k];
+          uint64_t value = bytes == 8 ? base : random() % 512;
+          TensorMap map = someMap(base, 1 + random() % 5, random);
+          if (bytes == sizeof map)
+            std::memcpy(p, &map, sizeof map);
+          else
+            std::memcpy(p, &value, std::min(bytes, 8u));
+        }
+        LaunchOptions o;
+        o.arch = 100;
+        o.block[0] = 64;
+        o.dynamicShared = 4096;
+        o.check = random() % 2;
+        o.adversarial = random() % 2;
+        o.seed = random();
+        o.threads = 1;
+        o.maxInstructions = 20000;
+        o.maxSeconds = 3;
+        launchKernel(device, *module, kernel, o, params.data(), params.size());
+        ++launched;
+      } catch (const std::exception &) {
+      }
+    }
+  } catch (const std::exception &) {
+  }
+  return launched;
 }
 
 void oneFat(const std::string &data) {
@@ -102,16 +170,48 @@ std::string mutate(const std::vector<std::string> &corpus,
   return text;
 }
 
+/// For kernels that are to run: whole lines are dropped, doubled or swapped,
+/// numbers changed.
+std::string mutateLines(const std::string &text, std::mt19937_64 &random) {
+  std::vector<std::string> lines;
+  std::stringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line);
+  for (unsigned k = 1 + random() % 3; k; --k) {
+    size_t at = random() % lines.size(), other = random() % lines.size();
+    switch (random() % 5) {
+    case 0:
+      lines[at].clear();
+      break;
+    case 1:
+      lines.insert(lines.begin() + long(other), lines[at]);
+      break;
+    case 2:
+      std::swap(lines[at], lines[other]);
+      break;
+    default:
+      for (char &c : lines[at])
+        if (c >= '0' && c <= '9' && random() % 4 == 0)
+          c = char('0' + random() % 10);
+    }
+  }
+  std::string out;
+  for (const std::string &line : lines)
+    out += line + "\n";
+  return out;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s SECONDS FILE...\n", argv[0]);
+    std::fprintf(stderr, "usage: %s SECONDS [--run] FILE...\n", argv[0]);
     return 2;
   }
   double seconds = std::atof(argv[1]);
+  bool runs = !std::strcmp(argv[2], "--run");
   std::vector<std::string> texts, binaries;
-  for (int k = 2; k < argc; ++k) {
+  for (int k = runs ? 3 : 2; k < argc; ++k) {
     std::ifstream in(argv[k], std::ios::binary);
     std::stringstream buffer;
     buffer << in.rdbuf();
@@ -125,18 +225,24 @@ int main(int argc, char **argv) {
   std::signal(SIGALRM, timeout);
   std::mt19937_64 random(std::random_device{}());
   auto start = std::chrono::steady_clock::now();
-  uint64_t runs = 0;
+  uint64_t inputs = 0, launched = 0;
   while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
              .count() < seconds) {
     alarm(20);
     bool fat = !binaries.empty() && (texts.empty() || random() % 4 == 0);
-    current = mutate(fat ? binaries : texts, random);
-    if (fat)
-      oneFat(current);
-    else
-      onePtx(current);
-    ++runs;
+    if (runs && !fat) {
+      current = mutateLines(texts[random() % texts.size()], random);
+      launched += launchAll(current, random);
+    } else {
+      current = mutate(fat ? binaries : texts, random);
+      if (fat)
+        oneFat(current);
+      else
+        onePtx(current);
+    }
+    ++inputs;
   }
-  std::printf("%llu inputs in %.0f s, no crash, no hang\n",
-              (unsigned long long)runs, seconds);
+  std::printf("%llu inputs, %llu launches in %.0f s, no crash, no hang\n",
+              (unsigned long long)inputs, (unsigned long long)launched,
+              seconds);
 }
