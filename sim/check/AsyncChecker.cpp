@@ -50,6 +50,8 @@ void BlockChecker::report(const char *kind, Warp &w, const Inst &i,
 void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
                                const Mark &copy, uint64_t address,
                                bool isShared, bool copyWrites) {
+  if (owner.launch.isReported("async-copy", i.line, copy.inst->line))
+    return;
   std::string missing = "the end of its bulk group";
   if ((copy.thread & ~(firstAgent - 1)) == mbarrierAgent)
     missing = "the phase of " +
@@ -98,7 +100,8 @@ void BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
     return;
   // Real code leaves the fence out after reads (docs/simulator.md).
   const char *kind = wasWrite ? "proxy-fence" : "remark";
-  if (!wasWrite && !owner.isNewRemark(*op.inst, "reads"))
+  if (wasWrite ? owner.launch.isReported(kind, op.inst->line, mark.inst->line)
+               : !owner.isNewRemark(*op.inst, "reads"))
     return;
   std::string other = "thread " + std::to_string(mark.thread) + " of block " +
                       std::to_string(mark.block);

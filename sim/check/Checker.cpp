@@ -149,6 +149,9 @@ bool BlockChecker::ordered(const Mark &mark, unsigned thread) const {
 void BlockChecker::reportRace(Warp &w, const Inst &i, unsigned lane,
                               const Mark &other, uint64_t address,
                               bool isShared, const char *what) {
+  if (owner.launch.isReported("race", i.line,
+                              other.inst ? other.inst->line : 0))
+    return;
   const LaunchOptions &o = owner.launch.options;
   char text[128];
   uint64_t b = other.block;

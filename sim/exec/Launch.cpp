@@ -61,6 +61,18 @@ void Launch::addReport(Report report) {
     result.reports.push_back(std::move(report));
 }
 
+bool Launch::isReported(std::string_view kind, unsigned ptxLine,
+                        unsigned otherPtxLine) {
+  std::lock_guard lock(mutex);
+  for (Report &old : result.reports)
+    if (old.ptxLine == ptxLine && old.otherPtxLine == otherPtxLine &&
+        old.kind == kind) {
+      ++old.count;
+      return true;
+    }
+  return result.reports.size() >= options.maxReports;
+}
+
 static const char *faultName(Fault::Kind kind) {
   switch (kind) {
   case Fault::IllegalAddress:

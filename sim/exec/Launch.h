@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <random>
+#include <string_view>
 
 namespace tessera::sim {
 
@@ -92,6 +93,10 @@ struct Launch {
   std::function<void(const std::string &)> print; // printf of kernels
 
   void addReport(Report report);
+  /// True if this place was reported before, or no more reports are taken: it
+  /// is counted, and the caller need not write a message.
+  bool isReported(std::string_view kind, unsigned ptxLine,
+                  unsigned otherPtxLine);
   LaunchResult run();
   ~Launch();
 
