@@ -47,7 +47,6 @@ struct AsyncOp {
   uint32_t bytes = 0;    // of the transaction
   uint32_t group = 0;    // bulk group of the thread, from 1
   /// cp.async.mbarrier.arrive: the copies it waits for.
-  Warp *warp = nullptr;
   std::vector<PendingCopy> copies;
 };
 

@@ -37,8 +37,7 @@ namespace {
 constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
-constexpr std::string_view hopper =
-    "wgmma (sm_90) is not modelled";
+constexpr std::string_view hopper = "wgmma (sm_90) is not modelled";
 constexpr std::string_view blackwell =
     "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
 constexpr std::string_view bulk = "clusters of one block";

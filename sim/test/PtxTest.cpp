@@ -75,11 +75,12 @@ TEST(Ptx, RefusalsSayWhatIsSupported) {
     h.launch(text, "k", o, {});
     FAIL();
   } catch (const ptx::Error &e) {
-    EXPECT_EQ(std::string(e.what()),
-              "5:1: 'wgmma.fence.sync.aligned': not supported: wgmma (sm_90) is "
-              "not modelled; the "
-              "simulator is one of " +
-                  archNames() + " and executes what `tessera-sim table` lists");
+    EXPECT_EQ(
+        std::string(e.what()),
+        "5:1: 'wgmma.fence.sync.aligned': not supported: wgmma (sm_90) is "
+        "not modelled; the "
+        "simulator is one of " +
+            archNames() + " and executes what `tessera-sim table` lists");
   }
 }
 
