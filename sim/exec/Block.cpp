@@ -3,6 +3,7 @@
 #include "sim/exec/Block.h"
 
 #include "sim/check/Checker.h"
+#include "sim/exec/Access.h"
 #include "sim/exec/BarrierFlags.h"
 #include "sim/exec/Mbarrier.h"
 
@@ -117,8 +118,17 @@ Block::State Block::run(uint64_t quantum) {
         spins = true;
         return State::Running;
       }
-      throw Fault{Fault::Deadlock,
+      Fault fault{Fault::Deadlock,
                   "no thread of the block can go on: " + whereWarpsAre()};
+      for (auto &warp : warps)
+        for (const Group &g : warp->groups)
+          if (g.state == Group::AtMbarrier && !fault.inst) {
+            fault.inst = &g.frame->code->insts[g.pc];
+            fault.thread =
+                threadName(*warp, unsigned(std::countr_zero(g.mask)));
+            fault.address = g.barrier;
+          }
+      throw fault;
     }
     uint64_t ran = worker->warpInstructions - start;
     account(ran);

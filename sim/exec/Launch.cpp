@@ -152,6 +152,12 @@ void Launch::work(unsigned number) {
         report.ptxLine = where->inst->line;
         report.source = sourcePlace(*where->inst, *this);
       }
+      if (fault.inst) {
+        report.ptxLine = fault.inst->line;
+        report.source = sourcePlace(*fault.inst, *this);
+        report.thread = fault.thread;
+        report.address = fault.address;
+      }
       // The others name every warp themselves.
       if (where && fault.kind != Fault::Deadlock &&
           fault.kind != Fault::Limit) {

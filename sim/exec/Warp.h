@@ -155,6 +155,9 @@ struct Fault {
   std::string message;
   uint64_t address = 0;
   int lane = -1; // of the running warp, if one is to blame
+  /// Of a deadlock at an mbarrier: a wait that does not end, and whose it is.
+  const Inst *inst = nullptr;
+  std::string thread = {};
 };
 
 } // namespace tessera::sim

@@ -191,6 +191,7 @@ OTHER: setp.ne.u32 %q, %t, 32; @%q bra W2; mbarrier.arrive.expect_tx.shared.b64 
 W2: mbarrier.try_wait.parity.shared.b64 %p, [c], 0; @!%p bra W2;""".replace(
         "@!%q mbarrier.arrive.expect_tx.shared.b64 _, [c], 64;\n", ""), 64)
     (e,) = [e for e in report.errors if e["kind"] == "deadlock"]
+    assert e["ptx_line"] == 14 and e["thread"] == "block (0,0,0) thread (0,0,0)" and e["address"] == 0
     assert ("warp 0 lanes 0xffffffff wait for phase 0 (parity 0) of the mbarrier 'b' at shared address 0, which misses "
             "1 of 3 arrivals (last arrival at PTX line 13) at PTX line 14") in e["message"], e["message"]
     assert ("warp 1 lanes 0xffffffff wait for phase 0 (parity 0) of the mbarrier 'c' at shared address 384, which has "
