@@ -91,18 +91,18 @@ void BlockChecker::fenceProxy(Warp &w, uint32_t mask, uint8_t proxies) {
   }
 }
 
-void BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
+bool BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
                               uint64_t address, bool isShared, bool write,
                               bool wasWrite) {
   const Clock &known = *threads[op.thread].known;
   if (Clock::of(known.fenced[isShared ? 0 : 1], mark.block, mark.thread) >=
       mark.epoch)
-    return;
+    return true;
   // Real code leaves the fence out after reads (docs/simulator.md).
   const char *kind = wasWrite ? "proxy-fence" : "remark";
   if (wasWrite ? owner.launch.isReported(kind, op.inst->line, mark.inst->line)
                : !owner.isNewRemark(*op.inst, "reads"))
-    return;
+    return false;
   std::string other = "thread " + std::to_string(mark.thread) + " of block " +
                       std::to_string(mark.block);
   report(kind, warpOf(op.thread), *op.inst, op.thread % 32, address, mark.inst,
@@ -111,6 +111,7 @@ void BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
              (wasWrite ? " wrote" : " read") + " at " +
              describePlace(*mark.inst, owner.launch) +
              ": there is no fence.proxy.async between them");
+  return false;
 }
 
 void BlockChecker::tensorMapRead(Warp &w, const Inst &i, unsigned lane,
@@ -294,28 +295,36 @@ Mark BlockChecker::agentMark(const AsyncOp &op, bool write) const {
   return mark;
 }
 
-void BlockChecker::asyncByte(ByteState &byte, const AsyncOp &op,
-                             uint64_t address, bool isShared, bool write) {
+void BlockChecker::asyncByte(ByteState &byte, AsyncRange &range,
+                             uint64_t address) {
+  const AsyncOp &op = range.op;
+  bool isShared = range.isShared, write = range.write;
   Warp &w = warpOf(op.thread);
   unsigned lane = op.thread % 32;
   auto against = [&](const Mark &mark, bool wasWrite, const char *what) {
     if (!mark.inst)
       return;
-    bool isStrong =
-        op.reduces && write &&
-        morallyStrong(*op.inst, *mark.inst, mark.block == block.linear);
-    if (!ordered(mark, op.thread)) {
-      if (isStrong)
+    for (const Mark &p : range.passed)
+      if (p.inst == mark.inst && p.thread == mark.thread &&
+          p.epoch == mark.epoch && p.block == mark.block)
         return;
-      if (mark.isAsync())
-        reportAsync(w, *op.inst, lane, mark, address, isShared, wasWrite);
-      else
-        reportRace(w, *op.inst, lane, mark, address, isShared, what);
-    } else if (!mark.isAsync()) {
-      checkFence(mark, op, address, isShared, write, wasWrite);
+    if (ordered(mark, op.thread)) {
+      // A fence that is only missing after a read is one remark.
+      if (!mark.isAsync() &&
+          !checkFence(mark, op, address, isShared, write, wasWrite) && wasWrite)
+        return;
+      range.passed[range.next++ % range.passed.size()] = mark;
+    } else if (op.reduces && write &&
+               morallyStrong(*op.inst, *mark.inst,
+                             mark.block == block.linear)) {
+      return;
+    } else if (mark.isAsync()) {
+      reportAsync(w, *op.inst, lane, mark, address, isShared, wasWrite);
+    } else {
+      reportRace(w, *op.inst, lane, mark, address, isShared, what);
     }
   };
-  Mark mine = agentMark(op, write);
+  const Mark &mine = range.mine;
   against(byte.write, true, write ? "write-after-write" : "read-after-write");
   if (write) {
     against(byte.read, false, "write-after-read");
@@ -347,11 +356,12 @@ void BlockChecker::asyncByte(ByteState &byte, const AsyncOp &op,
     byte.readers->push_back(mine);
 }
 
-void BlockChecker::asyncRange(const AsyncOp &op, AsyncOp::Place place,
-                              uint64_t address, uint32_t bytes, bool write) {
+void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,
+                              uint32_t bytes) {
+  const AsyncOp &op = range.op;
+  bool isShared = range.isShared, write = range.write;
   Warp &w = warpOf(op.thread);
   unsigned lane = op.thread % 32;
-  bool isShared = place == AsyncOp::Shared;
   BlockChecker &there = write && isShared ? *op.target->checker : *this;
   uint8_t *known = nullptr;
   if (isShared) {
@@ -394,17 +404,19 @@ void BlockChecker::asyncRange(const AsyncOp &op, AsyncOp::Place place,
       }
       known[b] = 1;
     }
-    asyncByte(isShared ? there.shared[a] : owner.globalByte(a), op, a, isShared,
-              write);
+    asyncByte(isShared ? there.shared[a] : owner.globalByte(a), range, a);
   }
 }
 
 void BlockChecker::asyncIssued(const AsyncOp &op) {
+  AsyncRange source{op, op.from == AsyncOp::Shared, false,
+                    agentMark(op, false)};
+  AsyncRange target{op, op.to == AsyncOp::Shared, true, agentMark(op, true)};
+  bool reads = op.from == AsyncOp::Shared || op.from == AsyncOp::Global;
   for (const AsyncOp::Piece &piece : op.pieces) {
-    if ((op.from == AsyncOp::Shared || op.from == AsyncOp::Global) &&
-        piece.from != AsyncOp::fill)
-      asyncRange(op, op.from, piece.from, piece.bytes, false);
-    asyncRange(op, op.to, piece.to, piece.bytes, true);
+    if (reads && piece.from != AsyncOp::fill)
+      asyncRange(source, piece.from, piece.bytes);
+    asyncRange(target, piece.to, piece.bytes);
   }
   if (op.signal == AsyncOp::BulkGroup)
     openBulk.push_back({op.thread, op.group, op.inst});

@@ -24,6 +24,7 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
+#include <array>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -200,12 +201,19 @@ private:
   // check/AsyncChecker.cpp
   Warp &warpOf(uint32_t thread);
   Mark agentMark(const AsyncOp &op, bool write) const;
-  void asyncRange(const AsyncOp &op, AsyncOp::Place place, uint64_t address,
-                  uint32_t bytes, bool write);
-  void asyncByte(ByteState &byte, const AsyncOp &op, uint64_t address,
-                 bool isShared, bool write);
+  /// What an operation does to a range, and marks that it was found to be
+  /// ordered after: neighbours often have the same.
+  struct AsyncRange {
+    const AsyncOp &op;
+    bool isShared, write;
+    Mark mine;
+    std::array<Mark, 16> passed = {};
+    unsigned next = 0;
+  };
+  void asyncRange(AsyncRange &range, uint64_t address, uint32_t bytes);
+  void asyncByte(ByteState &byte, AsyncRange &range, uint64_t address);
   /// `mark` is ordered before the op, but is it for the async proxy?
-  void checkFence(const Mark &mark, const AsyncOp &op, uint64_t address,
+  bool checkFence(const Mark &mark, const AsyncOp &op, uint64_t address,
                   bool isShared, bool write, bool wasWrite);
   void reportAsync(Warp &w, const Inst &i, unsigned lane, const Mark &copy,
                    uint64_t address, bool isShared, bool copyWrites);

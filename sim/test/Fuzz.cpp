@@ -103,7 +103,7 @@ unsigned launchAll(const std::string &text, std::mt19937_64 &random) {
         o.adversarial = random() % 2;
         o.seed = random();
         o.threads = 1;
-        o.maxInstructions = 20000;
+        o.maxInstructions = 3000;
         o.maxSeconds = 3;
         launchKernel(device, *module, kernel, o, params.data(), params.size());
         ++launched;
