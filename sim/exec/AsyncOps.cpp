@@ -18,6 +18,9 @@ void AsyncQueue::issue(std::unique_ptr<AsyncOp> op) {
   ops.push_back(std::move(op));
   if (!isLazy())
     complete(ops.size() - 1);
+  // Stores that are only waited for until they have read would pile up.
+  if (ops.size() > mostInFlight)
+    complete(0);
 }
 
 void AsyncQueue::read(AsyncOp &op) {

@@ -84,6 +84,7 @@ private:
   void complete(size_t index);
   bool isLazy() const;
 
+  static constexpr size_t mostInFlight = 256;
   Block &block;
   std::vector<std::unique_ptr<AsyncOp>> ops; // in the order of issue
   std::vector<uint32_t> committed;           // bulk groups per thread
