@@ -178,6 +178,7 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
     if (text) {
       std::string whole = stage->getLine(text.getLine());
       StringRef line = StringRef(whole).take_front(1 << 16);
+      line = line.take_front(1 << 13);
       line = line.take_front(line.rfind("  // ")).trim();
       note += (": " + line.take_front(100) + (line.size() > 100 ? "..." : ""))
                   .str();

@@ -81,6 +81,7 @@ std::string tessera::printStage(ModuleOp module) {
 
 bool tessera::splitRemark(StringRef line, StringRef &file, unsigned &row,
                           unsigned &column) {
+  line = line.take_back(1 << 13); // longer than a path
   size_t at = line.rfind("  // ");
   if (at == StringRef::npos)
     return false;

@@ -51,6 +51,9 @@ struct StringError {
 std::optional<StringError> decodeString(std::string_view literal,
                                         std::string &value);
 
+/// What print takes instead: "mean = ", x.mean() of f"mean = {x.mean():.3f}".
+std::string writeOutFString(std::string_view text);
+
 } // namespace tessera::frontend
 
 #endif // TESSERA_COMPILER_FRONTEND_LITERALS_H

@@ -645,46 +645,6 @@ Expr *Parser::parseNumber() {
   return constant;
 }
 
-/// "mean = ", x.mean() of f"mean = {x.mean():.3f}".
-static std::string writeOut(std::string_view text) {
-  size_t open = text.find_first_of("'\""), close = text.size();
-  if (open == std::string_view::npos || close < open + 2)
-    return "";
-  std::string result, plain;
-  auto add = [&](const std::string &part) {
-    result += (result.empty() ? "" : ", ") + part;
-  };
-  auto addPlain = [&] {
-    if (!plain.empty())
-      add("\"" + plain + "\"");
-    plain.clear();
-  };
-  std::string_view body = text.substr(open + 1, close - open - 2);
-  for (size_t i = 0; i < body.size(); ++i) {
-    bool isDouble = i + 1 < body.size() && body[i] == body[i + 1];
-    if (body[i] != '{' || isDouble) {
-      plain += body[i];
-      i += isDouble && (body[i] == '{' || body[i] == '}');
-      continue;
-    }
-    // Up to the format or the end, outside of brackets.
-    int depth = 0;
-    std::string expression;
-    bool hasEnded = false;
-    for (++i; i < body.size() && !(body[i] == '}' && depth == 0); ++i) {
-      depth += body[i] == '(' || body[i] == '[';
-      depth -= body[i] == ')' || body[i] == ']';
-      hasEnded |= depth == 0 && (body[i] == ':' || body[i] == '!');
-      if (!hasEnded)
-        expression += body[i];
-    }
-    addPlain();
-    add(expression);
-  }
-  addPlain();
-  return result;
-}
-
 /// Strings that stand next to each other are one string.
 Expr *Parser::parseStrings() {
   SourcePosition begin = peek().range.begin;
@@ -694,7 +654,7 @@ Expr *Parser::parseStrings() {
     StringPrefix prefix = getStringPrefix(token.text);
     if (prefix.formatted)
       return refuse(token.range, "f-string",
-                    "print(" + writeOut(token.text) + ")");
+                    "print(" + writeOutFString(token.text) + ")");
     if (prefix.bytes)
       return refuse(token.range, "bytes");
     if (std::optional<StringError> wrong = decodeString(token.text, value)) {

@@ -320,26 +320,6 @@ ArrayAttr TileOps::getIndexAxes(const Access &access) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-LogicalResult TileOps::checkTileSize(llvm::ArrayRef<Axis *> axes,
-                                     SourceRange where) {
-  int64_t elements = 1;
-  std::string sizes;
-  for (Axis *axis : axes) {
-    sizes += (sizes.empty() ? "" : " x ") + std::to_string(axis->size);
-    elements = axis->size > tile::maxTileElements ? tile::maxTileElements + 1
-                                                  : elements * axis->size;
-    if (elements <= tile::maxTileElements)
-      continue;
-    context
-        .error(where, "a tile of " + sizes + " elements; it has at most 2^24")
-        .addNote(axes.front()->where, "the axis " + axes.front()->name)
-        .setFix("smaller tiles: tsr.tile(" +
-                (axis->dim ? axis->dim->name : std::string("N")) + ", 64)");
-    return failure();
-  }
-  return success();
-}
-
 ValueResult TileOps::loadTile(const SemaValue &view,
                               llvm::ArrayRef<SemaValue> indices,
                               const SemaValue *mask, const ConstantData *pad,

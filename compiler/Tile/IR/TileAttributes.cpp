@@ -42,7 +42,8 @@ constexpr Mark marks[] = {
     {"tile.proved", MarkKind::Number, 0, 1 << 30, "states of the proof"},
     {"tile.rest", MarkKind::Unit, 0, 0, "a flag"},
     {"tile.scratch", MarkKind::Number, 0, maxBytes, "bytes"},
-    {"tile.shared", MarkKind::Number, 0, maxShared, "bytes"},
+    // Of a variant that no machine can launch, too.
+    {"tile.shared", MarkKind::Number, 0, int64_t(1) << 30, "bytes"},
     {"tile.twice", MarkKind::Unit, 0, 0, "a flag"},
     // Of other ops.
     {"conflicts", MarkKind::Number, -1, 1 << 20, "passes over the banks"},
