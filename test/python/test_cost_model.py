@@ -254,7 +254,8 @@ def test_explain_predicts_for_arrays_and_for_dims():
     assert 6 < large / small < 11
 
 
-def test_every_alternative_has_its_cost():
+def test_every_alternative_has_its_cost(monkeypatch):
+    monkeypatch.setattr(roofline, "known", lambda: None)  # a busy machine may measure that streaming stores are slower
     found = rows(product.explain(M=512, K=512, N=512))
     assert set(found) >= {"tile.M", "tile.N", "tile.K", "vector", "unroll", "group", "pack", "stream"}
     assert set(found["tile.M"][1]) == {"16", "32", "48", "64", "96", "128", "192", "256"}
