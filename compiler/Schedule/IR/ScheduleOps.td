@@ -59,6 +59,9 @@ def Schedule_TileOp : Schedule_Op<"tile", []> {
     Constraints:
     * (C1) `kind` is one of those; the size is positive (or 0, for whole).
     * (C2) `loop` is 0 to 31.
+
+    In a `sched.fuse` every axis of the result has one such op, and loop `rank`
+    is that of reductions (`schedule-check-contract`).
   }];
   let arguments = (ins I64Attr:$loop, Schedule_ParamAttr:$size, DefaultValuedAttr<StrAttr, "\"grid\"">:$kind,
                        OptionalAttr<StrAttr>:$name);

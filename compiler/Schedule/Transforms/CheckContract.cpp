@@ -53,6 +53,46 @@ graph::KernelOp kernelOf(CallKernelOp call) {
   return kernels.empty() ? graph::KernelOp() : *kernels.begin();
 }
 
+/// The axis of the result that a program goes along by itself, in order.
+std::optional<int64_t> getSequentialAxis(Operation *root) {
+  if (auto scan = dyn_cast_or_null<ScanOp>(root))
+    return scan.getAxis();
+  if (auto concat = dyn_cast_or_null<ConcatOp>(root))
+    return concat.getAxis();
+  return std::nullopt;
+}
+
+/// Every axis of the result has one decision; so may the reductions.
+LogicalResult verifyLoops(schedule::FuseOp fuse) {
+  Block &body = fuse.getBody().front();
+  Value root = body.getTerminator()->getOperand(0);
+  int64_t rank = schedule::rankOf(root);
+  SmallVector<bool> isDecided(rank + 1);
+  std::optional<int64_t> sequential = getSequentialAxis(root.getDefiningOp());
+  for (auto tile : body.getOps<schedule::TileOp>()) {
+    int64_t loop = tile.getLoop();
+    if (loop < 0 || loop > rank)
+      return tile.emitError()
+             << "there is no loop " << loop << ": the result has " << rank
+             << " axes, and loop " << rank << " is that of reductions";
+    if (isDecided[loop])
+      return tile.emitError() << "loop " << loop << " is tiled twice";
+    isDecided[loop] = true;
+    bool isGrid = tile.getKind() == "grid";
+    if (isGrid && loop == rank)
+      return tile.emitError() << "the loop of reductions is no grid";
+    if (isGrid && sequential == loop)
+      return tile.emitError()
+             << "loop " << loop << " runs in order in a program and is no grid";
+    if (!isGrid && loop == 0 && root.getDefiningOp<schedule::PartialOp>())
+      return tile.emitError() << "the chunks of a reduction are a grid";
+  }
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!isDecided[axis])
+      return fuse.emitError() << "there is no sched.tile of loop " << axis;
+  return success();
+}
+
 struct CheckContractPass
     : schedule::impl::CheckContractPassBase<CheckContractPass> {
   void runOnOperation() override {
@@ -104,6 +144,7 @@ struct CheckContractPass
             check(&payload, mayStandInFuse(&payload), "a sched.fuse");
             good &= succeeded(graph::verifyTypes(&payload));
           }
+          good &= succeeded(verifyLoops(fuse));
           return WalkResult::skip();
         });
         continue;
