@@ -200,18 +200,24 @@ bool Parser::checkCount(size_t count) {
   return false;
 }
 
-bool Parser::checkNameLength(const Token &name) {
+std::string tessera::frontend::findLongName(std::string_view name) {
   // Plans and symbols hold names of 255 bytes, with endings of ours.
   constexpr size_t longest = 200;
-  if (name.text.size() <= longest)
+  if (name.size() <= longest)
+    return "";
+  return "the name " + std::string(name.substr(0, 20)) + "... has " +
+         std::to_string(name.size()) + " characters; one has at most " +
+         std::to_string(longest);
+}
+
+bool Parser::checkNameLength(const Token &name) {
+  std::string message = findLongName(name.text);
+  if (message.empty())
     return true;
-  std::string start(name.text.substr(0, 20));
   error({name.range.file,
          name.range.begin,
          {name.range.begin.line, name.range.begin.column + 20}},
-        "the name " + start + "... has " + std::to_string(name.text.size()) +
-            " characters; one has at most " + std::to_string(longest),
-        start);
+        message, std::string(name.text.substr(0, 20)));
   return false;
 }
 

@@ -54,6 +54,9 @@ Expr *parseExpression(ASTContext &context, const SourceManager &sources,
                       FileId file, DiagnosticEngine &diags,
                       const ParserOptions &options = {});
 
+/// What is wrong with a name that plans and symbols cannot hold; else empty.
+std::string findLongName(std::string_view name);
+
 } // namespace tessera::frontend
 
 #endif // TESSERA_COMPILER_FRONTEND_PARSER_H

@@ -55,15 +55,11 @@ LogicalResult Analyzer::settleArguments() {
   if (failed(described))
     return failure();
   signature = *described;
-  // Plans and symbols hold names of 255 bytes, with endings of ours.
-  constexpr size_t longest = 200;
   auto checkName = [&](const SourceRange &where, const std::string &name) {
-    if (name.size() <= longest)
+    std::string message = findLongName(name);
+    if (message.empty())
       return success();
-    error(where, "the name " + name.substr(0, 20) + "... has " +
-                     std::to_string(name.size()) + " characters; one has " +
-                     "at most " + std::to_string(longest))
-        .setFix(name.substr(0, 20));
+    error(where, message).setFix(name.substr(0, 20));
     return failure();
   };
   if (failed(checkName(definition.nameRange, definition.name)))

@@ -79,6 +79,7 @@ Access::Access(Operation *op, Value view, OperandRange indices,
         one.tile = cast<Array>(datum.get());
     }
     one.axes.assign(span.begin(), span.end());
+    scatters |= one.tile && !one.axes.empty();
     along.push_back(one);
   }
 }
@@ -220,11 +221,6 @@ LogicalResult Access::write(const Place &place, const Cell &cell) const {
   }
   writer = mark(state);
   return success();
-}
-
-bool Access::isScatter() const {
-  return llvm::any_of(
-      along, [](const Along &one) { return one.tile && !one.axes.empty(); });
 }
 
 //===----------------------------------------------------------------------===//

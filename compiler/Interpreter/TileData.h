@@ -175,7 +175,7 @@ public:
   Cell read(const Place &place) const;
   llvm::LogicalResult write(const Place &place, const Cell &cell) const;
   /// Do tiles of indices say where elements go?
-  bool isScatter() const;
+  bool isScatter() const { return scatters; }
   void remarkOutside(const Place &place) const;
 
 private:
@@ -190,6 +190,7 @@ private:
   Interpreter &in;
   std::shared_ptr<View> shown;
   llvm::SmallVector<Along, 4> along;
+  bool scatters = false;
 };
 
 /// A copy that was started and not yet waited for.

@@ -167,8 +167,9 @@ def guards(names: list[str], scope: Scope, slots: dict) -> tuple[dict, list[dict
     return captured, notes
 
 
-def refuse_recursion(fn, callers: tuple = ()) -> None:
+def refuse_recursion(fn, callers: tuple = (), known: set | None = None) -> None:
     """Raises if a function calls itself, also through others."""
+    known = set() if known is None else known  # those that do not, by id: each is looked at once
     for entry in fn.capture()[0].values():
         if entry[0] != "function":
             continue
@@ -180,7 +181,9 @@ def refuse_recursion(fn, callers: tuple = ()) -> None:
             calls = [(row, line.find(name + "(")) for row, line in enumerate(place.text.splitlines()) if name + "(" in line and f"def {name}" not in line]
             row, column = calls[0] if calls else (0, 0)
             raise CompileError(source.at_place(place.file, place.first_line + row, column, message, fix))
-        refuse_recursion(entry[1], (*callers, fn))
+        if id(entry[1]) not in known:
+            refuse_recursion(entry[1], (*callers, fn), known)
+    known.add(id(fn))
 
 
 def for_compiler(captured: dict) -> dict:

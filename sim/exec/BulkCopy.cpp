@@ -19,6 +19,17 @@ Address decodeAddress(Decoder &d, const Operand &o, Space space) {
   return {part.ops[8], part.addressWidth, part.imm};
 }
 
+std::unique_ptr<AsyncOp> beginCopy(Warp &w, const Inst &i, unsigned lane,
+                                   const BulkPlan &plan, uint32_t bytes) {
+  auto op = std::make_unique<AsyncOp>();
+  op->inst = &i;
+  op->thread = w.index * 32 + lane;
+  op->from = plan.from;
+  op->to = plan.to;
+  op->bytes = bytes;
+  return op;
+}
+
 bool reachesOwnBlock(Warp &w, unsigned l, const BulkPlan &plan) {
   if (plan.blocks == noRef)
     return true;
@@ -127,12 +138,7 @@ void bulkCopy(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t bytes = bulkSize(w, l, plan.size);
     if (!reachesOwnBlock(w, l, plan))
       continue;
-    auto op = std::make_unique<AsyncOp>();
-    op->inst = &i;
-    op->thread = w.index * 32 + l;
-    op->from = plan.from;
-    op->to = plan.to;
-    op->bytes = bytes;
+    auto op = beginCopy(w, i, l, plan, bytes);
     op->pieces.push_back(
         {place(w, l, plan.from, plan.source.of(w, l), bytes, false),
          place(w, l, plan.to, plan.destination.of(w, l), bytes, true), bytes});

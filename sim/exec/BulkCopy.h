@@ -34,6 +34,9 @@ struct BulkPlan {
 
 /// Multicast: false if no block is to get the data; faults if another is.
 bool reachesOwnBlock(Warp &w, unsigned lane, const BulkPlan &plan);
+/// The operation of one lane, of so many bytes, still without its pieces.
+std::unique_ptr<AsyncOp> beginCopy(Warp &w, const Inst &i, unsigned lane,
+                                   const BulkPlan &plan, uint32_t bytes);
 /// Fills in the mbarrier or the group.
 void signalAt(Warp &w, const Inst &inst, unsigned lane, const BulkPlan &plan,
               AsyncOp &op);

@@ -114,12 +114,7 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
     TensorMap map = tensorBox(w, i, l, plan, box);
     if (!reachesOwnBlock(w, l, plan))
       continue;
-    auto op = std::make_unique<AsyncOp>();
-    op->inst = &i;
-    op->thread = w.index * 32 + l;
-    op->from = plan.from;
-    op->to = plan.to;
-    op->bytes = boxBytes(map, plan.isFourRows);
+    auto op = beginCopy(w, i, l, plan, boxBytes(map, plan.isFourRows));
     const Address &shared = box.isStore ? plan.source : plan.destination;
     uint64_t address = shared.of(w, l);
     if (address & 127)

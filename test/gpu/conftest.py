@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import importlib.util
+import os
 import pathlib
 import sys
 
@@ -28,3 +29,19 @@ def tile_tools():
     if None in found:
         pytest.skip("tileiras is not installed: pip install -r tools/requirements-gpu.txt")
     return found
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """The device of the simulator's driver, as if it were CUDA's."""
+    from tessera import cuda
+    from tessera.sim import driver
+
+    before = os.environ.get("TESSERA_CUDA_DRIVER")
+    os.environ["TESSERA_CUDA_DRIVER"] = driver.library().path
+    yield cuda.device()
+    if before is None:
+        del os.environ["TESSERA_CUDA_DRIVER"]
+    else:
+        os.environ["TESSERA_CUDA_DRIVER"] = before
+    cuda.device.cache_clear()

@@ -25,16 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "numerics"))
 import bounds  # noqa: E402
 
 
-@pytest.fixture(scope="module", autouse=True)
-def machine():
-    before = os.environ.get("TESSERA_CUDA_DRIVER")
-    os.environ["TESSERA_CUDA_DRIVER"] = driver.library().path
-    yield cuda.device()
-    if before is None:
-        del os.environ["TESSERA_CUDA_DRIVER"]
-    else:
-        os.environ["TESSERA_CUDA_DRIVER"] = before
-    cuda.device.cache_clear()
+pytestmark = pytest.mark.usefixtures("machine")
 
 
 def test_what_the_device_says(machine):

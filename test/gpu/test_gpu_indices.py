@@ -3,26 +3,14 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-import os
-
 import numpy as np
 import pytest
 
 import tessera as tsr
 from tessera import cuda
-from tessera.sim import driver
 
 
-@pytest.fixture(scope="module", autouse=True)
-def machine():
-    before = os.environ.get("TESSERA_CUDA_DRIVER")
-    os.environ["TESSERA_CUDA_DRIVER"] = driver.library().path
-    yield cuda.device()
-    if before is None:
-        del os.environ["TESSERA_CUDA_DRIVER"]
-    else:
-        os.environ["TESSERA_CUDA_DRIVER"] = before
-    cuda.device.cache_clear()
+pytestmark = pytest.mark.usefixtures("machine")
 
 
 @tsr.function
