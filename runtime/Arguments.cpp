@@ -74,7 +74,7 @@ tsr_status Run::bindTensor(int32_t index) {
     return argumentError(index, " has elements but no data pointer");
   auto alignment = static_cast<uintptr_t>(dtypeInfo(tensor.dtype).alignment);
   if (reinterpret_cast<uintptr_t>(given.data) & (alignment - 1))
-    return argumentError(index, " is not aligned to its element type; copy it");
+    return argumentError(index, " is not aligned to its element type");
   return nullptr;
 }
 

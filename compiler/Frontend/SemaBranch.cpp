@@ -460,8 +460,9 @@ Flow Analyzer::executeIf(const If &stmt) {
     if (inThen == after[0].end() || inElse == after[1].end()) {
       const SemaValue &only =
           inThen == after[0].end() ? inElse->second : inThen->second;
-      scope().gone[name] = {only.origin, "in one arm of the 'if' of " +
-                                             describeLine(stmt.range)};
+      scope().gone[name] = {
+          only.origin, "in one arm of the 'if' of " + describeLine(stmt.range),
+          getNeutralStart(name, only, BinaryOperator::Add) + " before it"};
       continue;
     }
     auto old = before.find(name);

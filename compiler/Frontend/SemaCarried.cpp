@@ -320,9 +320,11 @@ void Analyzer::finishLoop(
   }
   for (const auto &[name, value] : scope().variables)
     if (!before.count(name))
-      scope().gone[name] = {value.origin, "inside the loop of " +
-                                              describeLine(loop) +
-                                              ", which may run zero times"};
+      scope().gone[name] = {value.origin,
+                            "inside the loop of " + describeLine(loop) +
+                                ", which may run zero times",
+                            getNeutralStart(name, value, BinaryOperator::Add) +
+                                " before the loop"};
   scope().variables = std::move(after);
 }
 

@@ -120,6 +120,11 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
     return Flow::Failed;
   } else {
     unrollFix.clear();
+    // A number that the call gives is a constant if it is said to be one.
+    if (auto *call = dynCast<Call>(stmt.iter); call && call->args.size() == 1)
+      if (auto *turns = dynCast<Name>(call->args.front());
+          turns && bounds[1].parameter >= 0)
+        unrollFix = turns->id + ": const";
   }
   Location location = loc(stmt.range, name);
   for (SemaValue &bound : bounds) {

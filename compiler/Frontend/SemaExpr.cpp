@@ -7,6 +7,7 @@
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <limits>
 
@@ -234,6 +235,17 @@ static std::string getCallText(const std::string &text) {
   return {};
 }
 
+/// "0:3" of "(0, 3)", the arguments of Python's slice.
+static std::string getSliceText(llvm::StringRef call) {
+  SmallVector<llvm::StringRef> parts;
+  call.drop_front().drop_back().split(parts, ',');
+  for (llvm::StringRef &part : parts)
+    part = part.trim() == "None" ? "" : part.trim();
+  if (parts.size() == 1)
+    return ":" + parts[0].str();
+  return llvm::join(parts, ":");
+}
+
 ValueResult Analyzer::unknownName(const std::string &name,
                                   const SourceRange &where) {
   Scope &scope = this->scope();
@@ -241,7 +253,7 @@ ValueResult Analyzer::unknownName(const std::string &name,
     error(where, "'" + name + "' has no value here: it is assigned only " +
                      gone->second.why)
         .addNote(gone->second.where, "assigned here")
-        .setFix("assign " + name + " before it as well");
+        .setFix(gone->second.fix);
     return failure();
   }
   for (const std::unique_ptr<Scope> &outer : scopes)
@@ -275,6 +287,9 @@ ValueResult Analyzer::unknownName(const std::string &name,
       calls, std::initializer_list<const char *>{"tile", "grid", "unroll"});
   if (auto dtype = parseDType(name))
     diagnostic.setFix(getDTypeName(*dtype));
+  else if (std::string call = getCallText(quote(rest));
+           name == "slice" && call.size() > 2)
+    diagnostic.setFix(getSliceText(call));
   else if (llvm::is_contained(calls, name))
     diagnostic.setFix("tsr." + name + getCallText(quote(rest)));
   else if (!near.empty())

@@ -66,6 +66,95 @@ std::optional<SemaValue> Analyzer::tryFix(const std::string &text) {
   return *value;
 }
 
+std::string Analyzer::getNeutralStart(const std::string &name,
+                                      const SemaValue &like,
+                                      BinaryOperator op) const {
+  bool isOne = op == BinaryOperator::Mult || op == BinaryOperator::Div;
+  PromotionOperand operand = like.getPromotionOperand();
+  std::string dtype = getDTypeName(operand.dtype);
+  std::string number = isOne ? "1" : "0";
+  if (isFloat(operand.dtype))
+    number += ".0";
+  if (operand.dtype == DType::Bool)
+    number = "False";
+  if (like.isTensor() && !like.dims.empty())
+    return name + " = tsr." + (isOne ? "ones" : "zeros") + "(...) of its shape";
+  if (!like.isTile() || like.axes.empty())
+    return name + (operand.weak ? "" : ": " + dtype) + " = " + number;
+  std::string text =
+      name + " = tsr." + (isOne ? "full(" + number : std::string("zeros("));
+  for (auto [i, axis] : llvm::enumerate(like.axes))
+    text += (i || isOne ? ", " : "") + axis->name;
+  if (operand.dtype != DType::FP32)
+    text += ", dtype=tsr." + dtype;
+  return text + ")";
+}
+
+bool Analyzer::isKnown(const std::string &name) {
+  const Scope &scope = this->scope();
+  return scope.variables.count(name) || scope.gone.count(name) ||
+         scope.captured->count(name) ||
+         (scope.constants && scope.constants->count(name)) ||
+         llvm::any_of(getDims(), [&](const std::unique_ptr<Dim> &dim) {
+           return dim->name == name;
+         });
+}
+
+void Analyzer::reportUndefinedSum(const Name &name, const AugAssign &stmt) {
+  ValueResult value = evaluate(stmt.value);
+  if (failed(value))
+    return;
+  error(name.range, "'" + name.id + "' is not defined before " +
+                        getOperatorSpelling(stmt.op) + "= changes it")
+      .setFix(getNeutralStart(name.id, *value, stmt.op) +
+              (loopDepth ? " before the loop" : " before this line"));
+}
+
+/// The ranges of loops over single dims, by the text of the dim, and the last
+/// name that is assigned in the innermost of them.
+static void findRanges(const Analyzer &sema, const Body &body,
+                       llvm::StringMap<std::string> &ranges,
+                       std::string &last) {
+  for (const Stmt *stmt : body) {
+    if (auto *assign = dynCast<Assign>(stmt)) {
+      if (auto *name = dynCast<Name>(assign->targets.front()))
+        last = name->id;
+      continue;
+    }
+    auto *loop = dynCast<For>(stmt);
+    if (!loop)
+      continue;
+    // tsr.grid(tsr.tile(M, 64), N): one target for each.
+    std::vector<const Expr *> targets = {loop->target}, extents = {loop->iter};
+    if (auto *tuple = dynCast<Tuple>(loop->target))
+      targets.assign(tuple->elts.begin(), tuple->elts.end());
+    if (auto *call = dynCast<Call>(loop->iter);
+        call && sema.quote(call->func->range) == "tsr.grid")
+      extents.assign(call->args.begin(), call->args.end());
+    for (auto [target, extent] : llvm::zip(targets, extents)) {
+      if (auto *call = dynCast<Call>(extent); call && !call->args.empty())
+        extent = call->args.front();
+      ranges[sema.quote(extent->range)] = sema.quote(target->range);
+    }
+    findRanges(sema, loop->body, ranges, last);
+  }
+}
+
+std::string
+Analyzer::suggestStore(const ParameterDescription &parameter) const {
+  llvm::StringMap<std::string> ranges;
+  std::string last, indices;
+  findRanges(*this, request.definition->body, ranges, last);
+  for (const std::string &dim : parameter.dims) {
+    std::string name = ranges.lookup(dim);
+    if (name.empty())
+      name = ":";
+    indices += (indices.empty() ? "" : ", ") + name;
+  }
+  return parameter.name + "[" + indices +
+         "] = " + (last.empty() ? "..." : last);
+}
+
 std::string Analyzer::suggestGrid() const {
   // The axes of what is written are those of the grid.
   std::string names, tiles, size = "64";

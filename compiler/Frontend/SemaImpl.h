@@ -97,6 +97,14 @@ public:
   std::string findRangeOfSize(int64_t size) const override;
   bool isRange(llvm::StringRef name) const override;
   std::string suggestGrid() const override;
+  /// "Y[m, n] = y": a store that the kernel lacks.
+  std::string suggestStore(const ParameterDescription &parameter) const;
+  /// "acc = tsr.zeros(m, n)": a start that leaves a value like this as it is.
+  std::string getNeutralStart(const std::string &name, const SemaValue &like,
+                              BinaryOperator op) const;
+  bool isKnown(const std::string &name);
+  /// acc += x, where there is no acc yet.
+  void reportUndefinedSum(const Name &name, const AugAssign &stmt);
   std::vector<Note> findOrigins(const SourceRange &where) const override;
   bool unify(const Dim &first, const Dim &second,
              const SourceRange &where) override;
@@ -117,6 +125,7 @@ private:
     struct Gone {
       SourceRange where;
       std::string why;
+      std::string fix;
     };
     std::map<std::string, Gone, std::less<>> gone;
     /// Per variable, what it was last assigned from; `op` is "+" for +=.

@@ -469,8 +469,7 @@ LogicalResult Analyzer::runKernel() {
       continue;
     error(parameter.where, parameter.name + " is Out, but the kernel " +
                                definition.name + " never writes it")
-        .setFix(parameter.name + "[...] = ..., or " + parameter.name +
-                ": Tensor[...] if it is only read");
+        .setFix(suggestStore(parameter));
     return failure();
   }
   builder.setInsertionPointToEnd(&entry);

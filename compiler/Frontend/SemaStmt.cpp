@@ -277,6 +277,10 @@ Flow Analyzer::executeAugAssign(const AugAssign &stmt) {
     reportAttributeTarget(*attribute, stmt.value);
     return Flow::Failed;
   }
+  if (auto *name = dynCast<Name>(stmt.target); name && !isKnown(name->id)) {
+    reportUndefinedSum(*name, stmt);
+    return Flow::Failed;
+  }
   ValueResult before = evaluate(stmt.target);
   if (failed(before))
     return Flow::Failed;

@@ -7,6 +7,7 @@
 #include "compiler/Frontend/TensorOps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -21,6 +22,20 @@ namespace tessera::frontend {
 /// "(a + b)": what a method can be called on.
 static std::string asObject(const std::string &name) {
   return name.find(' ') == std::string::npos ? name : "(" + name + ")";
+}
+
+/// "x * 1.0" for x * True, which is operand `which`.
+static std::string getNumberForBool(ArrayRef<SemaValue> operands,
+                                    ArrayRef<std::string> names,
+                                    llvm::StringRef what, size_t which) {
+  SmallVector<std::string> texts(names);
+  bool isDecimal = isFloat(operands[which ? 0 : 1].dtype);
+  texts[which] = operands[which].constant.isTrue() ? "1" : "0";
+  if (isDecimal)
+    texts[which] += ".0";
+  bool isOperator = texts.size() == 2 && !llvm::isAlpha(what.front());
+  return isOperator ? texts[0] + " " + what.str() + " " + texts[1]
+                    : texts[which];
 }
 
 FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
@@ -45,8 +60,13 @@ FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
       for (size_t k : {from, i})
         if (operands[k].origin.isValid())
           noteOrigin(diagnostic, operands[k], names[k]);
-      diagnostic.setFix(asObject(names[side]) + ".to(" +
-                        getDTypeName(next.convertTo) + ")");
+      std::string fix =
+          asObject(names[side]) + ".to(" + getDTypeName(next.convertTo) + ")";
+      // True and False are written as numbers.
+      for (size_t k : {from, i})
+        if (operands[k].isConstant() && operands[k].constant.isBool())
+          fix = getNumberForBool(operands, names, what, k);
+      diagnostic.setFix(fix);
       return failure();
     }
     if (result.weak && !next.weak)

@@ -253,6 +253,22 @@ ValueResult TensorOps::callLinear(const NamedCall &call) {
   return binary(BinaryOperator::Add, *product, (*args)[2]->value, sum);
 }
 
+/// Attention with a mask, written out.
+static std::string getMaskedAttention(SemaContext &context,
+                                      const BoundArguments &args,
+                                      ArrayRef<std::string> names) {
+  std::string mask = quoteValue(context, *args[3]);
+  std::string scale =
+      args[6] ? quoteValue(context, *args[6]) : names[0] + ".shape[-1] ** -0.5";
+  std::string scores = names[0] + " @ " + names[1] + ".mT * " + scale;
+  bool isBool =
+      args[3]->value.isTensor() && args[3]->value.dtype == DType::Bool;
+  return "tsr.softmax(" +
+         (isBool ? "tsr.where(" + mask + ", " + scores + ", -tsr.inf)"
+                 : scores + " + " + mask) +
+         ", dim=-1) @ " + names[2];
+}
+
 ValueResult TensorOps::callAttention(const NamedCall &call) {
   FailureOr<BoundArguments> args =
       bind(call,
@@ -286,7 +302,7 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
   }
   if ((*args)[3] && !(*args)[3]->value.isNone()) {
     (void)context.notYet((*args)[3]->where, "attn_mask of " + call.name,
-                         "is_causal=True");
+                         getMaskedAttention(context, *args, names));
     return failure();
   }
   FailureOr<double> dropout = number((*args)[4], 0.0, "dropout_p");

@@ -98,6 +98,12 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
   FailureOr<bool> keep = flag((*args)[2], false, "keepdim");
   if (failed(which) || failed(keep))
     return failure();
+  if (const CallArgument *over = (*args)[1];
+      over && which->empty() && rankOf(*input) > 0)
+    return fail(getValueRange(*over),
+                call.name + " over no axis: torch takes dim=() for all of "
+                            "them, NumPy axis=() for none",
+                "dim=None");
   int64_t correction = 1;
   if (kind == "var" && (*args)[3]) {
     FailureOr<int64_t> value =

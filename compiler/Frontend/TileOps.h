@@ -163,6 +163,9 @@ private:
   mlir::LogicalResult reportSameDim(const SemaValue &view, size_t first,
                                     size_t second, SourceRange where);
   /// A store of a value with the axis `extra`, which `stored` lacks.
+  /// A float into ints, or a number into bools.
+  mlir::LogicalResult reportStoredKind(const SemaValue &view, DType dtype,
+                                       const Expr *value, const OpSite &site);
   mlir::LogicalResult reportExtraAxis(const SemaValue &value,
                                       const Expr *valueExpr, Axis &extra,
                                       llvm::ArrayRef<Axis *> stored,
@@ -209,9 +212,13 @@ private:
   llvm::DenseMap<mlir::Location, WriteSite> writes;
   mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
                                     SourceRange where);
-  std::string getRaceFix(const WriteSite &site, const GridAxis &axis, bool adds,
-                         mlir::Value value);
+  std::string getRaceFix(const WriteSite &site, const GridAxis &axis,
+                         tile::StoreOp store);
   mlir::LogicalResult checkRaces(mlir::Operation *kernel) override;
+  /// Refuses stores that every turn of a loop makes anew.
+  mlir::LogicalResult checkOverwrites(tile::StoreOp store,
+                                      const WriteSite &site,
+                                      mlir::Operation *kernel);
 
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,

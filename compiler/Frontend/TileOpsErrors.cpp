@@ -441,6 +441,24 @@ static std::string getShifted(const SemaContext &context, const Axis &shifted,
          second.substr(found + start.size());
 }
 
+LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,
+                                        const Expr *value, const OpSite &site) {
+  std::string from = getDTypeName(dtype), to = getDTypeName(view.dtype);
+  std::string text = value ? context.parenthesize(value) : std::string("x");
+  std::string fix = text + ".to(" + to + ")";
+  // A copy is of the same dtype: the array is the one to change.
+  std::string declared = parameterTexts[view.parameter];
+  if (size_t at = declared.rfind(to);
+      value && is<Subscript>(value) && at != std::string::npos)
+    fix = std::string(declared).replace(at, to.size(), from);
+  context
+      .error(value ? value->range : site.range,
+             "a store rounds, it does not turn " + from + " into " + to)
+      .addNote(parameterRanges[view.parameter], declared + " is " + to)
+      .setFix(fix);
+  return failure();
+}
+
 LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
                                        const Expr *valueExpr, Axis &extra,
                                        ArrayRef<Axis *> stored,

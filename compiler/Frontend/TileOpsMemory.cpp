@@ -421,23 +421,8 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   DTypeKind from = getDTypeKind(operand.dtype), to = getDTypeKind(view.dtype);
   bool converts = from == to || (operand.weak && from == DTypeKind::Int &&
                                  to == DTypeKind::Float);
-  if (!converts) {
-    std::string text =
-        valueExpr ? context.quote(valueExpr->range) : std::string("x");
-    if (valueExpr && (is<BinOp>(valueExpr) || is<Compare>(valueExpr) ||
-                      is<UnaryOp>(valueExpr) || is<IfExp>(valueExpr)))
-      text = "(" + text + ")";
-    context
-        .error(valueExpr ? valueExpr->range : site.range,
-               "a store rounds, it does not turn " +
-                   std::string(getDTypeName(operand.dtype)) + " into " +
-                   getDTypeName(view.dtype))
-        .addNote(parameterRanges[view.parameter],
-                 parameterTexts[view.parameter] + " is " +
-                     getDTypeName(view.dtype))
-        .setFix(text + ".to(" + getDTypeName(view.dtype) + ")");
-    return failure();
-  }
+  if (!converts)
+    return reportStoredKind(view, operand.dtype, valueExpr, site);
   // Sums of i8 are i32: what an Out without a dtype of its own would lose.
   if (view.dtype == DType::I8 && isInteger(operand.dtype) &&
       operand.dtype != DType::I8 && !operand.weak) {

@@ -8,6 +8,10 @@
 // something added, which value stays is up to chance: an error. (If all of them
 // store the same value, they may.)
 //
+// A store in a loop whose element does not depend on the turn, and whose value
+// does, is overwritten by the next turn: an error as well, unless the value is
+// what the turns before have left.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/TileOps.h"
@@ -23,9 +27,11 @@ namespace tessera::frontend {
 
 namespace {
 
-/// All that some values are computed from, within one function.
+/// All that some values are computed from, within one function, or within one
+/// turn of a loop.
 class Sources {
 public:
+  explicit Sources(Operation *loop = nullptr) : loop(loop) {}
   void add(mlir::Value value) {
     SmallVector<mlir::Value> worklist = {value};
     while (!worklist.empty()) {
@@ -38,9 +44,13 @@ public:
   const llvm::DenseSet<mlir::Value> &all() const { return seen; }
 
 private:
-  static void appendDirect(mlir::Value value,
-                           SmallVectorImpl<mlir::Value> &into) {
-    Operation *op;
+  void appendDirect(mlir::Value value,
+                    SmallVectorImpl<mlir::Value> &into) const {
+    Operation *op, *owner = value.getParentBlock()->getParentOp();
+    // What a turn begins with is not looked into.
+    if (loop && !(isa<BlockArgument>(value) ? loop->isProperAncestor(owner)
+                                            : loop->isAncestor(owner)))
+      return;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       // Of a loop: the bounds, what it starts with and what each turn yields.
       op = argument.getOwner()->getParentOp();
@@ -57,6 +67,7 @@ private:
   }
 
   llvm::DenseSet<mlir::Value> seen;
+  Operation *loop;
 };
 
 } // namespace
@@ -78,12 +89,40 @@ static llvm::StringRef joinerOf(mlir::Value value) {
   }
 }
 
+/// The element itself with something added.
+static bool addsTo(tile::StoreOp store) {
+  Operation *sum = store.getValue().getDefiningOp();
+  return sum && sum->getName().stripDialect().starts_with("add") &&
+         llvm::any_of(sum->getOperands(), [&](mlir::Value operand) {
+           auto load = operand.getDefiningOp<tile::LoadOp>();
+           return load && load.getView() == store.getView();
+         });
+}
+
+/// "acc = tsr.zeros(m)", or "acc: fp32 = 0.0" where all indices are positions.
+static std::string getStart(tile::StoreOp store, llvm::StringRef place,
+                            llvm::StringRef joiner) {
+  std::string number = joiner == "+"             ? "0.0"
+                       : joiner == "tsr.maximum" ? "-tsr.inf"
+                                                 : "tsr.inf";
+  SmallVector<llvm::StringRef> indices;
+  place.split(indices, ',');
+  std::string ranges;
+  for (auto [text, index] : llvm::zip(indices, store.getIndices()))
+    if (isa<tile::RangeType>(index.getType()))
+      ranges += ", " + text.trim().str();
+  if (ranges.empty())
+    return "acc: fp32 = " + number;
+  return joiner == "+" ? "acc = tsr.zeros(" + ranges.substr(2) + ")"
+                       : "acc = tsr.full(" + number + ranges + ")";
+}
+
 /// "tsr.atomic_add(C, (m,), x)" with the annotation it needs, or a loop inside
 /// that joins what every program has, or a destination with the axis.
 std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
-                                bool adds, mlir::Value value) {
+                                tile::StoreOp store) {
   const std::string &name = parameterNames[site.parameter];
-  if (adds && !llvm::StringRef(site.arguments).contains(name + "["))
+  if (addsTo(store) && !llvm::StringRef(site.arguments).contains(name + "["))
     return "tsr.atomic_add(" + name + ", " + site.arguments + "), with " +
            getAnnotationFix(site.parameter, "Region[reduce_sum, Tensor[", "]]");
   std::string extent = context.quote(axis.where),
@@ -91,7 +130,7 @@ std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
   llvm::StringRef place = whole;
   if (!place.consume_front(name + "[") || !place.consume_back("]"))
     place = "";
-  llvm::StringRef joiner = joinerOf(value);
+  llvm::StringRef joiner = joinerOf(store.getValue());
   llvm::StringRef stored = llvm::StringRef(site.arguments).split("), ").second;
   if (joiner.empty() || place.empty() || stored.empty())
     return name + "[" + (place.empty() ? "" : place.str() + ", ") + axis.name +
@@ -101,22 +140,113 @@ std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
       (axis.axis ? extent : "range(" + extent + ")") +
       ":  # inside the loop of the grid, instead of an axis of it\n    ";
   std::string end = "\n" + whole + " = acc";
-  if (joiner == "+")
-    return "acc = tsr.zeros(" + place.str() + ")\n" + loop +
-           "acc += " + stored.str() + end;
-  return "acc = tsr.full(" + std::string(joiner == "tsr.maximum" ? "-" : "") +
-         "tsr.inf, " + place.str() + ")\n" + loop + "acc = " + joiner.str() +
-         "(acc, " + stored.str() + ")" + end;
+  std::string step =
+      joiner == "+" ? "acc += " + stored.str()
+                    : "acc = " + joiner.str() + "(acc, " + stored.str() + ")";
+  return getStart(store, place, joiner) + "\n" + loop + step + end;
 }
 
-/// The element itself with something added.
-static bool addsTo(tile::StoreOp store) {
-  Operation *sum = store.getValue().getDefiningOp();
-  return sum && sum->getName().stripDialect().starts_with("add") &&
-         llvm::any_of(sum->getOperands(), [&](mlir::Value operand) {
-           auto load = operand.getDefiningOp<tile::LoadOp>();
-           return load && load.getView() == store.getView();
-         });
+/// The most that an integer may be, if it is a constant or has one as bound.
+static std::optional<int64_t> getMost(mlir::Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.getSExtValue();
+  auto least = value.getDefiningOp<arith::MinSIOp>();
+  if (!least)
+    return std::nullopt;
+  std::optional<int64_t> a = getMost(least.getLhs()),
+                         b = getMost(least.getRhs());
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+/// Whether a loop may have more than one turn.
+static bool hasTurns(Operation *loop) {
+  APInt start, stop, step;
+  if (auto tiles = dyn_cast<tile::ForOp>(loop)) {
+    std::optional<int64_t> most = getMost(tiles.getStop());
+    return !matchPattern(tiles.getStart(), m_ConstantInt(&start)) || !most ||
+           *most - start.getSExtValue() > tiles.getSize();
+  }
+  if (auto plain = dyn_cast<scf::ForOp>(loop))
+    return !matchPattern(plain.getLowerBound(), m_ConstantInt(&start)) ||
+           !matchPattern(plain.getUpperBound(), m_ConstantInt(&stop)) ||
+           !matchPattern(plain.getStep(), m_ConstantInt(&step)) ||
+           (stop - start).sgt(step);
+  return false;
+}
+
+/// Whether each turn of the loop leaves another value where the last left one.
+static bool isOverwritten(tile::StoreOp store, Operation *loop) {
+  if (!hasTurns(loop))
+    return false;
+  Sources place(loop), value(loop);
+  for (mlir::Value index : store.getIndices())
+    place.add(index);
+  if (store.getMask())
+    place.add(store.getMask());
+  for (Operation *parent = store->getParentOp(); parent != loop;
+       parent = parent->getParentOp())
+    for (mlir::Value operand : parent->getOperands())
+      place.add(operand);
+  value.add(store.getValue());
+  Block::BlockArgListType arguments = loop->getRegion(0).getArguments();
+  auto isIn = [](const Sources &sources) {
+    return [&](mlir::Value argument) { return sources.contains(argument); };
+  };
+  if (llvm::any_of(arguments, isIn(place)) || !value.contains(arguments[0]) ||
+      llvm::any_of(arguments.drop_front(), isIn(value)))
+    return false;
+  // What lies in memory may be of the turn before.
+  return llvm::all_of(value.all(), [&](mlir::Value source) {
+    Operation *op = source.getDefiningOp();
+    auto load = dyn_cast_or_null<tile::LoadOp>(op);
+    if (!load)
+      return !op || op->getNumRegions() || isMemoryEffectFree(op);
+    return llvm::none_of(load.getView().getUsers(), [](Operation *user) {
+      return !isa<tile::LoadOp>(user) && !isMemoryEffectFree(user);
+    });
+  });
+}
+
+LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
+                                       const WriteSite &site,
+                                       Operation *kernel) {
+  bool isRead = llvm::any_of(store.getView().getUsers(), [&](Operation *user) {
+    return !isa<tile::StoreOp>(user) && !isMemoryEffectFree(user);
+  });
+  for (Operation *loop = store->getParentOp();
+       loop && loop != kernel && !isRead; loop = loop->getParentOp()) {
+    if (!isOverwritten(store, loop))
+      continue;
+    std::string whole = context.quote(site.where), name = "n";
+    if (auto named =
+            dyn_cast<NameLoc>(loop->getRegion(0).getArgument(0).getLoc()))
+      name = named.getName().str();
+    const std::string &array = parameterNames[site.parameter];
+    llvm::StringRef place = whole;
+    if (!place.consume_front(array + "[") || !place.consume_back("]"))
+      place = "";
+    llvm::StringRef stored =
+        llvm::StringRef(site.arguments).split("), ").second;
+    std::string fix = array + "[" + (place.empty() ? "" : place.str() + ", ") +
+                      name + "], in an Out with that axis, too";
+    llvm::StringRef joiner = joinerOf(store.getValue());
+    if (!joiner.empty() && !place.empty() && !stored.empty())
+      fix = "acc " +
+            (joiner == "+"
+                 ? "+= " + stored.str()
+                 : "= " + joiner.str() + "(acc, " + stored.str() + ")") +
+            ", with " + getStart(store, place, joiner) +
+            " before the loop and " + whole + " = acc behind it";
+    context
+        .error(site.where, whole +
+                               " is written again in every turn of the "
+                               "loop over " +
+                               name + ": only the last one stays")
+        .setFix(fix);
+    return failure();
+  }
+  return success();
 }
 
 LogicalResult TileOps::checkRaces(Operation *kernel) {
@@ -154,11 +284,11 @@ LogicalResult TileOps::checkRaces(Operation *kernel) {
                                    : ": which value stays is up to chance"));
       if (axis.axis)
         diagnostic.addNote(axis.axis->where, "the axis " + axis.name);
-      diagnostic.setFix(
-          getRaceFix(site, axis, addsTo(store), store.getValue()));
+      diagnostic.setFix(getRaceFix(site, axis, store));
       result = failure();
       return;
     }
+    result = checkOverwrites(store, site, kernel);
   });
   return result;
 }

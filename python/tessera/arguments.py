@@ -182,6 +182,8 @@ def argument_specs(fn, bound: dict, target: str):
         if hasattr(value, "item") and getattr(value, "shape", None) == ():
             value = value.item()
         kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
+        if kind is None and p.name == "self" and not specs:
+            _refuse_method(fn, value)
         if kind is None:
             fn._fail(f"{p.name} takes an array or a number, not {a_kind(value)}", p.name,
                        f"np.asarray({p.name})" if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else fn._call_text())
@@ -195,6 +197,14 @@ def argument_specs(fn, bound: dict, target: str):
         if specs[place] is None:
             specs[place] = _constant(fn, p, constants.get(p.name, p.default if p.has_default else _absent))
     return specs, given, scalars
+
+
+def _refuse_method(fn, owner) -> None:
+    """A method: its object's numbers become parameters."""
+    read = list(dict.fromkeys(re.findall(r"\bself\.(\w+)", fn._source.text)))
+    others = [p.name for p in fn.parameters[1:]]
+    fn._fail(f"self is {a_kind(owner)}: a {fn.kind} is no method, it takes arrays and numbers", "self",
+             f"def {fn.__name__}({', '.join(others + read)}) outside the class, called as {fn.__name__}({', '.join(others + ['self.' + name for name in read])})")
 
 
 def _fits_turned(fn, name: str, given: dict) -> bool:

@@ -183,7 +183,7 @@ def _from_torch(value, gpu: bool = False) -> Array | None:
 
         on = cuda.device(device.index or 0)
     elif device.type == "meta":
-        _refuse("is a meta tensor: it has a shape and no elements", "torch.empty_like({x}, device=\"cpu\")")
+        _refuse("is a meta tensor: it has a shape and no elements", "torch.zeros_like({x}, device=\"cpu\")")
     elif device.type != "cpu":
         _refuse(f"is a tensor on {device}, but this version runs on the CPU", "{x}.cpu()")
     ours = as_dtype(value.dtype)

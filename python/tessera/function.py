@@ -250,9 +250,13 @@ class Function(_runtime.Callable):
             elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
                 first, size, axis, second, _ = sizes.groups()
                 fix = fix or f"{second} with {size} elements along axis {axis or 'of that number'}, as {first} has"
+            elif filled := re.search(r": (\d+) elements do not fill", message):
+                fix = f"sizes whose product is {filled[1]}"
             raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
         text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
         text = re.sub(r"\bresult\b", "out=", text)
+        if crooked := re.match(r"(\S+) is not aligned to its element type", text):
+            text, fix = crooked[0], f"{crooked[1]}.copy()"
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
             fix = f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"

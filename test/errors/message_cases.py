@@ -580,4 +580,78 @@ def difference(X: Tensor["M"], Y: Out["M"]):
 def f(x: Tensor["M", "N"]):
     return tsr.logcumsumexp(x, dim=-1)
 ''', X + "f(x)"),
+    Case("written-again-in-every-turn", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        for n in tsr.tile(N, 16):
+            S[m] = tsr.sum(A[m, n], n)
+''', X + "sums(x)"),
+    Case("written-again-at-one-place", '''
+@tsr.kernel
+def largest(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(M):
+        for n in tsr.tile(N, 16):
+            S[m] = tsr.max(A[m, n], n)
+''', X + "largest(x)"),
+    Case("sum-without-a-start", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], S: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        for n in tsr.tile(N, 16):
+            acc += tsr.sum(A[m, n], n)
+        S[m] = acc
+''', X + "sums(x)"),
+    Case("never-written", '''
+@tsr.kernel
+def scale(A: Tensor["M", "N"], B: Out["M", "N"]):
+    for m in tsr.grid(M):
+        for n in tsr.tile(N, 64):
+            y = A[m, n] * 2.0
+''', X + "scale(x)"),
+    Case("copy-into-another-dtype", '''
+@tsr.kernel
+def embed(T: Tensor["V", "D"], I: Tensor["N", i64], Y: Out["N", "D", i64]):
+    for n in tsr.grid(N):
+        for d in tsr.tile(D, 16):
+            Y[n, d] = T[I[n], d]
+''', X + "embed(x, np.arange(3))"),
+    Case("sum-over-no-axis", '''
+@tsr.function
+def f(x: Tensor["M", "N"]):
+    return x.sum(dim=())
+''', X + "f(x)"),
+    Case("attention-with-a-mask", '''
+@tsr.function
+def f(q, k, v, m):
+    return tsr.scaled_dot_product_attention(q, k, v, attn_mask=m)
+''', X + "f(x, x, x, np.ones((32, 32), bool))"),
+    Case("slice-object", '''
+@tsr.function
+def f(x: Tensor["M", "N"]):
+    return x[slice(0, 3), 1]
+''', X + "f(x)"),
+    Case("times-true", '''
+@tsr.function
+def f(x: Tensor["M", "N"]):
+    return x * True
+''', X + "f(x)"),
+    Case("method", '''
+class Layer:
+    scale = 3.0
+
+    @tsr.function
+    def f(self, x):
+        return x * self.scale
+''', X + "Layer().f(x)"),
+    Case("sizes-that-do-not-fill", '''
+@tsr.function
+def f(x):
+    return x.view(-1, 3)
+''', X + "f(x)"),
+    Case("crooked-array", '''
+@tsr.function
+def f(x):
+    return x + 1.0
+''', "f(np.zeros(65, np.uint8)[1:].view(np.float32))"),
 ]

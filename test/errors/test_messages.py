@@ -15,8 +15,7 @@ from message_cases import CASES, HEAD  # noqa: E402
 from test_blind import COMPILER_TEXT, split  # noqa: E402
 
 # Where nothing sensible can be pasted.
-WITHOUT_FIX = {"syntax.tessera", "function-loop-changes-shape",
-               "function-arms-differ"}
+WITHOUT_FIX = {"syntax.tessera", "function-arms-differ"}
 
 
 def provoke(case, folder):

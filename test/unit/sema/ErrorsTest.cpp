@@ -425,7 +425,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     7 |         Y[m] = t
       |                ^
  note: k.py:6:13: assigned here
- fix:  assign t before it as well
+ fix:  t = tsr.zeros(m) before the loop
 )"},
     {"OnlyInOneArm", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -439,7 +439,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     7 |         Y[m] = t
       |                ^
  note: k.py:6:13: assigned here
- fix:  assign t before it as well
+ fix:  t = tsr.zeros(m) before it
 )"},
     {"ArmsDiffer", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):

@@ -387,8 +387,10 @@ TEST(Kernels, DimExpressions) {
 def k(X: Tensor["H", "D"], Y: Tensor["D*H"], Z: Out["S//2"], W: Tensor["S", 128]):
     for i, j in tsr.grid(tsr.tile(H * D, 8), tsr.tile(S // 2, 8)):
         y = Y[i]
+        acc: fp32 = 0.0
         for c in tsr.tile(128, 32):
-            Z[j] = tsr.sum(W[0, c])
+            acc += tsr.sum(W[0, c])
+        Z[j] = acc
 )";
   Program program(source);
   std::string text = program.run();
