@@ -672,6 +672,21 @@ ValueResult TensorOps::callCdiv(const NamedCall &call) {
   ValueResult b = operand(*(*args)[1], "cdiv");
   if (failed(a) || failed(b))
     return failure();
+  if (a->isTensor() || b->isTensor()) {
+    // What is left over counts as one; -(-a // b) is wrong for the least a.
+    ValueResult quotient = binary(BinaryOperator::FloorDiv, *a, *b, call.site);
+    ValueResult rest = binary(BinaryOperator::Mod, *a, *b, call.site);
+    if (failed(quotient) || failed(rest))
+      return failure();
+    ValueResult more = compare(CompareOperator::NotEq, *rest,
+                               SemaValue::makeConstant(int64_t(0)), call.site);
+    if (failed(more))
+      return failure();
+    ValueResult one = cast(*more, quotient->dtype, "rn", call.site);
+    return failed(one)
+               ? one
+               : binary(BinaryOperator::Add, *quotient, *one, call.site);
+  }
   // -(-a // b)
   ValueResult negated = unary(UnaryOperator::USub, *a, call.site);
   if (failed(negated))

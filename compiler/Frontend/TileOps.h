@@ -133,6 +133,7 @@ private:
                           const OpSite &site, Emit emit);
   Value emitBinary(BinaryOperator op, DType dtype, Value left, Value right,
                    Location location);
+  Value emitCeilDiv(DType dtype, Value left, Value right, Location at);
   Value emitFloorDiv(DType dtype, Value left, Value right, Location at);
   Value emitMod(DType dtype, Value left, Value right, Location location);
   Value emitIntPower(Value base, Value exponent, Location at);

@@ -114,6 +114,23 @@ mlir::Value TileOps::emitMod(DType dtype, mlir::Value left, mlir::Value right,
   return arith::SelectOp::create(b, location, isZero, zero, kept);
 }
 
+/// Of ints. What is left over counts as one; by 0 gives 0, as // does.
+mlir::Value TileOps::emitCeilDiv(DType dtype, mlir::Value left,
+                                 mlir::Value right, Location at) {
+  OpBuilder &b = builder();
+  if (isSafeDivisor(right))
+    return arith::CeilDivSIOp::create(b, at, left, right);
+  auto number = [&](int64_t value) {
+    return makeConstant(ConstantData(value), dtype, left.getType(), at);
+  };
+  mlir::Value quotient = emitFloorDiv(dtype, left, right, at);
+  mlir::Value rest = emitMod(dtype, left, right, at);
+  mlir::Value isWhole =
+      arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, rest, number(0));
+  mlir::Value above = arith::AddIOp::create(b, at, quotient, number(1));
+  return arith::SelectOp::create(b, at, isWhole, quotient, above);
+}
+
 /// By squaring. Where the exponent is negative, 1 / base^-exponent towards
 /// zero: 0, unless the base is 1 or -1, for which the turns are right.
 mlir::Value TileOps::emitIntPower(mlir::Value base, mlir::Value exponent,

@@ -549,7 +549,7 @@ ValueResult TileOps::callCdiv(const CallArguments &arguments,
   return elementwise(
       {&a, &b}, promotion->dtype, promotion->weak, promotion->dtype, inner,
       [&](llvm::ArrayRef<mlir::Value> v, Location at) {
-        return arith::CeilDivSIOp::create(builder(), at, v[0], v[1]);
+        return emitCeilDiv(promotion->dtype, v[0], v[1], at);
       });
 }
 

@@ -302,10 +302,13 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
     for (size_t i = 1; i < over.size(); ++i)
       count = arith::MulFOp::create(builder(), at, count,
                                     countElements(x, over[i], dtype, at));
+    auto number = [&](int64_t value) {
+      return makeConstant(ConstantData(value), dtype, count.getType(), at);
+    };
     if (minus)
-      count = arith::SubFOp::create(
-          builder(), at, count,
-          makeConstant(ConstantData(minus), dtype, count.getType(), at));
+      count = arith::SubFOp::create(builder(), at, count, number(minus));
+    if (minus > 0)
+      count = arith::MaximumFOp::create(builder(), at, count, number(0));
     return SemaValue::makeScalar(count, dtype);
   };
   SemaValue result;

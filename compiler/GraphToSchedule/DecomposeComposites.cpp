@@ -148,15 +148,17 @@ struct Primitives {
   }
 
   /// How many elements `axes` hold, less `less`, as a float like `like`.
-  Value count(Value value, ArrayRef<int64_t> axes, double less, Value like) {
+  Value count(Value value, ArrayRef<int64_t> axes, int64_t less, Value like) {
     Value size;
     for (int64_t axis : axes) {
       Value one = materialize(builder, loc, getExtent(value, axis));
       size = size ? binary<MulOp>(size, one) : one;
     }
-    Value scalar = cast(size, tensorType(like).getElementType());
     if (less != 0)
-      scalar = binary<SubOp>(scalar, number(less, scalar));
+      size = binary<SubOp>(size, integer(less, size));
+    if (less > 0)
+      size = binary<MaximumOp>(size, integer(0, size));
+    Value scalar = cast(size, tensorType(like).getElementType());
     return broadcast(scalar, {}, like);
   }
 

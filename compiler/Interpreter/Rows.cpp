@@ -123,11 +123,12 @@ Cell interpreter::meanRow(Domain &domain, Element in, ArrayRef<Cell> x) {
 
 Cell interpreter::varianceRow(Domain &domain, Element in, ArrayRef<Cell> x,
                               int64_t correction) {
+  int64_t divisor = std::max<int64_t>(int64_t(x.size()) - correction, 0);
   if (isDirect(domain, x)) {
     Real mean = meanOf(x), sum = 0;
     for (const Cell &cell : x)
       sum += (cell.real - mean) * (cell.real - mean);
-    return give(domain, in, sum / (Real(x.size()) - Real(correction)));
+    return give(domain, in, sum / Real(divisor));
   }
   Steps step{domain, in};
   Cell mean = meanRow(domain, in, x);
@@ -136,10 +137,8 @@ Cell interpreter::varianceRow(Domain &domain, Element in, ArrayRef<Cell> x,
     Cell d = step.two(S::Sub, cell, mean);
     squares.push_back(step.square(d));
   }
-  Cell count = step.count(int64_t(x.size()));
-  if (correction != 0)
-    count = step.two(S::Sub, count, step.number(correction));
-  return step.two(S::Div, step.reduce(Reduction::Sum, squares), count);
+  return step.two(S::Div, step.reduce(Reduction::Sum, squares),
+                  step.count(divisor));
 }
 
 Row interpreter::normRow(Domain &domain, Element in, ArrayRef<Cell> x, Real eps,

@@ -90,6 +90,42 @@ translate(StringRef text, const llvm::StringMap<std::string> &dims) {
   return result;
 }
 
+/// The axes of an argument whose stride the code takes for known, and those.
+static SmallVector<std::pair<int64_t, int64_t>>
+getKnownStrides(FunctionOpInterface function, unsigned argument) {
+  if (auto unit =
+          function.getArgAttrOfType<IntegerAttr>(argument, "gir.unit_axis"))
+    return {{unit.getInt(), 1}};
+  auto memory = dyn_cast<MemRefType>(function.getArgumentTypes()[argument]);
+  auto layout =
+      memory ? dyn_cast<StridedLayoutAttr>(memory.getLayout()) : nullptr;
+  SmallVector<std::pair<int64_t, int64_t>> known;
+  if (layout)
+    for (auto [axis, stride] : llvm::enumerate(layout.getStrides()))
+      if (!ShapedType::isDynamic(stride))
+        known.push_back({axis, stride});
+  return known;
+}
+
+std::string tile::strideCheck(StringRef tensor, int64_t axis, int64_t rank,
+                              int64_t stride) {
+  auto text = [&](StringRef what, int64_t axis) {
+    return (what + "(" + tensor + ", " + Twine(axis) + ")").str();
+  };
+  std::string line = "check " + text("stride", axis) +
+                     " == " + std::to_string(stride) + " or " +
+                     text("size", axis) + " <= 1";
+  // Arrays without elements have any strides.
+  for (int64_t other = 0; other < rank; ++other)
+    if (other != axis)
+      line += " or " + text("size", other) + " == 0";
+  return line + " : " +
+         quoted((tensor.drop_front() + " has stride {" + text("stride", axis) +
+                 "} along axis " + Twine(axis) + ", but this version needs " +
+                 Twine(stride))
+                    .str());
+}
+
 PlanHeader::PlanHeader(FunctionOpInterface function, PlanNames &names,
                        std::vector<std::string> &header,
                        std::vector<std::string> &body) {
@@ -174,6 +210,11 @@ PlanHeader::PlanHeader(FunctionOpInterface function, PlanNames &names,
     header.push_back("arg " + texts[i] + " " + mode.str() + " " +
                      planType(getElementTypeOrSelf(type)).str() + " [" +
                      llvm::join(words, ", ") + "]");
+    // Who calls need not be the one who chose this version.
+    for (auto [axis, stride] : getKnownStrides(function, i))
+      if (axis >= 0)
+        body.push_back(
+            strideCheck(texts[i], axis, shapeOf(i).getRank(), stride));
   }
 }
 

@@ -35,6 +35,10 @@ private:
   llvm::StringSet<> tensors, integers;
 };
 
+/// The step that ends a run if code for a stride gets an array with another.
+std::string strideCheck(llvm::StringRef tensor, int64_t axis, int64_t rank,
+                        int64_t stride);
+
 /// The argument lines of a function or kernel: names its tensors, scalars and
 /// dims, and writes the lines that bind and check them.
 class PlanHeader {

@@ -106,18 +106,8 @@ void PlanWriter::nameResults() {
     header.push_back("result " + text + " " +
                      planType(tensorType(value).getElementType()).str() + " [" +
                      llvm::join(sizes, ", ") + "]");
-    if (unitAxis >= 0 && !lateResults.contains(value)) {
-      std::string axis = std::to_string(unitAxis);
-      // Arrays without elements have any strides.
-      std::string empty;
-      for (const std::string &size : sizes)
-        empty += " or " + infix(size, "==", "0");
-      body.push_back("check stride(" + text + ", " + axis + ") == 1 or size(" +
-                     text + ", " + axis + ") == 1" + empty + " : " +
-                     quoted(text.substr(1) + " has stride {stride(" + text +
-                            ", " + axis + ")} along axis " + axis +
-                            ", but this version needs 1"));
-    }
+    if (unitAxis >= 0 && !lateResults.contains(value))
+      body.push_back(strideCheck(text, unitAxis, rank, 1));
   }
 }
 

@@ -42,7 +42,8 @@ class Spec:
 
     def __init__(self, arguments, captured, target, tuned, tuned_by="tuner"):
         self.arguments, self.captured, self.target, self.tuned, self.tuned_by = arguments, captured, target, tuned, tuned_by
-        self.key = (target, tuple(arguments), capture.key_of(captured), tuple(sorted(tuned.items())), knobs.debug)
+        known = tuple(("const", capture.exact(entry[1])) if entry and entry[0] == "const" else entry for entry in arguments)
+        self.key = (target, known, capture.key_of(captured), tuple(sorted(tuned.items())), knobs.debug)
 
     @property
     def dtype(self) -> str | None:

@@ -207,6 +207,13 @@ def for_compiler(captured: dict) -> dict:
     return result
 
 
+def exact(value) -> tuple:
+    """A constant in a key. 1, 1.0 and True are equal in Python but not in the language, nor are 0.0 and -0.0; NaN is itself."""
+    if isinstance(value, tuple):
+        return ("tuple", *map(exact, value))
+    return (type(value).__name__, value.hex() if isinstance(value, float) else value)
+
+
 def key_of(captured: dict) -> tuple:
     """What of the captured names belongs to the key of a version."""
     parts = []
@@ -214,8 +221,7 @@ def key_of(captured: dict) -> tuple:
         if entry[0] == "function":
             parts.append((name, id(entry[1]), key_of(entry[1].capture()[0])))
         elif entry[0] == "const":
-            # 1, 1.0 and True are equal in Python but not in the language.
-            parts.append((name, type(entry[1]).__name__, entry[1]))
+            parts.append((name, exact(entry[1])))
         else:
             parts.append((name, entry))
     return tuple(parts)

@@ -32,7 +32,7 @@ class Difference:
             bound = "has no finite bound" if not np.isfinite(self.bound) else f"has the bound {self.bound:.3g}, more than the largest result"
             return f"{place} is {_number(self.got)}, exactly {_number(self.expected)}, and {bound}; {self.count} of {self.size} elements"
         known = self.bound is not None and np.isfinite(self.got) and np.isfinite(self.expected)
-        off = "" if not known else f", off by {abs(float(self.got) - float(self.expected)):.3g}, bound {self.bound:.3g}"
+        off = "" if not known else f", off by {float(abs(self.got - self.expected)):.3g}, bound {self.bound:.3g}"
         return f"{place} is {_number(self.got)}, expected {_number(self.expected)}{off}; {self.count} of {self.size} elements"
 
 
@@ -72,6 +72,16 @@ def says_nothing(exact: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     return ~(bounds <= sizes.max(initial=0.0))
 
 
+def _distance(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """As floats. Of ints it is taken before they are rounded: 2^62 and 2^62 + 1 are one float, and two results."""
+    if got.dtype.kind in "iu" and exact.dtype.kind in "iu":
+        upper, lower = np.maximum(got, exact), np.minimum(got, exact)
+        with np.errstate(over="ignore"):
+            return (upper.astype(np.uint64) - lower.astype(np.uint64)).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.abs(got.astype(np.float64) - exact.astype(np.float64))
+
+
 def within(result: str, got: np.ndarray, exact: np.ndarray, bounds: np.ndarray) -> Difference | None:
     """Not further from the exact value than its bound; infinities and NaN must be met. None if every element is right; else the first that
     is wrong, or, if none is, the first that is undecided."""
@@ -83,8 +93,7 @@ def within(result: str, got: np.ndarray, exact: np.ndarray, bounds: np.ndarray) 
     agree = got == exact
     if got.dtype.kind == "f":
         agree |= np.isnan(got) & np.isnan(exact)
-    with np.errstate(invalid="ignore"):
-        near = agree | (np.abs(got.astype(np.float64) - exact.astype(np.float64)) <= bounds)
+    near = agree | (_distance(got, exact) <= bounds)
     unknown = np.isinf(bounds) | np.isnan(bounds)
     return (_first(result, got, exact, near | unknown, bounds)
             or _first(result, got, exact, agree | ~says_nothing(exact, bounds), bounds, undecided=True))
@@ -103,7 +112,6 @@ def largest_error(got: np.ndarray, exact: np.ndarray) -> float:
     """The largest distance of finite elements."""
     if got.size == 0:
         return 0.0
-    with np.errstate(invalid="ignore"):
-        off = np.abs(got.astype(np.float64) - exact.astype(np.float64))
+    off = _distance(got, exact)
     finite = np.isfinite(off)
     return float(off[finite].max()) if finite.any() else 0.0

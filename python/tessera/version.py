@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import re
 import struct
 import time
 
@@ -37,7 +38,15 @@ class Runner:
         given = dict(zip(names, args), **kwargs)
         found = {name: arrays.describe(value, True) for name, value in given.items()}
         scalars = {name: value for name, value in given.items() if found[name] is None}
-        return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
+        try:
+            return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
+        except ArgumentError as error:
+            text = str(error)
+        if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
+            array = found.get(strides[1])
+            own = "contiguous" if array is not None and array.library == "torch" else "copy"
+            refuse(text, f"{strides[1]}.{own}(), or the function itself, which compiles a version for these strides")
+        raise ArgumentError(text)
 
     def run(self, given: dict, scalars: dict, out: tuple, stream=None):
         """`given`: arrays by parameter name; `out`: arrays for what is left out."""

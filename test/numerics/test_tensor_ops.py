@@ -55,6 +55,18 @@ def test_operators_on_ints(operator, dtype, carrier):
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("dtype", INTS)
+def test_quotients_rounded_up(dtype, carrier):
+    """By 0 they are 0, as those of // are: in a kernel that ended the process."""
+    least, most = np.iinfo(NUMPY[dtype]).min, np.iinfo(NUMPY[dtype]).max
+    x, y = pairs(WHOLE + (int(least), int(most)), dtype)
+    with np.errstate(all="ignore"):
+        expected = (x // y + (x % y != 0)).astype(x.dtype)
+    same(made(carrier, "tsr.cdiv(x, y)", result=dtype)(x, y), expected, "cdiv")
+    same(made(carrier, "tsr.cdiv(x, 7)", "x", dtype)(x), (-(-x.astype(object) // 7)).astype(x.dtype), "cdiv by 7")
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("dtype", INTS)
 def test_shifts(dtype, carrier):
     """A count of the width or more shifts everything out."""
     bits = np.iinfo(NUMPY[dtype]).bits

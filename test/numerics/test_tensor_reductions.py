@@ -75,6 +75,20 @@ def test_bounded_reductions(columns, dtype, carrier, inputs):
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("columns", (0, 1, 2, 3, 5))
+@pytest.mark.parametrize("correction", (0, 1, 2, 3))
+def test_variance_of_few(correction, columns, carrier):
+    """As torch: a divisor below 0 is 0, so that no variance is negative."""
+    if carrier == "kernel" and columns == 0:
+        pytest.skip("a tile of a row without elements is not loaded")
+    x = 60 * np.arange(2 * columns, dtype=np.float32).reshape(2, columns)  # means and sums of squares are whole
+    with np.errstate(all="ignore"):
+        squares = ((x - x.sum(-1, keepdims=True) / np.float32(columns)) ** 2).sum(-1)
+        expected = squares / np.float32(max(columns - correction, 0))
+    np.testing.assert_array_equal(rows(carrier, "var", "fp32", f", correction={correction}")(x), expected)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_goes_through_reductions(dtype, carrier):
     x = np.where(np.arange(130) % 3, 1.0, -1.0).reshape(2, 65).astype(NUMPY[dtype])

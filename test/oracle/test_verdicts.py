@@ -150,3 +150,16 @@ def test_a_reference_of_complex_numbers_is_refused():
     m = np.ones(4, np.float32)
     with pytest.raises(tsr.ArgumentError, match="the reference gives complex128, not numbers to compare with"):
         moved.check(m, m, reference=lambda m, g: m * 0.9 + g * 0.1 + 5j, show=False)
+
+
+@pytest.mark.parametrize("size", [2**39, 2**53, 2**62, -2**63])
+def test_ints_are_compared_before_they_are_rounded(size):
+    """2^62 and 2^62 + 1 are one float64: a reference that was off by one passed."""
+    @tsr.function
+    def add(x, y):
+        return x + y
+
+    x, y = np.array([size, 1]), np.array([0, 1])
+    add.check(x, y, reference=lambda x, y: x + y, show=False)
+    with pytest.raises(tsr.CheckError, match="off by 1"):
+        add.check(x, y, reference=lambda x, y: x + y + np.array([1, 0]), show=False)

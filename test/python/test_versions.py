@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tessera as tsr
-from tessera import Tensor, const
+from tessera import Out, Tensor, const, fp32
 
 
 @tsr.function
@@ -66,3 +66,61 @@ def test_the_last_call_is_the_last_call():
     assert doubled.last_spec.target == "sim:sm_80"
     doubled(x)
     assert doubled.last_spec.target == "cpu"
+
+
+def signs(x) -> list:
+    return [float(v) for v in np.copysign(1.0, x)]
+
+
+def test_constants_are_told_apart_as_the_language_does():
+    """0.0 and -0.0, 1 and 1.0 and True are equal in Python: a version of one was taken for the other."""
+    global outside
+
+    @tsr.function
+    def scaled(x, by: tsr.const):
+        return x * by
+
+    @tsr.function
+    def captured(x):
+        return x * outside
+
+    x, i = np.ones(2, np.float32), np.ones(2, np.int32)
+    for zero in (0.0, -0.0, 0.0):
+        outside = zero
+        assert signs(scaled(x, zero)) == signs(captured(x)) == [np.copysign(1.0, zero)] * 2
+    assert scaled(i, 1).dtype == np.int32
+    for other in (1.0, True, (1, 2)):
+        with pytest.raises(tsr.CompileError):
+            scaled(i, other)
+    outside = float("nan")
+    captured(x)
+    known = len(captured._versions)
+    outside = float("nan")
+    captured._forget()
+    captured(x)
+    assert len(captured._versions) == known
+
+
+@pytest.mark.parametrize("carrier", ["function", "kernel"])
+def test_a_version_refuses_strides_it_is_not_for(carrier):
+    """It read what lies beside them, also behind the array's end."""
+    @tsr.function
+    def function(X: Tensor["M", "N"]):
+        return X * 2
+
+    @tsr.kernel
+    def kernel(X: Tensor["M", "N"], Y: Out["M", "N"], B: tsr.const = 8):
+        for m, n in tsr.grid(tsr.tile(M, B), tsr.tile(N, B)):
+            Y[m, n] = X[m, n] * 2
+
+    fn = {"function": function, "kernel": kernel}[carrier]
+    version = fn.compile(target="cpu", X=fp32)
+    x = np.arange(48, dtype=np.float32).reshape(6, 8)
+    for good in (x, x[::-1], x[::2], np.broadcast_to(x[:1], (6, 8)), x[:, 3:5], x[:, 5:6], x[:0, ::2]):
+        np.testing.assert_array_equal(version(good), good * 2)
+    for bad in (x.T, x[:, ::-1], x[:, ::2], np.broadcast_to(x[:, :1], (6, 8)), np.asfortranarray(x)):
+        with pytest.raises(tsr.ArgumentError, match="X has stride -?[0-9]+ along axis 1, but this version needs 1") as error:
+            version(bad)
+        assert error.value.fix.startswith("X.copy()")
+        np.testing.assert_array_equal(version(bad.copy(order="C")), bad * 2)
+        np.testing.assert_array_equal(fn(bad), bad * 2)

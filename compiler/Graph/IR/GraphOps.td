@@ -508,7 +508,7 @@ def Graph_ReduceOp : Graph_Op<"reduce", [Pure]> {
     Accumulates in `accumulate` (default: f32 for f16 and bf16, else the
     element type) and rounds once. NaN propagates; ties of argmax and argmin go
     to the first; an empty reduction gives the neutral element. `var` divides by
-    n - `correction`.
+    max(n - `correction`, 0).
 
     Constraints:
     * (C1) the axes are distinct and exist.
