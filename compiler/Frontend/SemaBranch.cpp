@@ -462,7 +462,7 @@ Flow Analyzer::executeIf(const If &stmt) {
           inThen == after[0].end() ? inElse->second : inThen->second;
       scope().gone[name] = {
           only.origin, "in one arm of the 'if' of " + describeLine(stmt.range),
-          getNeutralStart(name, only, BinaryOperator::Add) + " before it"};
+          getNeutralStart(name, only, BinaryOperator::Add, "before it")};
       continue;
     }
     auto old = before.find(name);

@@ -200,6 +200,9 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
         for (auto [i, axis] : llvm::enumerate(before.axes))
           fix += (i ? ", " : "") + axis->name;
         fix += ")";
+      } else if (std::string sum = suggestReduction(carried, after);
+                 !sum.empty()) {
+        fix = sum;
       } else if (after.axes.size() > before.axes.size()) {
         // It grew: it must have these axes from the start.
         fix = carried.name + " = tsr.zeros(";
@@ -323,8 +326,8 @@ void Analyzer::finishLoop(
       scope().gone[name] = {value.origin,
                             "inside the loop of " + describeLine(loop) +
                                 ", which may run zero times",
-                            getNeutralStart(name, value, BinaryOperator::Add) +
-                                " before the loop"};
+                            getNeutralStart(name, value, BinaryOperator::Add,
+                                            "before the loop", loop)};
   scope().variables = std::move(after);
 }
 

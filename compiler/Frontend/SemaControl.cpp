@@ -36,6 +36,9 @@ Flow Analyzer::executeFor(const For &stmt) {
   ValueResult iterable = evaluate(stmt.iter);
   if (failed(iterable))
     return Flow::Failed;
+  if (iterable->kind == ValueKind::Tuple &&
+      (request.kind == ProgramKind::Function || insideGrid))
+    return executeOverTuple(stmt, *iterable);
   if (iterable->kind != ValueKind::Iterable) {
     reportNotIterable(stmt, *iterable);
     return Flow::Failed;
@@ -74,6 +77,19 @@ Flow Analyzer::executeUnrolled(const For &stmt, int64_t start, int64_t step,
   for (int64_t i = 0; i < count; ++i) {
     setVariable(name, SemaValue::makeConstant(start + i * step),
                 stmt.target->range);
+    Flow flow = execute(stmt.body);
+    if (flow != Flow::Normal)
+      return flow;
+  }
+  return Flow::Normal;
+}
+
+Flow Analyzer::executeOverTuple(const For &stmt, const SemaValue &tuple) {
+  auto rest = std::exchange(scope().rest, {{nullptr, 0}});
+  llvm::scope_exit restore([&] { scope().rest = std::move(rest); });
+  for (const SemaValue &element : tuple.elements) {
+    if (failed(assign(stmt.target, element, stmt.iter)))
+      return Flow::Failed;
     Flow flow = execute(stmt.body);
     if (flow != Flow::Normal)
       return flow;

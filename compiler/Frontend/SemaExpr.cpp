@@ -91,7 +91,9 @@ ValueResult Analyzer::evaluate(const Expr *expr) {
     return failure();
   case NodeKind::Dict: {
     auto *dict = checkedCast<Dict>(expr);
-    std::string fix;
+    std::string fix, values;
+    for (const Expr *value : dict->values)
+      values += (values.empty() ? "" : ", ") + quote(value->range);
     for (size_t i = 0; i < dict->keys.size(); ++i) {
       auto *key = dynCast<Constant>(dict->keys[i]);
       if (!key || key->type != ConstantKind::String)
@@ -99,8 +101,15 @@ ValueResult Analyzer::evaluate(const Expr *expr) {
       fix += (fix.empty() ? "" : "\n") + key->text + " = " +
              quote(dict->values[i]->range);
     }
+    SourceRange line{
+        expr->range.file, {expr->range.begin.line, 1}, expr->range.begin};
+    bool isReturned =
+        llvm::StringRef(quote(line)).rtrim().ends_with("return") &&
+        !values.empty();
     error(expr->range, "a dict is not a value of a tessera program")
-        .setFix(fix.empty() ? "name the values: a = ..., b = ..." : fix);
+        .setFix(isReturned    ? "return " + values
+                : fix.empty() ? "name the values: a = ..., b = ..."
+                              : fix);
     return failure();
   }
   default:
@@ -512,8 +521,10 @@ ValueResult Analyzer::evaluateUnary(const UnaryOp &unary) {
   if (failed(value))
     return failure();
   if (unary.op == UnaryOperator::Not) {
+    bool isNumbers = value->getPromotionOperand().dtype != DType::Bool;
     value = toBool(*value, unary.operand, "'not'",
-                   "~" + parenthesize(unary.operand));
+                   isNumbers ? parenthesize(unary.operand) + " == 0"
+                             : "~" + parenthesize(unary.operand));
     if (failed(value))
       return failure();
     return library->unary(UnaryOperator::Not, *value, site);

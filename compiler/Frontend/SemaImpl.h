@@ -97,12 +97,16 @@ public:
   std::string findRangeOfSize(int64_t size) const override;
   bool isRange(llvm::StringRef name) const override;
   std::string suggestGrid() const override;
+  bool isInLoop() const override { return loopDepth > 0; }
   /// "Y[m, n] = y": a store that the kernel lacks.
   std::string suggestStore(const ParameterDescription &parameter) const;
   /// "acc = tsr.zeros(m, n)": a start that leaves a value like this as it is.
   std::string getNeutralStart(const std::string &name, const SemaValue &like,
-                              BinaryOperator op) const;
+                              BinaryOperator op, llvm::StringRef where,
+                              SourceRange loop = {}) const;
   bool isKnown(const std::string &name);
+  /// "y = incr(y)" for a line incr(y) in a function.
+  std::string suggestUpdate(const Call &call);
   /// acc += x, where there is no acc yet.
   void reportUndefinedSum(const Name &name, const AugAssign &stmt);
   std::vector<Note> findOrigins(const SourceRange &where) const override;
@@ -273,6 +277,8 @@ private:
   Flow executeTileLoop(const For &stmt, const SemaValue &iterable);
   Flow executeRange(const For &stmt, const SemaValue &iterable);
   ValueResult countTurns(const For &stmt, const std::vector<SemaValue> &bounds);
+  /// One turn for each element, which all are known when compiling.
+  Flow executeOverTuple(const For &stmt, const SemaValue &tuple);
   Flow executeUnrolled(const For &stmt, int64_t start, int64_t step,
                        int64_t count);
   int getDeadArm(const If &stmt, const std::set<std::string> &assigned);
@@ -302,6 +308,9 @@ private:
                   const SourceRange &loop);
   /// The value as an SSA value that can be carried; null if it cannot be.
   mlir::Value materialize(const SemaValue &value, mlir::Location location);
+  /// "s += tsr.sum(x, m)" where a sum would grow by an axis of its loop.
+  std::string suggestReduction(const Carried &carried,
+                               const SemaValue &after) const;
   mlir::LogicalResult reportCarried(const Carried &carried,
                                     const SemaValue &after);
   Scope &scope() { return *scopes.back(); }

@@ -479,6 +479,17 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
                     : "y = " + quote(stmt.value->range));
     return Flow::Failed;
   }
+  // In a function nothing is written: what a call makes is its value.
+  auto isMade = [](const SemaValue &value) { return value.isTensor(); };
+  if (request.kind == ProgramKind::Function &&
+      (isMade(*value) || (value->kind == ValueKind::Tuple &&
+                          llvm::any_of(value->elements, isMade)))) {
+    error(stmt.value->range,
+          "the value of this line is not used; in a function a call writes "
+          "into none of its arguments")
+        .setFix(suggestUpdate(*call));
+    return Flow::Failed;
+  }
   return Flow::Normal;
 }
 

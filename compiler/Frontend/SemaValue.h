@@ -344,6 +344,8 @@ public:
   /// "for m, n in tsr.grid(tsr.tile(M, 64), tsr.tile(N, 64)):" for the dims of
   /// this signature.
   virtual std::string suggestGrid() const = 0;
+  /// Whether the statement at hand is one of a run-time loop.
+  virtual bool isInLoop() const = 0;
   /// Where the variables under `where` were last assigned, and what they are;
   /// ranges are left out: errors about them name their loop.
   virtual std::vector<Note> findOrigins(const SourceRange &where) const = 0;
@@ -397,6 +399,12 @@ private:
 
 /// Arguments by parameter name; null where one was not given.
 using BoundArguments = llvm::SmallVector<const CallArgument *, 8>;
+
+/// "x = tsr.where(x < 0, 0.0, x)" for x[x < 0] = 0.0 of a value that is not
+/// written into.
+std::string getStoreFix(const SemaContext &context, const SemaValue &object,
+                        const std::string &name, const std::string &value,
+                        llvm::ArrayRef<SemaValue> indices, const OpSite &site);
 
 /// Matches the arguments with `parameters` (names; the first `required` must be
 /// given; one that starts with '*' is keyword-only, without the star). An error

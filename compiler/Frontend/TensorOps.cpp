@@ -224,6 +224,12 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
   auto found = getEntries().find(name.str());
   const Expr *expr = site.operands.empty() ? nullptr : site.operands.front();
   SourceRange where = expr ? expr->range : site.range;
+  if (object.kind == ValueKind::Tuple && name == "append" && context.isInLoop())
+    return fail(site.nameRange,
+                "a tuple cannot grow in a loop whose turns are known only at "
+                "the call",
+                "a loop over tsr.unroll(8), or a @tsr.kernel that stores into "
+                "an Out in each turn");
   if (!object.isTensor() && !object.isNumber()) {
     Diagnostic &diagnostic =
         context.error(site.nameRange,
@@ -334,6 +340,15 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
       (object.isTensor() ? std::string("a tensor") : describe(object)) +
           " has no attribute '" + name.str() +
           "'; a tensor has shape, dtype, ndim, T, mT");
+  if (name == "at") { // x.at[mask].set(v), of JAX
+    std::string x = nameOf(object, expr);
+    std::string first = "tsr.arange(" + x + ".shape[0]) == 0";
+    for (int64_t i = 1; i < rank; ++i)
+      first = (i == 1 ? "(" + first + ")[:" : first) + ", None" +
+              (i == rank - 1 ? "]" : "");
+    diagnostic.setFix("tsr.where(" + first + ", 1.0, " + x + ")");
+    return failure();
+  }
   std::vector<std::string> near =
       nearestNames(name.str(), {"shape", "dtype", "ndim", "T", "mT"});
   if (!near.empty())
@@ -669,8 +684,9 @@ ValueResult TensorOps::sizeValue(const SemaValue &tensor, int64_t axis,
 // Statements
 //===----------------------------------------------------------------------===//
 
-LogicalResult TensorOps::store(const SemaValue &object, ArrayRef<SemaValue>,
-                               const SemaValue &, const OpSite &site) {
+LogicalResult TensorOps::store(const SemaValue &object,
+                               ArrayRef<SemaValue> indices, const SemaValue &,
+                               const OpSite &site) {
   std::string name = object.name.empty() ? "a tensor" : object.name;
   std::string value = site.operands.empty() || !site.operands.back()
                           ? "new"
@@ -678,8 +694,7 @@ LogicalResult TensorOps::store(const SemaValue &object, ArrayRef<SemaValue>,
   return fail(site.range,
               "a function does not write into " + name +
                   "; it makes new tensors",
-              name + " = tsr.where(mask, " + value + ", " + name +
-                  "), or a @tsr.kernel, which stores");
+              getStoreFix(context, object, name, value, indices, site));
 }
 
 std::unique_ptr<OpLibrary> createTensorOps(SemaContext &context) {

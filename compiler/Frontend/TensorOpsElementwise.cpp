@@ -364,7 +364,8 @@ ValueResult TensorOps::unary(UnaryOperator op, const SemaValue &operand,
                   "'not' of " + describeShape(value) +
                       ", which is no single "
                       "truth value",
-                  "~(" + names[0] + ")");
+                  dtype == DType::Bool ? "~(" + names[0] + ")"
+                                       : names[0] + " == 0");
     if (dtype != DType::Bool)
       return compare(CompareOperator::Eq, value,
                      SemaValue::makeConstant(int64_t(0)), site);

@@ -14,6 +14,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/SymbolTable.h"
 
+#include <list>
+
 using namespace mlir;
 using tessera::graph::Extent;
 
@@ -76,6 +78,20 @@ bool TensorOps::askForSize(mlir::Value tensor, int64_t axis) {
   return false;
 }
 
+/// A scalar that its annotation narrowed, before that: the kernel's does it.
+static std::optional<SemaValue>
+undoNarrowing(const SemaValue &value, const ParameterDescription &parameter) {
+  auto cast =
+      value.ssa ? value.ssa.getDefiningOp<graph::CastOp>() : graph::CastOp();
+  if (!cast || !isa<BlockArgument>(cast.getInput()) ||
+      parameter.dtype != value.dtype)
+    return std::nullopt;
+  SemaValue wide = value;
+  wide.ssa = cast.getInput();
+  wide.dtype = *getDType(getElementTypeOrSelf(wide.ssa.getType()));
+  return wide;
+}
+
 ValueResult TensorOps::callProgram(const CapturedFunction &callee,
                                    const CallArguments &arguments,
                                    const OpSite &site) {
@@ -104,6 +120,7 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
   std::vector<ArgumentSpec> specs;
   // What each parameter that stays at run time gets; null for an Out.
   SmallVector<const CallArgument *> passed;
+  std::list<CallArgument> narrowed;
   for (auto [parameter, argument] : llvm::zip(signature->parameters, *bound)) {
     if (parameter.kind == Kind::Out) {
       if (argument)
@@ -157,7 +174,11 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       specs.push_back(ArgumentSpec::tensor(
           value.dtype, sizes, getUnitAxis(value.ssa, context.request)));
     } else if (value.isNumber()) {
-      DType dtype = value.getPromotionOperand().dtype;
+      if (std::optional<SemaValue> wide = undoNarrowing(value, parameter)) {
+        narrowed.push_back({"", *wide, argument->expr, argument->where});
+        argument = &narrowed.back();
+      }
+      DType dtype = argument->value.getPromotionOperand().dtype;
       specs.push_back(ArgumentSpec::scalar(dtype));
     } else {
       return fail(argument->where,
@@ -237,8 +258,30 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
                       "; in a function that is its result",
                   "annotate the parameter with Out[...] and leave it out");
     if (argument && !argument->value.isTensor()) {
+      // As the kernel takes it: an i64, an fp64 or a bool.
+      std::optional<DType> taken = getDType(kernel.getArgumentTypes()[i]);
       PromotionOperand operand = argument->value.getPromotionOperand();
-      inputs.push_back(convert(argument->value, operand.dtype, location));
+      DType dtype = taken.value_or(operand.dtype);
+      if (getDTypeKind(operand.dtype) != getDTypeKind(dtype) &&
+          !(isFloat(dtype) && isInteger(operand.dtype)))
+        return fail(argument->where,
+                    name + " takes " + getDTypeName(dtype) + " here, but " +
+                        context.quote(argument->where) + " is " +
+                        describe(argument->value),
+                    context.quote(argument->where) + ".to(" +
+                        getDTypeName(dtype) + ")");
+      mlir::Value scalar = convert(argument->value, dtype, location);
+      // Plans pass floats on and do not compute with them.
+      Operation *made = scalar.getDefiningOp();
+      if (isFloat(dtype) && made && !isa<graph::ConstantOp>(made)) {
+        (void)context.notYet(
+            argument->where,
+            "a float that a function computes as an argument of a kernel",
+            "the arithmetic in " + name +
+                ", or before the call of this function");
+        return failure();
+      }
+      inputs.push_back(scalar);
       continue;
     }
     if (argument)

@@ -132,6 +132,30 @@ mlir::Value TileOps::saturateToInt(mlir::Value value, DType to,
   return arith::SelectOp::create(b, location, tooLow, minimum, result);
 }
 
+/// fp64 as fp32 whose last bit says that something was cut off: what is made of
+/// it is then rounded once. (Boldo and Melquiond, 2005)
+mlir::Value TileOps::roundToOdd(mlir::Value value, Location at) {
+  OpBuilder &b = builder();
+  Type wide = value.getType();
+  Type narrow = withElement(wide, b.getF32Type());
+  Type bitsType = withElement(wide, b.getI32Type());
+  mlir::Value near = arith::TruncFOp::create(b, at, narrow, value);
+  mlir::Value back = arith::ExtFOp::create(b, at, wide, near);
+  mlir::Value isCut =
+      arith::CmpFOp::create(b, at, arith::CmpFPredicate::UNE, back, value);
+  mlir::Value isLarger = arith::CmpFOp::create(
+      b, at, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, at, back),
+      math::AbsFOp::create(b, at, value));
+  mlir::Value bits = arith::BitcastOp::create(b, at, bitsType, near);
+  mlir::Value towardsZero = arith::SubIOp::create(
+      b, at, bits, arith::ExtUIOp::create(b, at, bitsType, isLarger));
+  mlir::Value one =
+      makeConstant(ConstantData(int64_t(1)), DType::I32, bitsType, at);
+  mlir::Value odd = arith::OrIOp::create(b, at, towardsZero, one);
+  bits = arith::SelectOp::create(b, at, isCut, odd, bits);
+  return arith::BitcastOp::create(b, at, narrow, bits);
+}
+
 mlir::Value TileOps::castElements(mlir::Value value, DType from, DType to,
                                   Location location) {
   OpBuilder &b = builder();
@@ -145,6 +169,13 @@ mlir::Value TileOps::castElements(mlir::Value value, DType from, DType to,
   }
   Type target =
       withElement(value.getType(), getStorageType(b.getContext(), to));
+  // fp8 is made of fp32: ints that it holds are exact there.
+  bool isNarrow = isStorageOnly(to) && isFloat(to);
+  if (isNarrow && from == DType::FP64)
+    return castElements(roundToOdd(value, location), DType::FP32, to, location);
+  if (isNarrow && !isFloat(from))
+    return castElements(castElements(value, from, DType::FP32, location),
+                        DType::FP32, to, location);
   if (from != to) {
     if (to == DType::Bool) {
       mlir::Value zero = makeConstant(ConstantData(int64_t(0)), from,

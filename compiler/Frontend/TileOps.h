@@ -133,6 +133,7 @@ private:
                           const OpSite &site, Emit emit);
   Value emitBinary(BinaryOperator op, DType dtype, Value left, Value right,
                    Location location);
+  Value roundToOdd(Value value, Location at);
   Value emitCeilDiv(DType dtype, Value left, Value right, Location at);
   Value emitFloorDiv(DType dtype, Value left, Value right, Location at);
   Value emitMod(DType dtype, Value left, Value right, Location location);
@@ -221,6 +222,7 @@ private:
                                       const WriteSite &site,
                                       mlir::Operation *kernel);
 
+  std::string getUpdateFix(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,
                                  const OpSite &site);

@@ -81,13 +81,18 @@ static std::string changeWords(
 /// The whole of an operation with ranges in it, as positions: m.index + 1.
 std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
   std::string text = context.quote(where);
+  // `if m == 0` asks which program or turn it is.
+  SourceRange before{where.file, {where.begin.line, 1}, where.begin};
+  llvm::StringRef start = llvm::StringRef(context.quote(before)).trim();
+  bool isTest = start == "if" || start == "elif" || start == "while";
+  const char *attribute = isTest ? ".id" : ".index";
   std::string result =
       changeWords(text, [&](llvm::StringRef word, char before, char after) {
         bool isPosition =
             before != '.' && after != '.' && context.isRange(word);
-        return word.str() + (isPosition ? ".index" : "");
+        return word.str() + (isPosition ? attribute : "");
       });
-  return result == text && expr ? context.quote(expr->range) + ".index"
+  return result == text && expr ? context.quote(expr->range) + attribute
                                 : result;
 }
 
@@ -439,6 +444,34 @@ static std::string getShifted(const SemaContext &context, const Axis &shifted,
     return {};
   return second.substr(0, found) + axis.name + ".index" +
          second.substr(found + start.size());
+}
+
+/// What lets a kernel read what it only writes. Y[m] += x, which every program
+/// along another axis does, is an atomic.
+std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
+  std::string place = context.quote(site.range);
+  SourceRange rest{site.range.file,
+                   site.range.end,
+                   {site.range.end.line, site.range.end.column + 200}};
+  std::string behind = context.quote(rest);
+  llvm::StringRef added = llvm::StringRef(behind).ltrim();
+  const std::string &name = parameterNames[view.parameter];
+  llvm::StringRef indices = place;
+  bool isUpdate = added.consume_front("+=") &&
+                  indices.consume_front(name + "[") &&
+                  indices.consume_back("]");
+  bool isShared = llvm::any_of(gridAxes, [&](const GridAxis &axis) {
+    SmallVector<llvm::StringRef> parts;
+    indices.split(parts, ',');
+    return llvm::none_of(
+        parts, [&](llvm::StringRef part) { return part.trim() == axis.name; });
+  });
+  if (!isUpdate || !isShared)
+    return getAnnotationFix(view.parameter, "InOut[", "]");
+  return "tsr.atomic_add(" + name + ", (" + indices.str() +
+         (indices.contains(',') ? "" : ",") + "), " + added.trim().str() +
+         "), with " +
+         getAnnotationFix(view.parameter, "Region[reduce_sum, Tensor[", "]]");
 }
 
 LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,

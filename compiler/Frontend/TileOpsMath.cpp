@@ -546,11 +546,11 @@ ValueResult TileOps::callCdiv(const CallArguments &arguments,
         .setFix("tsr.ceil(a / b)");
     return failure();
   }
-  return elementwise(
-      {&a, &b}, promotion->dtype, promotion->weak, promotion->dtype, inner,
-      [&](llvm::ArrayRef<mlir::Value> v, Location at) {
-        return emitCeilDiv(promotion->dtype, v[0], v[1], at);
-      });
+  return elementwise({&a, &b}, promotion->dtype, promotion->weak,
+                     promotion->dtype, inner,
+                     [&](llvm::ArrayRef<mlir::Value> v, Location at) {
+                       return emitCeilDiv(promotion->dtype, v[0], v[1], at);
+                     });
 }
 
 ValueResult TileOps::callRand(const CallArguments &arguments,

@@ -57,7 +57,7 @@ LogicalResult TileOps::checkRead(const SemaValue &view, const OpSite &site) {
     context.error(site.range, name + " is only written (Out), not read")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix(getAnnotationFix(view.parameter, "InOut[", "]"));
+        .setFix(getUpdateFix(view, site));
     return failure();
   }
   if (llvm::StringRef(mode).starts_with("reduce_")) {
@@ -535,7 +535,7 @@ LogicalResult TileOps::store(const SemaValue &object,
     context
         .error(site.range, "a tile is a value; the elements of " + name +
                                " cannot be assigned")
-        .setFix(name + " = tsr.where(cond, " + value + ", " + name + ")");
+        .setFix(getStoreFix(context, object, name, value, indices, site));
     return failure();
   }
   return reportNotIndexable(object, site);
@@ -748,14 +748,16 @@ ValueResult TileOps::callAtomic(llvm::StringRef name,
   std::string op = name.drop_front(strlen("atomic_")).str();
   std::string needed = "reduce_" + (op == "add" ? std::string("sum") : op);
   if (llvm::StringRef(mode).starts_with("reduce_") && mode != needed) {
-    std::string right = mode == "reduce_sum" ? "add" : mode.substr(7);
+    std::string right = parameterTexts[view.parameter];
+    if (size_t at = right.find(mode); at != std::string::npos)
+      right.replace(at, mode.size(), needed);
     context
         .error(site.range, "tsr." + name.str() + " on " +
                                parameterNames[view.parameter] +
                                ", which is a Region[" + mode + "]")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix("tsr.atomic_" + right);
+        .setFix(right);
     return failure();
   }
   const CallArgument *mask = (*bound)[3];

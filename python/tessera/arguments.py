@@ -97,6 +97,8 @@ def bind(fn, args: tuple, kwargs: dict, own: tuple = ("out", "target", "stream")
 def _unknown_keyword(fn, name: str, value, names, own: tuple) -> None:
     listed = ", ".join(p.name for p in fn.parameters)
     near, why = source.nearest(name, [*names, *own]), ""
+    short = "".join(word[:1] for word in name.split("_"))  # BM for BLOCK_M
+    near = near or next((each for each in names if len(short) > 1 and each.lower() == short.lower()), "")
     fix = f"{near}={value!r}" if near and not arrays.is_array(value) else f"{near}={near}" if near else ""
     if name in options.SCHEDULE_KEYS:
         fix = f"@tsr.{fn.kind}.schedule({name}={value!r}) above the {fn.kind}"
@@ -134,10 +136,10 @@ def _fits(value, dtype: str) -> bool:
     return -limit <= value < limit if dtype[0] == "i" else not abs(value) >= limit
 
 
-def argument_specs(fn, bound: dict, target: str):
-    """ArgumentSpecs for the compiler, and the arrays and scalars of this call."""
+def argument_specs(fn, bound: dict, target: str, parameters=None):
+    """ArgumentSpecs for the compiler, and the arrays and scalars of this call. `parameters`: those to look at, if not all."""
     specs, given, scalars = [], {}, {}
-    for p in fn.parameters:
+    for p in fn.parameters if parameters is None else parameters:
         value = bound.get(p.name, _absent)
         if p.kind == "const":  # the schedule may depend on the first array's dtype
             specs.append(None if value is _absent else _constant(fn, p, value))
@@ -193,11 +195,32 @@ def argument_specs(fn, bound: dict, target: str):
             fn._fail(f"{p.name} is annotated {p.dtype}, which does not hold {value}", p.name, f"{p.name}: {wider}")
         specs.append(("scalar", p.dtype or kind))
         scalars[p.name] = value
+    if parameters is not None:
+        return specs, given, scalars
     constants = fn._constants(target, first_dtype(specs))
     for place, p in enumerate(fn.parameters):
         if specs[place] is None:
             specs[place] = _constant(fn, p, constants.get(p.name, p.default if p.has_default else _absent))
     return specs, given, scalars
+
+
+def of_version(fn, version, bound: dict):
+    """The arrays and scalars of a call of a compiled version, which has its constants; an edited text has them in it."""
+    entries = version.spec.arguments if version.spec is not None else [None] * len(fn.parameters)
+    taken, defaults = {name for name, _ in version.scalars}, {}
+    for p, entry in zip(fn.parameters, entries):
+        fixed = entry is not None and entry[0] == "const" and p.name not in taken
+        if p.name in bound and (fixed or (p.kind == "const" and entry is None)):
+            known = entry[1] if fixed else None
+            if not fixed or capture.exact(_constant(fn, p, bound[p.name])[1]) != capture.exact(known):
+                fn._fail(f"{p.name} is given, but " + (f"{known!r} in this version" if fixed else "part of the edited text"), p.name,
+                         f"{fn.__name__}.compile(target={version.target!r}, {p.name}={bound[p.name]!r})" if p.kind == "const" else fn._call_text())
+            bound.pop(p.name)
+        elif p.name in taken and bound.get(p.name) is None and p.has_default:
+            defaults[p.name] = p.default
+    others = [p for p, entry in zip(fn.parameters, entries) if p.kind != "const"]
+    _, given, scalars = argument_specs(fn, bound, version.target, others)
+    return given, {**defaults, **scalars}
 
 
 def _refuse_method(fn, owner) -> None:

@@ -133,6 +133,9 @@ class Function(_runtime.Callable):
         is said."""
         if not parameter and (first := re.match(r"\w+", message)) and any(p.name == first[0] for p in self.parameters):
             parameter = first[0]
+        if parameter and not re.search(rf"\b{parameter}:|\bdef |=\.\.\.", fix):
+            places = [p.name for p in self.parameters if not p.keyword_only]
+            fix = source.in_words_of_call(fix, parameter, places.index(parameter) if parameter in places else None)
         raise ArgumentError(self.program.render_error(message + called_at(), parameter, fix, colour())) from None
 
     def _call_text(self) -> str:
@@ -254,7 +257,9 @@ class Function(_runtime.Callable):
                 fix = f"sizes whose product is {filled[1]}"
             raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
         text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
-        text = re.sub(r"\bresult\b", "out=", text)
+        text = re.sub(r"(?<!the )\bresult\b", "out=", text)
+        if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
+            fix = f"{strides[1]}.copy(), or {self.__name__} itself, which compiles a version for these strides"
         if crooked := re.match(r"(\S+) is not aligned to its element type", text):
             text, fix = crooked[0], f"{crooked[1]}.copy()"
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
@@ -321,6 +326,30 @@ class Function(_runtime.Callable):
         if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
         return result
+
+    def call_version(self, version: Version, args: tuple, given_kwargs: dict):
+        """A call of what `compile` or `resume` made: bound and refused as a call of the function is."""
+        try:
+            kwargs = dict(given_kwargs)
+            given_out, stream = kwargs.pop("out", None), kwargs.pop("stream", None)
+            if "target" in kwargs:
+                self._fail(f"target= is given, but this version is compiled for {version.target}", fix=f"{self.__name__}.compile(target={kwargs['target']!r})")
+            bound = arguments.bind(self, args, kwargs, ("out", "stream"))
+            named = {} if given_out is None else arguments.destinations(self, bound, given_out)
+            bound |= named
+            given, scalars = arguments.of_version(self, version, bound)
+            hidden = self.capture()[1]
+            for name, value in hidden.items():
+                given[name] = arrays.describe(value, gpu=version.target.startswith("sm_"))
+            out = () if given_out is None or named else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
+            arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
+            result = self._run(version, given, scalars, out, stream)
+            return given_out if named else result
+        except TesseraError as error:
+            if knobs.debug:
+                raise
+            short = error.with_traceback(None)
+        raise short from None
 
     def guards(self, slots: dict):
         return capture.guards(self.free_names, self._scope, slots)
@@ -400,6 +429,8 @@ class Function(_runtime.Callable):
 
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
+        if not isinstance(text, str):
+            raise ArgumentError(source.at_user(f"resume takes the text of a stage, not {a_kind(text)}", f'{self.__name__}.resume({self.__name__}.inspect_ir("tile"))'))
         try:
             compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
         except CompileError as error:
@@ -529,7 +560,8 @@ class Function(_runtime.Callable):
 
     def __getitem__(self, grid):
         raise ArgumentError(source.at_user(
-            f"{self.__name__}[...]: a {self.kind} is called without a launch grid; it follows from tsr.grid", self._call_text(), self.__name__))
+            f"{self.__name__}[...]: a {self.kind} is called without a launch grid; it follows from tsr.grid",
+            source.call_without_grid(self.__name__) or self._call_text(), self.__name__))
 
     def _no_arithmetic(self, *_):
         raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}; call it, its result is an array", self._call_text(), self.__name__))

@@ -36,7 +36,7 @@ class GpuVersion(Runner):
     """One compiled version: `ptx` or, for `cudatile:...`, `bytecode`; and the plan that launches it."""
 
     def __init__(self, fn, target: str, compilation, spec):
-        self.name, self.target, self.spec = fn.__name__, target, spec
+        self.name, self.function, self.target, self.spec = fn.__name__, fn, target, spec
         self.ptx = self.bytecode = self._made = None
         self._lock = threading.Lock()
         self._accesses = []
@@ -150,9 +150,8 @@ class GpuVersion(Runner):
         placed = {name: array.gpu for name, array in given.items()}
         gpu = next((known for known in placed.values() if known is not None), None)
         if gpu is None:
-            raise ArgumentError(
-                f"{self.name} is compiled for {self.target}, but its arguments are not on a GPU; target=\"sim:{self.chip}\" runs it on the simulator"
-            )
+            refuse(f"{self.name} is compiled for {self.target}, but its arguments are not on a GPU; the simulator runs it on arrays in host memory",
+                   f'target="sim:{self.chip}"')
         for name, other in placed.items():
             if other != gpu:
                 refuse(f"{name} is {'on the CPU' if other is None else f'on {other.name}'}, but other arguments are on {gpu.name}", f"{name}.cuda()")

@@ -97,6 +97,63 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
     return render(file, first, columns[0], columns[1] if first == last else len(row), row, message, fix)
 
 
+def call_of_user() -> ast.Call | None:
+    """The call that the user's frame stands at; None where Python does not say or the text is not there."""
+    frame = user_frame()
+    if frame is None:
+        return None
+    place = next((found for index, found in enumerate(frame.f_code.co_positions()) if index == frame.f_lasti // 2), None)
+    first, last, begin, end = place or (None,) * 4
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    if first is None or begin is None or not 0 < first <= last <= len(lines):
+        return None
+    rows = [row.encode() for row in lines[first - 1 : last]]
+    rows[-1] = rows[-1][:end]
+    rows[0] = rows[0][begin:]
+    try:
+        found = ast.parse(b"".join(rows).decode(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return found if isinstance(found, ast.Call) else None
+
+
+def call_without_grid(name: str) -> str:
+    """"k(x, y)" where the user's line has k[grid](x, y)."""
+    frame = user_frame()
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip() if frame else ""
+    try:
+        nodes = list(ast.walk(ast.parse(line)))
+    except SyntaxError:
+        return ""
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and ast.unparse(node.func.value).split(".")[-1] == name:
+            node.func = node.func.value
+            return ast.unparse(node)
+    return ""
+
+
+def name_of_keyword(keyword: str) -> str:
+    """The variable that the user's call gives for a keyword, if it is one."""
+    call = call_of_user()
+    given = next((each.value for each in call.keywords if each.arg == keyword), None) if call else None
+    return given.id if isinstance(given, ast.Name) else ""
+
+
+def in_words_of_call(fix: str, parameter: str, position: int | None) -> str:
+    """The fix with the argument that the user's call gives for the parameter in its place, where that is short."""
+    call = call_of_user()
+    if call is None or any(isinstance(each, ast.Starred) for each in call.args):
+        return fix
+    given = next((each.value for each in call.keywords if each.arg == parameter), None)
+    if given is None and position is not None and position < len(call.args):
+        given = call.args[position]
+    text = ast.unparse(given) if given is not None else ""
+    if not text or len(text) > 60:
+        return fix
+    is_atom = isinstance(given, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple))
+    return re.sub(rf"(?<![\w.\"'])({re.escape(parameter)})\b(?=(\.)?)(?!=[^=]|[\"'])", lambda at: f"({text})" if at[2] and not is_atom else text, fix)
+
+
 def at_place(file: str, line: int, column: int, message: str, fix: str = "") -> str:
     """A message at a place of the user's program (columns from 0); the caret stands under the name or number there."""
     lines = linecache.getlines(file)

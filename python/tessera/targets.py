@@ -35,13 +35,17 @@ def check_target(target: str) -> str:
         right = f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"
         raise CompileError(source.at_user(f"no target is called {target!r}; it is spelt {right!r}", f'target="{right}"', target))
     if unknown := re.fullmatch(r"(sim:|cudatile:)?(sm_\w*)", target):
-        raise CompileError(source.at_user(_no_such_machine(*unknown.groups()), f'target="{_nearest_machine(unknown[2])}"', f"{target}"))
+        raise CompileError(source.at_user(_no_such_machine(*unknown.groups()), f'target="{unknown[1] or ""}{_nearest_machine(unknown[2])}"', f"{target}"))
     if target.startswith(_LATER):
         raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_75 and newer", 'target="cpu"', f"{target}"))
+    from . import cuda
+
     meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
     ours = meant.startswith("cpu") or gpu.is_gpu(meant)
     note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
     near = meant if ours else source.nearest(target, TARGETS, "cpu")
+    if near.startswith("sm_") and not cuda.count():
+        near = "sim:" + near  # there is no GPU here: the simulator runs it
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
 
 

@@ -5,11 +5,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import re
 import struct
 import time
 
-from . import _runtime, arrays, keys
+from . import _runtime, arrays, keys, source
 from .arguments import NewKey
 from .dtypes import by_storage, to_numpy
 from .errors import ArgumentError
@@ -34,19 +33,7 @@ class Runner:
 
     def __call__(self, *args, **kwargs):
         """Runs this version; arguments as for the function, consts left out."""
-        names = [name for name, *_ in self.tensors if name not in kwargs] + [name for name, _ in self.scalars if name not in kwargs]
-        given = dict(zip(names, args), **kwargs)
-        found = {name: arrays.describe(value, True) for name, value in given.items()}
-        scalars = {name: value for name, value in given.items() if found[name] is None}
-        try:
-            return self.run({k: v for k, v in found.items() if v is not None}, scalars, ())
-        except ArgumentError as error:
-            text = str(error)
-        if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
-            array = found.get(strides[1])
-            own = "contiguous" if array is not None and array.library == "torch" else "copy"
-            refuse(text, f"{strides[1]}.{own}(), or the function itself, which compiles a version for these strides")
-        raise ArgumentError(text)
+        return self.function.call_version(self, args, kwargs)
 
     def run(self, given: dict, scalars: dict, out: tuple, stream=None):
         """`given`: arrays by parameter name; `out`: arrays for what is left out."""
@@ -80,10 +67,10 @@ class Runner:
                 wanted = by_storage(storage)
                 shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
                 refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
-                      f'out=np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
+                      f'{source.name_of_keyword("out") + " = " if source.name_of_keyword("out") else "out="}np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
             if mode != "in" and not array.writable:
                 shown = name if mode != "result" else "out="
-                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name}.copy()" if mode != "result" else "out=np.empty(...)")
+                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name} = {name}.copy()" if mode != "result" else "out=np.empty(...)")
             tensors.append(array.for_runtime())
         if waiting:
             taken = len(out) - len(waiting)
@@ -111,7 +98,7 @@ class Version(Runner):
     """One compiled version: machine code and plan, bound to this process."""
 
     def __init__(self, fn, target: str, artifact: Kernels, remarks: list[str], spec):
-        self.name = fn.__name__
+        self.name, self.function = fn.__name__, fn
         self.target = target
         self.spec = spec
         self.artifact = artifact

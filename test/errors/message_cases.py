@@ -654,4 +654,128 @@ def f(x):
 def f(x):
     return x + 1.0
 ''', "f(np.zeros(65, np.uint8)[1:].view(np.float32))"),
+    Case("updated-by-a-statement", '''
+@tsr.kernel
+def incr(X: InOut["N"], B: const = 8):
+    for n in tsr.grid(tsr.tile(N, B)):
+        X[n] = X[n] + 1
+
+@tsr.function
+def f(x):
+    y = x * 1.0
+    incr(y)
+    return y
+''', V + "f(v)"),
+    Case("float-computed-for-a-kernel", '''
+@tsr.kernel
+def scale(X: Tensor["N"], Y: Out["N"], a: fp32, B: const = 32):
+    for n in tsr.grid(tsr.tile(N, B)):
+        Y[n] = X[n] * a
+
+@tsr.function
+def f(x, a):
+    return scale(x, a=a * 2)
+''', V + "f(v, 0.5)"),
+    Case("int-for-a-float-of-a-kernel", '''
+@tsr.kernel
+def scale(X: Tensor["N"], Y: Out["N"], a: fp32, B: const = 32):
+    for n in tsr.grid(tsr.tile(N, B)):
+        Y[n] = X[n] * a
+
+@tsr.function
+def f(x, n: i64):
+    return scale(x, a=n * 2)
+''', V + "f(v, 3)"),
+    Case("atomic-of-another-kind", '''
+@tsr.kernel
+def tops(A: Tensor["M", "N"], T: Region[reduce_sum, Tensor["N"]]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        tsr.atomic_max(T, (n,), tsr.max(A[m, n], m))
+''', X + "tops(x, x[0])"),
+    Case("sum-over-the-wrong-axis", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], Y: Out["N"]):
+    for n in tsr.grid(tsr.tile(N, 16)):
+        s = tsr.zeros(n)
+        for m in tsr.tile(M, 16):
+            s += tsr.sum(A[m, n], n)
+        Y[n] = s
+''', X + "sums(x)"),
+    Case("jax-at", '''
+@tsr.function
+def f(x):
+    return x.at[0].set(1.0)
+''', X + "f(x)"),
+    Case("masked-store-in-a-function", '''
+@tsr.function
+def f(x):
+    x[x < 0] = 0.0
+    return x
+''', X + "f(x)"),
+    Case("tuple-grows-in-a-loop", '''
+@tsr.function
+def f(x: Tensor["T", "N"]):
+    outs = []
+    for t in range(x.shape[0]):
+        outs.append(x[t])
+    return tsr.stack(outs)
+''', X + "f(x)"),
+    Case("update-of-an-out", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], Y: Out["M"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        Y[m] += tsr.sum(A[m, n], n)
+''', X + "sums(x)"),
+    Case("range-behind-its-loop", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        for n in tsr.tile(N, 16):
+            e = A[m, n]
+        Y[m] = tsr.sum(A[m, n], n)
+''', X + "sums(x)"),
+    Case("first-program", '''
+@tsr.kernel
+def copy(A: Tensor["M"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        if m == 0:
+            Y[m] = A[m]
+''', V + "copy(v)"),
+    Case("returned-dict", '''
+@tsr.function
+def f(x):
+    return {"y": x}
+''', X + "f(x)"),
+    Case("constant-of-a-version", '''
+@tsr.kernel
+def double(A: Tensor["M"], Y: Out["M"], B: const = 16):
+    for m in tsr.grid(tsr.tile(M, B)):
+        Y[m] = A[m] * 2
+''', V + "double.compile(target=\"cpu\")(v, B=8)"),
+    Case("keyword-of-a-version", '''
+@tsr.function
+def f(x: Tensor["M"]):
+    return x * 2
+''', V + "f.compile(target=\"cpu\")(v, nonsense=1)"),
+    Case("strides-of-a-version", '''
+@tsr.function
+def f(x: Tensor["M"]):
+    return x * 2
+''', V + "f.compile(target=\"cpu\")(v[::2])"),
+    Case("out-of-another-dtype", '''
+@tsr.function
+def f(x):
+    return x * 2
+''', V + "y = np.empty(64)\nf(v, out=y)"),
+    Case("read-only-destination", '''
+@tsr.kernel
+def double(A: Tensor["M"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        Y[m] = A[m] * 2
+''', V + "y = np.broadcast_to(v[:1], 64)\ndouble(v, y)"),
+    Case("target-of-another-project", '''
+@tsr.function
+def f(x):
+    return x * 2
+''', V + "f(v, target=\"cuda\")"),
 ]

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import bounds
+import ml_dtypes
 import numpy as np
 import pytest
 from conftest import EXTENTS, NUMPY, Inputs
@@ -304,3 +305,38 @@ def test_a_whole_axis_may_be_empty():
     assert y.shape == (7, 0)
     np.testing.assert_array_equal(total, np.zeros(7))
     np.testing.assert_array_equal(top, np.full(7, -np.inf))
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("source", ["bool", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64"])
+def test_conversions_to_eight_bits(source, name):
+    """i8 was read as the bits of an fp8, wider ints and fp64 ended in the compiler. From fp64 it is rounded once: the neighbours of a tie tell."""
+    torch = pytest.importorskip("torch")
+    narrow, wide = getattr(torch, name), getattr(torch, source)
+    most = float(torch.finfo(narrow).max)
+    codes = torch.arange(256, dtype=torch.uint8).view(narrow).double()
+    codes = codes[torch.isfinite(codes)]
+    values = torch.arange(-128, 128).double()
+    if wide.is_floating_point:
+        ties = torch.sort(codes).values.unique()
+        ties = (ties[1:] + ties[:-1]) / 2
+        values = torch.cat([codes, ties, ties * (1 + 2.0**-40), ties * (1 - 2.0**-40), torch.tensor([1e5, -1e5, float("inf"), float("nan")]).double()])
+    elif source in ("int32", "int64"):
+        values = torch.cat([values, torch.tensor([1000, -(2**31), 2**31 - 1]).double()])
+    given = values.to(wide)
+    exact = given.double().clamp(-most, most).numpy()
+    # ml_dtypes rounds fp64 twice: the nearest code by hand, of two the even one.
+    bits = np.arange(256, dtype=np.uint8)
+    known = bits.view(getattr(ml_dtypes, name)).astype(np.float64)
+    away = np.abs(np.nan_to_num(exact)[:, None] - np.where(np.isfinite(known), known, np.inf))
+    nearest = np.where(away == away.min(axis=1, keepdims=True), bits & 1, 2).argmin(axis=1)
+    expected = np.where(np.isnan(exact), np.nan, known[nearest])
+
+    @tsr.kernel
+    def convert(X: Tensor["N"], Y: Out["N"], DTYPE: const, B: const = 16):
+        for n in tsr.grid(tsr.tile(N, B)):
+            Y[n] = X[n].to(DTYPE)
+
+    got = torch.empty(len(given), dtype=narrow)
+    convert(given, got, {"float8_e4m3fn": tsr.fp8_e4m3, "float8_e5m2": tsr.fp8_e5m2}[name])
+    np.testing.assert_array_equal(got.double().numpy(), expected)

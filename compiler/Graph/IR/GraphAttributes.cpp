@@ -158,7 +158,9 @@ LogicalResult tessera::graph::verifyCall(CallKernelOp call, KernelOp kernel) {
     auto have = dyn_cast<RankedTensorType>(value.getType());
     return have && (view ? have.getRank() == view.getRank() &&
                                have.getElementType() == view.getElementType()
-                         : have.getRank() == 0); // converted at the launch
+                         : have.getRank() == 0 &&
+                               isa<FloatType>(have.getElementType()) ==
+                                   isa<FloatType>(wanted));
   };
   for (unsigned i = 0; good && i < kernel.getNumArguments(); ++i) {
     auto given = kernel.getArgAttrOfType<StringAttr>(i, "gir.mode");

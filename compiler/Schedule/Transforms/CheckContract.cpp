@@ -93,6 +93,21 @@ LogicalResult verifyLoops(schedule::FuseOp fuse) {
   return success();
 }
 
+/// What a function returns is memory that its kernels write, each once.
+LogicalResult verifyResults(func::FuncOp function) {
+  auto done =
+      dyn_cast<func::ReturnOp>(function.getBody().back().getTerminator());
+  llvm::SmallDenseSet<Value> seen;
+  for (Value value : done ? done.getOperands() : ValueRange()) {
+    Operation *op = value.getDefiningOp();
+    if (!op || (!isa<schedule::FuseOp, CallKernelOp>(op) && !isControlFlow(op)))
+      return done.emitError() << "returns what no kernel writes";
+    if (!seen.insert(value).second)
+      return done.emitError() << "returns one value twice";
+  }
+  return success();
+}
+
 struct CheckContractPass
     : schedule::impl::CheckContractPassBase<CheckContractPass> {
   void runOnOperation() override {
@@ -132,6 +147,7 @@ struct CheckContractPass
           continue;
         }
         good &= succeeded(graph::verifyTypes(function));
+        good &= succeeded(verifyResults(function));
         function.getBody().walk<WalkOrder::PreOrder>([&](Operation *inner) {
           check(inner, mayStandInFunction(inner), "a function of Schedule IR");
           auto fuse = dyn_cast<schedule::FuseOp>(inner);

@@ -4,6 +4,7 @@
 func.func @outside(%x: tensor<?xf32>) -> tensor<?xf32> {
   // expected-error@+1 {{'gir.neg' may not stand in a function of Schedule IR}}
   %y = gir.neg %x : tensor<?xf32>
+  // expected-error@+1 {{returns what no kernel writes}}
   return %y : tensor<?xf32>
 }
 
@@ -98,4 +99,24 @@ func.func @scanned(%x: tensor<?xf32>) -> tensor<?xf32> {
     sched.yield %0 : tensor<?xf32>
   }
   return %y : tensor<?xf32>
+}
+
+// -----
+
+func.func @unwritten(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{returns what no kernel writes}}
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+func.func @one_for_two(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %y = sched.fuse @k (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  ^bb0(%a: tensor<?xf32>):
+    sched.tile 0 by <1024, [1024], "default">
+    %0 = gir.relu %a : tensor<?xf32>
+    sched.yield %0 : tensor<?xf32>
+  }
+  // expected-error @+1 {{returns one value twice}}
+  return %y, %y : tensor<?xf32>, tensor<?xf32>
 }

@@ -367,7 +367,7 @@ const Mistake mistakes[] = {
     2 |     x[0] = 1.0
       |     ^~~~
  note: f.py:1:7: x is [x.shape[0]] fp32
- fix:  x = tsr.where(mask, 1.0, x), or a @tsr.kernel, which stores
+ fix:  x = tsr.where(tsr.arange(x.shape[0]) == 0, 1.0, x)
 )"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Errors, testing::ValuesIn(mistakes),

@@ -1,0 +1,198 @@
+//===- SemaFixesValues.cpp - Starts, stores and updates to write ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/SemaImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+std::string getStoreFix(const SemaContext &context, const SemaValue &object,
+                        const std::string &name, const std::string &value,
+                        llvm::ArrayRef<SemaValue> indices, const OpSite &site) {
+  std::string mask;
+  if (indices.size() == 1 && site.operands.size() >= 2) {
+    const SemaValue &index = indices.front();
+    const Expr *expr = site.operands[site.operands.size() - 2];
+    std::string text = expr ? context.quote(expr->range) : std::string();
+    bool isMask = (index.isTensor() || index.isTile()) &&
+                  index.getPromotionOperand().dtype == DType::Bool;
+    if (isMask && !text.empty()) {
+      mask = text;
+    } else if (index.getConstantInt() && object.isTensor()) {
+      int64_t at = *index.getConstantInt();
+      std::string size = name + ".shape[0]";
+      mask = "tsr.arange(" + size + ") == " +
+             (at < 0 ? size + " - " + std::to_string(-at) : std::to_string(at));
+      if (object.dims.size() > 1) {
+        mask = "(" + mask + ")[:";
+        for (size_t i = 1; i < object.dims.size(); ++i)
+          mask += ", None";
+        mask += "]";
+      }
+    }
+  }
+  if (mask.empty())
+    return name + " = tsr.where(mask, " + value + ", " + name +
+           (object.isTile() ? ")" : "), or a @tsr.kernel, which stores");
+  return name + " = tsr.where(" + mask + ", " + value + ", " + name + ")";
+}
+
+std::string Analyzer::getNeutralStart(const std::string &name,
+                                      const SemaValue &like, BinaryOperator op,
+                                      llvm::StringRef where,
+                                      SourceRange loop) const {
+  if (like.kind == ValueKind::Range)
+    return "the use of " + name + " inside that loop";
+  // A tile over a range that only a loop has is made again where it is used.
+  auto isInside = [&](Axis *axis) {
+    return loop.isValid() && axis->where.begin >= loop.begin;
+  };
+  if (like.isTile() && llvm::any_of(like.axes, isInside))
+    return name + " = ... once more in this loop";
+  bool isOne = op == BinaryOperator::Mult || op == BinaryOperator::Div;
+  PromotionOperand operand = like.getPromotionOperand();
+  std::string dtype = getDTypeName(operand.dtype);
+  std::string number = isOne ? "1" : "0";
+  if (isFloat(operand.dtype))
+    number += ".0";
+  if (operand.dtype == DType::Bool)
+    number = "False";
+  if (like.isTensor() && !like.dims.empty())
+    return name + " = tsr." + (isOne ? "ones" : "zeros") + "(...) of its shape";
+  if (!like.isTile() || like.axes.empty())
+    return name + (operand.weak ? "" : ": " + dtype) + " = " + number + " " +
+           where.str();
+  std::string text =
+      name + " = tsr." + (isOne ? "full(" + number : std::string("zeros("));
+  for (auto [i, axis] : llvm::enumerate(like.axes))
+    text += (i || isOne ? ", " : "") + axis->name;
+  if (operand.dtype != DType::FP32)
+    text += ", dtype=tsr." + dtype;
+  return text + ") " + where.str();
+}
+
+bool Analyzer::isKnown(const std::string &name) {
+  const Scope &scope = this->scope();
+  return scope.variables.count(name) || scope.gone.count(name) ||
+         scope.captured->count(name) ||
+         (scope.constants && scope.constants->count(name)) ||
+         llvm::any_of(getDims(), [&](const std::unique_ptr<Dim> &dim) {
+           return dim->name == name;
+         });
+}
+
+void Analyzer::reportUndefinedSum(const Name &name, const AugAssign &stmt) {
+  ValueResult value = evaluate(stmt.value);
+  if (failed(value))
+    return;
+  error(name.range, "'" + name.id + "' is not defined before " +
+                        getOperatorSpelling(stmt.op) + "= changes it")
+      .setFix(
+          getNeutralStart(name.id, *value, stmt.op,
+                          loopDepth ? "before the loop" : "before this line"));
+}
+
+std::string Analyzer::suggestReduction(const Carried &carried,
+                                       const SemaValue &after) const {
+  SmallVector<Axis *> more;
+  for (Axis *axis : after.axes)
+    if (!llvm::is_contained(carried.before.axes, axis))
+      more.push_back(axis);
+  auto source = scopes.back()->sources.find(carried.name);
+  // An axis of the loop itself is not there before it.
+  if (more.size() != 1 || source == scopes.back()->sources.end() ||
+      !source->second.value || source->second.op != "+" ||
+      more[0]->where.begin.line <= carried.before.origin.begin.line)
+    return "";
+  const Expr *value = source->second.value;
+  std::string text = quote(value->range), start = carried.name + " += ";
+  // tsr.sum(x, n), where n is what stays: the other axis was meant.
+  if (auto *call = dynCast<Call>(value); call && call->args.size() == 2)
+    if (auto *over = dynCast<Name>(call->args[1]))
+      for (Axis *axis : carried.before.axes)
+        if (axis->name == over->id)
+          return start + quote(call->func->range) + "(" +
+                 quote(call->args[0]->range) + ", " + more[0]->name + ")";
+  return start + "tsr.sum(" + text + ", " + more[0]->name + ")";
+}
+
+std::string Analyzer::suggestUpdate(const Call &call) {
+  std::string text = quote(call.range), targets;
+  auto found = scope().captured->find(quote(call.func->range));
+  if (found == scope().captured->end() || !found->second.function)
+    return "y = " + text;
+  const CapturedFunction &callee = *found->second.function;
+  size_t before = diags.getDiagnostics().size();
+  FailureOr<Signature> signature =
+      describeSignature(*callee.definition, callee.captured, diags);
+  diags.truncate(before);
+  if (failed(signature))
+    return "y = " + text;
+  // What is updated in place outside of a function gets the new value here.
+  for (auto [i, parameter] : llvm::enumerate(signature->parameters)) {
+    using Kind = ParameterDescription::Kind;
+    if (parameter.kind != Kind::InOut && parameter.kind != Kind::Region)
+      continue;
+    const Expr *given = i < call.args.size() ? call.args[i] : nullptr;
+    for (const Keyword &keyword : call.keywords)
+      if (keyword.name == parameter.name)
+        given = keyword.value;
+    targets += (targets.empty() ? "" : ", ") +
+               (given && is<Name>(given) ? quote(given->range) : "y");
+  }
+  return (targets.empty() ? "y" : targets) + " = " + text;
+}
+
+/// The ranges of loops over single dims, by the text of the dim, and the last
+/// name that is assigned in the innermost of them.
+static void findRanges(const Analyzer &sema, const Body &body,
+                       llvm::StringMap<std::string> &ranges,
+                       std::string &last) {
+  for (const Stmt *stmt : body) {
+    if (auto *assign = dynCast<Assign>(stmt)) {
+      if (auto *name = dynCast<Name>(assign->targets.front()))
+        last = name->id;
+      continue;
+    }
+    auto *loop = dynCast<For>(stmt);
+    if (!loop)
+      continue;
+    // tsr.grid(tsr.tile(M, 64), N): one target for each.
+    std::vector<const Expr *> targets = {loop->target}, extents = {loop->iter};
+    if (auto *tuple = dynCast<Tuple>(loop->target))
+      targets.assign(tuple->elts.begin(), tuple->elts.end());
+    if (auto *call = dynCast<Call>(loop->iter);
+        call && sema.quote(call->func->range) == "tsr.grid")
+      extents.assign(call->args.begin(), call->args.end());
+    for (auto [target, extent] : llvm::zip(targets, extents)) {
+      if (auto *call = dynCast<Call>(extent); call && !call->args.empty())
+        extent = call->args.front();
+      ranges[sema.quote(extent->range)] = sema.quote(target->range);
+    }
+    findRanges(sema, loop->body, ranges, last);
+  }
+}
+
+std::string
+Analyzer::suggestStore(const ParameterDescription &parameter) const {
+  llvm::StringMap<std::string> ranges;
+  std::string last, indices;
+  findRanges(*this, request.definition->body, ranges, last);
+  for (const std::string &dim : parameter.dims) {
+    std::string name = ranges.lookup(dim);
+    if (name.empty())
+      name = ":";
+    indices += (indices.empty() ? "" : ", ") + name;
+  }
+  return parameter.name + "[" + indices +
+         "] = " + (last.empty() ? "..." : last);
+}
+
+} // namespace tessera::frontend
