@@ -20,14 +20,14 @@ WRITTEN = {
 }
 NOTES = {
     "any": {
-        "round": "half to even", "var": "correction=1, as in torch; NumPy's ddof is 0", "argmax": "positions are i64; of equal elements the first", "argmin": "positions are i64; of equal elements the first",
+        "round": "half to even", "var": "correction=1, as in torch (divided by n - correction, or 0 if that is less); NumPy's ddof is 0; sums are of the dtype: fp32 overflows where torch has fp64 inside", "argmax": "positions are i64; of equal elements the first", "argmin": "positions are i64; of equal elements the first",
         "max": "by an axis: the values only, without positions; maximum is of two", "min": "by an axis: the values only, without positions; minimum is of two",
         "cummax": "the values only, without positions", "maximum": "NaN if one of the two is", "minimum": "NaN if one of the two is", "fma": "a * b + c with one rounding",
         "where": "numbers on either side take the other's dtype", "gelu": 'approximate="tanh" or "none"', "pow": "of ints: wraps; a negative exponent gives 0, but for 1 and -1",
-        "cdiv": "of ints, rounded up", "sum": "fp16 and bf16 are summed in fp32 and rounded once; ints keep their dtype and wrap (torch: i64), x.to(i64) before it does not", "mean": "fp16 and bf16 are summed in fp32 and rounded once",
+        "cdiv": "of ints, rounded up; by 0 it is 0", "sum": "dim=() is an error: torch means all axes, NumPy none; fp16 and bf16 are summed in fp32 and rounded once; ints keep their dtype and wrap (torch: i64), x.to(i64) before it does not", "mean": "fp16 and bf16 are summed in fp32 and rounded once",
     },
     "function": {
-        "matmul": "fp32 accumulates in fp32, 16-bit floats too, rounded once", "attention": "softmax(q @ k.T * scale) @ v without the matrix of scores; causal: the last query sees every key", "scaled_dot_product_attention": "as attention; is_causal with as many queries as keys, where torch means the same", "take": "indices must be in the axis, none negative",
+        "softmax": "a row of only -inf is 0 (torch: NaN)", "log_softmax": "a row of only -inf is -inf (torch: NaN)", "matmul": "fp32 accumulates in fp32, 16-bit floats too, rounded once", "attention": "softmax(q @ k.T * scale) @ v without the matrix of scores; causal: the last query sees every key; attn_mask= and dropout_p= are not there yet", "scaled_dot_product_attention": "as attention; is_causal with as many queries as keys, where torch means the same", "take": "indices must be in the axis, none negative",
         "index_select": "indices must be in the axis, none negative", "embedding": "indices must be in the axis, none negative", "gather": "indices must be in the axis, none negative",
         "view": "a reshape: it never fails for strides", "to": "a float becomes an int toward zero; out of range saturates, NaN is 0", "zeros": "sizes or a shape; fp32 unless dtype=", "ones": "sizes or a shape; fp32 unless dtype=",
         "full": "as torch: the shape, then the value", "expand": "only axes of size 1 and new ones in front", "arange": "i64 of ints",

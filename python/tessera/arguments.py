@@ -310,8 +310,9 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
             raise ArgumentError(source.at_user(
                 f"{fn.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}",
                 f"{near}={words[name]!r}" if near else f"{fn.__name__}.compile()", name))
+    numbers = {p.name for p in fn.parameters if p.kind == "any" and p.dims is None and p.has_default and isinstance(p.default, (bool, int, float))}
     for p in fn.parameters:
-        if p.name in words and (p.takes_array or p.kind == "any") and p.name not in dtypes:
+        if p.name in words and p.name not in numbers and (p.takes_array or p.kind == "any") and p.name not in dtypes:
             raise ArgumentError(source.at_user(f"{p.name} of {fn.__name__} takes an element type, not {words[p.name]!r}", f"{p.name}=fp16", p.name))
     for name in dims.difference(p.name for p in fn.parameters).intersection(words):
         if type(words[name]) is not int or words[name] < 0:
@@ -320,6 +321,8 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     for p in fn.parameters:
         if p.kind == "const":
             specs.append(None)  # when the first array's dtype is known
+        elif p.name in numbers and p.name not in dtypes:  # at its default, or at the given number, it is a constant of the version
+            specs.append(("const", values.get(p.name, p.default)))
         elif p.takes_array or p.kind == "any":
             if p.kind == "out" and p.dtype is None and p.name not in dtypes:
                 specs.append(("omitted",))

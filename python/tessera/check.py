@@ -88,7 +88,8 @@ def to_numpy(value):
         import torch
 
         value = value.detach().cpu()
-        return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+        unknown = value.dtype == torch.bfloat16 or str(value.dtype).startswith("torch.float8")  # to NumPy
+        return value.float().numpy() if unknown else value.numpy()
     return value
 
 

@@ -1,7 +1,7 @@
 """Results against what they may be: within a derived bound of the exact value, or bit for bit.
 
 There are three verdicts: right, wrong, and undecided, where the bound says nothing. That is an infinite bound (a rounding may tip a
-branch, a divisor may be 0), and one above the largest magnitude of the whole result, within which noise would pass.
+branch, a divisor may be 0), and one not below the largest magnitude of the whole result, within which noise would pass.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -29,7 +29,7 @@ class Difference:
     def __str__(self) -> str:
         place = f"{self.result}[{', '.join(map(str, self.index))}]" if self.index else self.result
         if self.undecided:
-            bound = "has no finite bound" if not np.isfinite(self.bound) else f"has the bound {self.bound:.3g}, more than the largest result"
+            bound = "has no finite bound" if not np.isfinite(self.bound) else f"has the bound {self.bound:.3g}, no less than the largest result"
             return f"{place} is {_number(self.got)}, exactly {_number(self.expected)}, and {bound}; {self.count} of {self.size} elements"
         known = self.bound is not None and np.isfinite(self.got) and np.isfinite(self.expected)
         off = "" if not known else f", off by {float(abs(self.got - self.expected)):.3g}, bound {self.bound:.3g}"
@@ -65,11 +65,11 @@ def equal(result: str, got: np.ndarray, expected: np.ndarray) -> Difference | No
 
 
 def says_nothing(exact: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Where a bound decides nothing: it is infinite, or above the largest magnitude of the result."""
+    """Where a bound decides nothing: it is infinite, or not below the largest magnitude of the result."""
     if exact.dtype.kind in "biu":
         return np.isinf(bounds)
     sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
-    return ~(bounds <= sizes.max(initial=0.0))
+    return ~((bounds < sizes.max(initial=0.0)) | (bounds == 0))
 
 
 def _distance(got: np.ndarray, exact: np.ndarray) -> np.ndarray:

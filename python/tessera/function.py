@@ -248,7 +248,9 @@ class Function(_runtime.Callable):
             elif index := re.match(r"(index|target) (-?\d+) in (.+), but axis (\d+) of (.+?) \(.*", message):
                 kind, value, index, axis, name = index.groups()
                 size = f"{name}.shape[{axis}]"
-                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, 0, {size} - 1)" if value[0] != "-" else \
+                extent = re.search(r"has size (\d+)", message)
+                far = extent is not None and -int(value) > int(extent[1])
+                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, -{size}, {size} - 1)" if far else f"tsr.clamp({index}, 0, {size} - 1)" if value[0] != "-" else \
                     f"tsr.where({index} < 0, {index} + {size}, {index})"
             elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
                 first, size, axis, second, _ = sizes.groups()
@@ -257,6 +259,7 @@ class Function(_runtime.Callable):
                 fix = f"sizes whose product is {filled[1]}"
             raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
         text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
+        text = re.sub(r"(?<!the )\bresult\.?(\d+)\b", r"out[\1]", text)
         text = re.sub(r"(?<!the )\bresult\b", "out=", text)
         if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
             fix = f"{strides[1]}.copy(), or {self.__name__} itself, which compiles a version for these strides"
@@ -264,7 +267,7 @@ class Function(_runtime.Callable):
             text, fix = crooked[0], f"{crooked[1]}.copy()"
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
-            fix = f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"
+            fix = "arrays of their own in out=" if overlap[2].startswith("out") else f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"
         elif "disagree" in text and "out=" in text and not fix:
             fix = f"{self.__name__}(...) without out=, which allocates it"
         self._fail(text, fix=fix)

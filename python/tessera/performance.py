@@ -202,5 +202,5 @@ def performance_report(fn, *args, target: str = "sm_80", **kwargs) -> Performanc
         kernel.operations = dict(collections.Counter(kernel.operations) + collections.Counter(_operations(counts["lines"])))
     moved = [value for value in given.values() if arrays.describe(value) is not None]
     moved += [] if results is None else list(results) if isinstance(results, tuple) else [results]
-    total = sum(int(np.asarray(value).nbytes) for value in moved)
+    total = sum(int(value.nbytes if hasattr(value, "nbytes") else np.asarray(value).nbytes) for value in moved)
     return PerformanceReport(fn.__name__, version.chip, list(kernels.values()), total, architectures.arch(version.chip)["peak"])

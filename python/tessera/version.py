@@ -202,5 +202,5 @@ def _bits(value, storage: str, name: str, function: str) -> int:
         error.fix = f"{name}=int({name})" if isinstance(value, float) else f"{name}=1"
         raise error from None
     if not -(2**63) <= number < 2**63:
-        refuse(f"{name} = {number} does not fit 64 bits", f"{name} % 2**63")
+        refuse(f"{name} = {number} does not fit 64 bits", f"{name}={number % 1000}, or an fp64 parameter")
     return number

@@ -163,3 +163,28 @@ def test_ints_are_compared_before_they_are_rounded(size):
     add.check(x, y, reference=lambda x, y: x + y, show=False)
     with pytest.raises(tsr.CheckError, match="off by 1"):
         add.check(x, y, reference=lambda x, y: x + y + np.array([1, 0]), show=False)
+
+
+def test_a_bound_as_large_as_the_result_decides_nothing():
+    """A reference of zeros passed for a result of ones whose bound is one."""
+    @tsr.function
+    def stepped(x):
+        return tsr.where(x * 0.1 * 10.0 >= 1.0, 1.0, 0.0)
+
+    stepped.check(np.ones(4, np.float32), show=False)  # equal is right, whatever the bound
+    with pytest.raises(tsr.CheckError):
+        stepped.check(np.ones(4, np.float32), reference=lambda x: np.array([0.0, 0.0, 0.0, 1.0]), show=False)
+
+
+def test_torch_tensors_of_eight_bits_are_compared():
+    torch = pytest.importorskip("torch")
+
+    @tsr.kernel
+    def narrowed(X: tsr.Tensor["N"], Y: tsr.Out["N", tsr.fp8_e4m3]):
+        for n in tsr.grid(tsr.tile(N, 16)):
+            Y[n] = X[n]
+
+    x = torch.tensor([0.0, 1.0, -1.5, 96.0])
+    narrowed.check(x, reference=lambda X: X, show=False)
+    with pytest.raises(tsr.CheckError, match="off by 1"):
+        narrowed.check(x, reference=lambda X: X + 1, show=False)
