@@ -135,9 +135,22 @@ frontend::FileId Compilation::Impl::readFile(StringRef name) {
 ///       4 |     shifted = product + 3.0
 ///         |               ^
 ///    note: <layer, edited>:8:5: stage graph: %shifted = gir.add ...
+/// What MLIR's parser says, in words of the page on stages.
+static std::string inPlainWords(std::string message) {
+  if (StringRef(message).starts_with("use of undeclared SSA value name"))
+    return "the text uses a value that nothing before it defines";
+  StringRef rest = message;
+  if (!rest.consume_front("custom op '"))
+    return message;
+  auto [name, said] = rest.split("' ");
+  if (said.starts_with("is unknown"))
+    return ("there is no operation '" + name + "'").str();
+  return said.empty() ? message : said.str();
+}
+
 std::string Compilation::Impl::render(Diagnostic &diagnostic) {
   frontend::Diagnostic ours;
-  ours.message = diagnostic.str();
+  ours.message = inPlainWords(diagnostic.str());
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     ours.severity = frontend::Severity::Remark;
   FileLineColLoc user, text;

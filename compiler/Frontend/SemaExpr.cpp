@@ -311,8 +311,7 @@ ValueResult Analyzer::unknownName(const std::string &name,
            diagnostic.fix.empty())
     diagnostic.setFix(scope.hasDims && std::isupper(uint8_t(name[0]))
                           ? suggestForCapital(name, where)
-                          : name + " = ... before this line, or a parameter " +
-                                name);
+                          : suggestStart(name, where));
   // A capital looks like a dim: say which there are.
   if (scope.hasDims && std::isupper(uint8_t(name[0]))) {
     std::string list;

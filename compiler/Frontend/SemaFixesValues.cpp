@@ -78,6 +78,34 @@ std::string Analyzer::getNeutralStart(const std::string &name,
   return text + ") " + where.str();
 }
 
+std::string Analyzer::suggestStart(const std::string &name,
+                                   const SourceRange &where) {
+  // tsr.maximum(top, x) in a loop: the least there is, with the axes of x.
+  std::string before = quote({where.file, {where.begin.line, 1}, where.begin});
+  std::string behind =
+      quote({where.file, where.end, {where.end.line, where.end.column + 200}});
+  llvm::StringRef call = llvm::StringRef(before).rtrim();
+  bool isMaximum = call.ends_with("tsr.maximum("),
+       isMinimum = call.ends_with("tsr.minimum(");
+  llvm::StringRef other = llvm::StringRef(behind).ltrim();
+  if ((isMaximum || isMinimum) && other.consume_front(",")) {
+    int depth = 0;
+    size_t end = 0;
+    for (; end < other.size() && (depth || other[end] != ')'); ++end)
+      depth += (other[end] == '(') - (other[end] == ')');
+    std::optional<SemaValue> value = tryFix(other.take_front(end).trim().str());
+    if (value && value->isTile()) {
+      std::string text =
+          name + " = tsr.full(" + (isMaximum ? "tsr.lowest" : "tsr.inf");
+      for (Axis *axis : value->axes)
+        text += ", " + axis->name;
+      return text + (loopDepth ? ") before the loop" : ") before this line");
+    }
+  }
+  return name + " = ... before " + (loopDepth ? "the loop" : "this line") +
+         ", or a parameter " + name;
+}
+
 bool Analyzer::isKnown(const std::string &name) {
   const Scope &scope = this->scope();
   return scope.variables.count(name) || scope.gone.count(name) ||

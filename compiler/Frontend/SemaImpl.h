@@ -105,6 +105,8 @@ public:
                               BinaryOperator op, llvm::StringRef where,
                               SourceRange loop = {}) const;
   bool isKnown(const std::string &name);
+  /// What a name that is not defined could be before it is used.
+  std::string suggestStart(const std::string &name, const SourceRange &where);
   /// "y = incr(y)" for a line incr(y) in a function.
   std::string suggestUpdate(const Call &call);
   /// acc += x, where there is no acc yet.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import difflib
 import re
 import textwrap
 import threading
@@ -441,7 +442,9 @@ class Function(_runtime.Callable):
                 raise
             stage = re.search(r'tessera\.stage = "([\w-]+)"', text)
             known = stage[1] if stage and stage[1] in compiler.stages() else "tile"
-            raise CompileError(f"{str(error).rstrip()}\n fix:  {self.__name__}.inspect_ir(\"{known}\") prints it as it was; the line above is where it differs\n") from None
+            was = self._line_before_edit(text, str(error), known, target)
+            fix = f'{was}  # as inspect_ir("{known}") has it' if was else f'{self.__name__}.inspect_ir("{known}") prints it as it was; the line above is where it differs'
+            raise CompileError(f"{str(error).rstrip()}\n fix:  {fix}\n") from None
         try:
             return make_version(self, target, compilation, None)
         except InternalError as error:  # the host program is text of the stage, too
@@ -449,6 +452,22 @@ class Function(_runtime.Callable):
                 raise
             raise CompileError(source.at_user(f"the edited text has a plan that cannot be read: {str(error).strip()}",
                                               f'{self.__name__}.inspect_ir("target"), and the lines of tile.plan as they are there')) from None
+
+    def _line_before_edit(self, text: str, message: str, stage: str, target: str) -> str:
+        """The line of the stage that the edited one, which the message names, was made of; "" if it is not known."""
+        place = re.search(r", edited>:(\d+):\d+: stage", source.without_colour(message))
+        try:
+            before = str(self.inspect_ir(stage, target=target)).splitlines()
+        except TesseraError:
+            return ""
+        edited = text.splitlines()
+        if not place or not 0 < int(place[1]) <= len(edited):
+            return ""
+        line = int(place[1]) - 1
+        for kind, a, b, c, d in difflib.SequenceMatcher(None, before, edited, autojunk=False).get_opcodes():
+            if kind == "replace" and c <= line < d and b - a == d - c:
+                return before[a + line - c].rpartition("  // ")[0].strip() or before[a + line - c].strip()
+        return ""
 
     def explain(self, *args, target: str = "cpu", costs: bool = True, **words) -> str:
         """Each decision, who took it, its predicted cost and the alternatives with theirs; and what the version is keyed by.

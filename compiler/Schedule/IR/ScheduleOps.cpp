@@ -37,6 +37,10 @@ LogicalResult FuseOp::verify() {
          llvm::enumerate(good ? thin.asArrayRef() : ArrayRef<int64_t>()))
       good = good && number >= (i % 7 < 3 ? 1 : 0) &&
              number <= (i % 7 < 3 ? maxTile : int64_t(1) << 40);
+    // A tile spans two of the three.
+    for (size_t i = 0; good && i < size_t(thin.size()); i += 7)
+      for (size_t k : {0, 1, 2})
+        good &= thin[i + k] * thin[i + (k + 1) % 3] <= int64_t(1) << 24;
     if (!good)
       return emitOpError() << "thin has three sizes of tiles and four bounds "
                               "of extents for each tile, not "

@@ -62,6 +62,26 @@ std::optional<int64_t> getSequentialAxis(Operation *root) {
   return std::nullopt;
 }
 
+/// A tile is one of a value over some of the loops: of all of them, or, in a
+/// product, of two.
+LogicalResult verifyTileSizes(schedule::FuseOp fuse) {
+  constexpr int64_t most = int64_t(1) << 24;
+  bool isProduct = false;
+  fuse.getBody().walk(
+      [&](Operation *op) { isProduct |= isa<GemmOp, AttentionOp>(op); });
+  int64_t all = 1, largest = 1;
+  for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
+    int64_t size = std::max<int64_t>(tile.getSize().getValue(), 1);
+    int64_t together = isProduct ? largest : all;
+    if (size > most / together)
+      return tile.emitError() << "a tile of " << together << " x " << size
+                              << " elements; it has at most 2^24";
+    all = isProduct ? 1 : all * size;
+    largest = std::max(largest, size);
+  }
+  return success();
+}
+
 /// Every axis of the result has one decision; so may the reductions.
 LogicalResult verifyLoops(schedule::FuseOp fuse) {
   Block &body = fuse.getBody().front();
@@ -87,6 +107,8 @@ LogicalResult verifyLoops(schedule::FuseOp fuse) {
     if (!isGrid && loop == 0 && root.getDefiningOp<schedule::PartialOp>())
       return tile.emitError() << "the chunks of a reduction are a grid";
   }
+  if (failed(verifyTileSizes(fuse)))
+    return failure();
   for (int64_t axis = 0; axis < rank; ++axis)
     if (!isDecided[axis])
       return fuse.emitError() << "there is no sched.tile of loop " << axis;

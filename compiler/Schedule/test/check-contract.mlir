@@ -120,3 +120,17 @@ func.func @one_for_two(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
   // expected-error @+1 {{returns one value twice}}
   return %y, %y : tensor<?xf32>, tensor<?xf32>
 }
+
+// -----
+
+func.func @large(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = sched.fuse @k (%x) numerics = "elementwise" : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  ^bb0(%a: tensor<?x?xf32>):
+    sched.tile 0 by <8192, [8192], "default">
+    // expected-error @+1 {{a tile of 8192 x 4096 elements; it has at most 2^24}}
+    sched.tile 1 by <4096, [4096], "default">
+    %0 = gir.relu %a : tensor<?x?xf32>
+    sched.yield %0 : tensor<?x?xf32>
+  }
+  return %y : tensor<?x?xf32>
+}

@@ -101,9 +101,14 @@ LogicalResult tessera::target::verifyMachineOp(Operation *op) {
     return success();
   for (NamedAttribute attribute : op->getAttrs()) {
     if (auto type = dyn_cast<TypeAttr>(attribute.getValue());
-        type && !isa<FunctionType>(type.getValue()) &&
-        failed(verifyType(op, type.getValue())))
-      return failure();
+        type && !isa<FunctionType>(type.getValue())) {
+      if (failed(verifyType(op, type.getValue())))
+        return failure();
+      // The other dialects are lowered; what stands in LLVM's stays.
+      if (isa<LLVM::LLVMDialect>(op->getDialect()) &&
+          !LLVM::isCompatibleType(type.getValue()))
+        return op->emitError() << "LLVM has no " << type.getValue();
+    }
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (number && attribute.getName().getValue().contains("alignment") &&
         (number.getValue().getActiveBits() > 32 ||
