@@ -140,6 +140,9 @@ static std::string inPlainWords(std::string message) {
   if (StringRef(message).starts_with("use of undeclared SSA value name"))
     return "the text uses a value that nothing before it defines";
   StringRef rest = message;
+  // 'sched.place' op there are ...: the line that is shown names the op.
+  if (rest.starts_with("'") && rest.contains("' op "))
+    return rest.split("' op ").second.str();
   if (!rest.consume_front("custom op '"))
     return message;
   auto [name, said] = rest.split("' ");

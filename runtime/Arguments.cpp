@@ -1,5 +1,6 @@
 // Everything that is checked before the first step of a run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Constants.h"
 #include "runtime/Run.h"
 #include "runtime/Status.h"
 
@@ -155,6 +156,8 @@ tsr_status Run::checkOverlap() {
     const BitInterval &interval = frame.intervals[written];
     if (interval.isEmpty())
       continue;
+    if (isConstant(frame.pointers[written]))
+      return argumentError(written, " is a constant, which is not written");
     if (Overlap self = selfOverlapOf(viewOf(written)); self != Overlap::None)
       return overlapError(written, written, self == Overlap::Certain);
     for (int32_t other = 0; other < plan.numArguments; ++other) {

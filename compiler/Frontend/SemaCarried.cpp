@@ -270,7 +270,9 @@ LogicalResult Analyzer::finishTurn(
     (void)notYet(now.origin,
                  "'" + name + "' is " + describe(old) +
                      " and assigned in a loop",
-                 "another name inside the loop");
+                 old.isConstant() && old.constant.isNone() && now.isTile()
+                     ? suggestFirst(name, now)
+                     : "another name inside the loop");
     return failure();
   }
   for (Carried &entry : carried) {

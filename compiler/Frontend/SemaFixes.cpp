@@ -304,7 +304,9 @@ void Analyzer::reportForeign(const CapturedValue &captured,
     if (type == "list" || type == "set")
       diagnostic.setFix(dotted + " = (...), a tuple");
     else if (type == "dict")
-      diagnostic.setFix("a name of its own for each value that is used");
+      diagnostic.setFix("w = " + dotted +
+                        "[\"w\"] before the def, and w here: a name of its "
+                        "own for each value that is used");
     else if (type == "NoneType" || type == "complex")
       diagnostic.setFix(dotted + " = 0.0");
     else if (type == "module")

@@ -38,6 +38,34 @@ std::string getStoreFix(const SemaContext &context, const SemaValue &object,
       }
     }
   }
+  // x[:, 0] = v: one place along one axis.
+  if (mask.empty() && object.isTensor() && indices.size() > 1) {
+    size_t at = indices.size(), places = 0;
+    bool isPlain = true;
+    for (auto [i, index] : llvm::enumerate(indices)) {
+      bool isWhole = index.kind == ValueKind::Slice &&
+                     llvm::all_of(index.elements, [](const SemaValue &part) {
+                       return part.isNone();
+                     });
+      if (index.getConstantInt())
+        at = i, ++places;
+      else
+        isPlain &= isWhole;
+    }
+    if (isPlain && places == 1) {
+      int64_t place = *indices[at].getConstantInt();
+      std::string size = name + ".shape[" + std::to_string(at) + "]";
+      mask = "tsr.arange(" + size + ") == " +
+             (place < 0 ? size + " - " + std::to_string(-place)
+                        : std::to_string(place));
+      if (at + 1 < object.dims.size()) {
+        mask = "(" + mask + ")[:";
+        for (size_t i = at + 1; i < object.dims.size(); ++i)
+          mask += ", None";
+        mask += "]";
+      }
+    }
+  }
   if (mask.empty())
     return name + " = tsr.where(mask, " + value + ", " + name +
            (object.isTile() ? ")" : "), or a @tsr.kernel, which stores");
@@ -76,6 +104,23 @@ std::string Analyzer::getNeutralStart(const std::string &name,
   if (operand.dtype != DType::FP32)
     text += ", dtype=tsr." + dtype;
   return text + ") " + where.str();
+}
+
+std::string Analyzer::suggestFirst(const std::string &name,
+                                   const SemaValue &later) const {
+  auto source = scopes.back()->sources.find(name);
+  std::string text =
+      source != scopes.back()->sources.end() && source->second.value
+          ? quote(source->second.value->range)
+          : std::string();
+  llvm::StringRef used = text;
+  std::string value = used.contains("max")   ? "tsr.lowest"
+                      : used.contains("min") ? "tsr.inf"
+                                             : "0.0";
+  std::string start = name + " = tsr.full(" + value;
+  for (Axis *axis : later.axes)
+    start += ", " + axis->name;
+  return start + ") before the loop";
 }
 
 std::string Analyzer::suggestStart(const std::string &name,

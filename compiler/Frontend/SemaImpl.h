@@ -105,6 +105,9 @@ public:
                               BinaryOperator op, llvm::StringRef where,
                               SourceRange loop = {}) const;
   bool isKnown(const std::string &name);
+  /// "best = tsr.full(tsr.lowest, m)" for a None before a loop.
+  std::string suggestFirst(const std::string &name,
+                           const SemaValue &later) const;
   /// What a name that is not defined could be before it is used.
   std::string suggestStart(const std::string &name, const SourceRange &where);
   /// "y = incr(y)" for a line incr(y) in a function.

@@ -728,7 +728,7 @@ ValueResult TensorOps::callTo(const NamedCall &call) {
   std::string rounding = "rn";
   if ((*args)[2]) {
     FailureOr<std::string> mode = getChoice(context, *(*args)[2], "rounding",
-                                            {"rn", "rz"}, {"stochastic"});
+                                            {"rn"}, {"rz", "stochastic"});
     if (failed(mode))
       return failure();
     rounding = *mode;

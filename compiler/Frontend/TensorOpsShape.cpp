@@ -15,6 +15,14 @@ using tessera::graph::Extent;
 
 namespace tessera::frontend {
 
+/// "N // 2" for N / 2, which is no size.
+static std::string getSizeFix(llvm::StringRef text) {
+  auto [left, right] = text.split('/');
+  if (right.empty() || right.starts_with("/"))
+    return "ints or dims: M, 64, -1";
+  return (left + "//" + right).str();
+}
+
 int64_t TensorOps::rankOf(const SemaValue &value) {
   if (!value.ssa)
     return 0;
@@ -334,7 +342,7 @@ TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
       return fail(argument.where,
                   callee.str() + " needs sizes, but " +
                       context.quote(argument.where) + " is " + describe(value),
-                  "ints or dims: M, 64, -1");
+                  getSizeFix(context.quote(argument.where)));
     }
     result.push_back(size);
   }

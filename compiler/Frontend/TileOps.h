@@ -209,6 +209,8 @@ private:
     int parameter;
     SourceRange where;
     std::string arguments; // "(m, n), x", of an atomic in its place
+    mlir::Value value;     // before it is repeated along these
+    llvm::SmallVector<Axis *> repeated;
   };
   /// By location: of the ops themselves some are made twice.
   llvm::DenseMap<mlir::Location, WriteSite> writes;
@@ -217,6 +219,9 @@ private:
   std::string getRaceFix(const WriteSite &site, const GridAxis &axis,
                          tile::StoreOp store);
   mlir::LogicalResult checkRaces(mlir::Operation *kernel) override;
+  /// Refuses a reduction over a tile of the grid that is stored along it: the
+  /// result would depend on the size of the tile.
+  mlir::LogicalResult checkRepeated(const WriteSite &site);
   /// Refuses stores that every turn of a loop makes anew.
   mlir::LogicalResult checkOverwrites(tile::StoreOp store,
                                       const WriteSite &site,

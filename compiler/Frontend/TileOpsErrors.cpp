@@ -17,6 +17,14 @@ namespace tessera::frontend {
 // Operands
 //===----------------------------------------------------------------------===//
 
+/// "offs" of "X + offs" or "offs + X": Triton's pointers.
+static std::string getPointerIndex(llvm::StringRef text, llvm::StringRef name) {
+  auto [left, right] = text.split('+');
+  if (left.trim() == name)
+    return right.trim().str();
+  return right.trim() == name ? left.trim().str() : "";
+}
+
 LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
                                     const SourceRange &where,
                                     llvm::StringRef what,
@@ -31,6 +39,9 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
   if (value.kind == ValueKind::Range)
     diagnostic.addNote(value.axis->where, "the range " + name)
         .setFix(rewriteRanges(expr, where));
+  else if (std::string index = getPointerIndex(context.quote(where), name);
+           value.kind == ValueKind::View && what == "+" && !index.empty())
+    diagnostic.setFix(name + "[" + index + "]");
   else if (value.kind == ValueKind::View) {
     std::string indices;
     for (auto [i, dim] : llvm::enumerate(value.dims)) {
@@ -600,6 +611,10 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
     if (first && last && *first >= 0 && *last > *first)
       size = std::to_string(*last - *first);
   }
+  // i:i + BN has BN elements.
+  llvm::StringRef more = stop;
+  if (more.consume_front(start + " + ") || more.consume_front(start + "+"))
+    size = more.trim().str();
   std::string made =
       slice && slice->step
           ? start + " + " + quote(slice->step, "1") + " * tsr.arange(size)"

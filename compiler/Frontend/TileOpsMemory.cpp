@@ -346,8 +346,7 @@ ValueResult TileOps::loadTile(const SemaValue &view,
                                    ", the loaded tile of " + name + " is " +
                                    describeAxes(access->alignment.axes))
             .addNote(axis->where, "the axis " + axis->name)
-            .setFix("mask=tsr.any(mask, " + axis->name +
-                    "), or an index over " + axis->name);
+            .setFix("tsr.load(" + name + ", (" + axis->name + ",), mask=mask)");
         return failure();
       }
     maskValue = spread(*mask, DType::Bool, access->alignment, location);
@@ -452,8 +451,8 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
                                    ", the stored tile is " +
                                    describeAxes(access->alignment.axes))
             .addNote(axis->where, "the axis " + axis->name)
-            .setFix("mask=tsr.any(mask, " + axis->name +
-                    "), or an index over " + axis->name);
+            .setFix("tsr.store(" + name + ", (" + axis->name +
+                    ",), x, mask=mask)");
         return failure();
       }
     maskValue = spread(*mask, DType::Bool, access->alignment, location);
@@ -464,9 +463,15 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   else
     tile::StoreOp::create(b, location, stored, view.ssa, access->indices,
                           maskValue, getIndexAxes(*access), hints);
-  if (!atomic)
-    writes.try_emplace(location, WriteSite{view.parameter, site.range,
-                                           getIndexTuple(context, site)});
+  if (atomic)
+    return success();
+  SmallVector<Axis *> repeated;
+  for (Axis *axis : access->alignment.axes)
+    if (!llvm::is_contained(value.axes, axis))
+      repeated.push_back(axis);
+  writes.try_emplace(location, WriteSite{view.parameter, site.range,
+                                         getIndexTuple(context, site),
+                                         value.ssa, repeated});
   return success();
 }
 

@@ -249,6 +249,36 @@ LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
   return success();
 }
 
+LogicalResult TileOps::checkRepeated(const WriteSite &site) {
+  auto reduce = site.value ? site.value.getDefiningOp<tile::ReduceOp>()
+                           : tile::ReduceOp();
+  if (!reduce)
+    return success();
+  Sources sources;
+  sources.add(site.value);
+  for (const GridAxis &axis : gridAxes) {
+    if (!axis.axis || axis.size <= 1 ||
+        !llvm::is_contained(site.repeated, axis.axis) ||
+        !sources.contains(axis.axis->range))
+      continue;
+    llvm::StringRef stored =
+        llvm::StringRef(site.arguments).split("), ").second;
+    llvm::StringRef inner = stored;
+    bool isBare =
+        inner.consume_back(")") && !inner.contains(',') && inner.contains('(');
+    std::string size = std::to_string(axis.size);
+    context
+        .error(site.where, stored.str() + " is also over " + axis.name +
+                               ": each of its " + size +
+                               " elements would get one value of the tile")
+        .addNote(axis.axis->where, "the axis " + axis.name)
+        .setFix(isBare ? inner.str() + ", dim=1)"
+                       : "a reduction over the other axis alone: dim=1");
+    return failure();
+  }
+  return success();
+}
+
 LogicalResult TileOps::checkRaces(Operation *kernel) {
   LogicalResult result = success();
   kernel->walk([&](tile::StoreOp store) {
@@ -288,7 +318,9 @@ LogicalResult TileOps::checkRaces(Operation *kernel) {
       result = failure();
       return;
     }
-    result = checkOverwrites(store, site, kernel);
+    result = checkRepeated(site);
+    if (succeeded(result))
+      result = checkOverwrites(store, site, kernel);
   });
   return result;
 }

@@ -237,6 +237,12 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
                             nameOf(x, argument.expr) + " is " + describe(x));
     if ((name == "max" || name == "min") && x.isNumber())
       diagnostic.setFix("tsr." + name.str() + "imum(a, b)");
+    if (x.kind == ValueKind::Tuple && name == "sum" && !x.elements.empty()) {
+      std::string sum, tuple = nameOf(x, argument.expr);
+      for (size_t i = 0; i < x.elements.size(); ++i)
+        sum += (i ? " + " : "") + tuple + "[" + std::to_string(i) + "]";
+      diagnostic.setFix(sum);
+    }
     if (diagnostic.fix.empty())
       diagnostic.setFix(getTileFixFor(argument, callee));
     return failure();

@@ -303,6 +303,15 @@ std::string PlanWriter::makeInteger(Value value) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case([&](graph::ConstantOp constant) {
         auto elements = cast<DenseElementsAttr>(constant.getValue());
+        if (isa<FloatType>(elements.getElementType())) {
+          // The bits of an fp64.
+          APFloat number = elements.getSplatValue<APFloat>();
+          bool lossy;
+          number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                         &lossy);
+          return "0x" + llvm::utohexstr(number.bitcastToAPInt().getZExtValue(),
+                                        /*LowerCase=*/true, /*Width=*/16);
+        }
         APInt number = elements.getSplatValue<APInt>();
         return std::to_string(number.getBitWidth() == 1
                                   ? int64_t(number.getZExtValue())

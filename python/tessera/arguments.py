@@ -204,13 +204,32 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
     return specs, given, scalars
 
 
+def is_same_signature(fn, version) -> bool:
+    """Whether a resumed text takes what the function does; it may be another program altogether."""
+    own = {p.name for p in fn.parameters} | set(fn.capture()[1])
+    return all(name in own for name, _, _, mode, *_ in version.tensors if mode != "result") and all(name in own for name, _ in version.scalars)
+
+
+def of_text(version, args: tuple, kwargs: dict):
+    """The arrays and scalars of a call of a text with parameters of its own: tensors first, then scalars."""
+    names = [name for name, _, _, mode, *_ in version.tensors if mode != "result"] + [name for name, _ in version.scalars]
+    free = [name for name in names if name not in kwargs]
+    if len(args) > len(free) or any(name not in names for name in kwargs):
+        raise ArgumentError(source.at_user(f"{version.name} takes {', '.join(names)}", f"{version.name}({', '.join(names)})"))
+    given = {**dict(zip(free, args)), **kwargs}
+    found = {name: arrays.describe(value, True) for name, value in given.items()}
+    return {name: array for name, array in found.items() if array is not None}, {name: given[name] for name, array in found.items() if array is None}
+
+
 def of_version(fn, version, bound: dict):
     """The arrays and scalars of a call of a compiled version, which has its constants; an edited text has them in it."""
     entries = version.spec.arguments if version.spec is not None else [None] * len(fn.parameters)
     taken, defaults = {name for name, _ in version.scalars}, {}
+    arrays_of = {name for name, *_ in version.tensors}
     for p, entry in zip(fn.parameters, entries):
         fixed = entry is not None and entry[0] == "const" and p.name not in taken
-        if p.name in bound and (fixed or (p.kind == "const" and entry is None)):
+        gone = entry is None and p.name not in taken and p.name not in arrays_of  # a constant of the text
+        if p.name in bound and (fixed or gone):
             known = entry[1] if fixed else None
             if not fixed or capture.exact(_constant(fn, p, bound[p.name])[1]) != capture.exact(known):
                 fn._fail(f"{p.name} is given, but " + (f"{known!r} in this version" if fixed else "part of the edited text"), p.name,
@@ -344,7 +363,7 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
                     wanted.append(-1)
             specs.append(("tensor", known.name, tuple(wanted), len(wanted) - 1))
         elif p.kind == "scalar":
-            specs.append(("scalar", p.dtype or "fp64"))
+            specs.append(("const", values[p.name]) if p.name in values else ("scalar", p.dtype or "fp64"))
     constants = fn._constants(target, first_dtype(specs))
     for place, p in enumerate(fn.parameters):
         if p.kind == "const":

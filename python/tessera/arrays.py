@@ -189,13 +189,14 @@ def _from_torch(value, gpu: bool = False) -> Array | None:
     ours = as_dtype(value.dtype)
     if ours is None or not ours.storage:
         _refuse(f"is a tensor of {value.dtype}, which no kernel computes with", "{x}.float()")
-    if value.is_conj() or value.is_neg():
+    is_lazy = value.is_conj() or value.is_neg()  # its memory does not hold what it stands for: a copy does, which nobody sees written
+    if is_lazy:
         value = value.resolve_conj().resolve_neg()
     try:
         address = value.data_ptr()
     except RuntimeError:  # torch.func's: a batch or a gradient under way
         _refuse("is a tensor of torch.func (vmap, grad, ...), which has no memory of its own", "call it outside of the transformation")
-    return Array(value, address, tuple(value.shape), value.stride(), ours, "torch", True, on)
+    return Array(value, address, tuple(value.shape), value.stride(), ours, "torch", not is_lazy, on)
 
 
 def _refuse_other_tensors(value) -> None:
@@ -214,6 +215,22 @@ def _refuse_other_tensors(value) -> None:
         _refuse("is a nested tensor", "{x}.to_padded_tensor(0.0)")
     if value.layout is not torch.strided:
         _refuse(f"is a tensor of layout {value.layout}", "{x}.to_dense()")
+
+
+def refuse_overlap(destinations: list) -> None:
+    """An error for arrays of out= that share memory: the runtime sees the fresh memory that is then copied into them."""
+    views = [value if isinstance(value, numpy.ndarray) else value.detach().numpy() for value in destinations if isinstance(value, numpy.ndarray) or
+             (hasattr(value, "detach") and not is_on_gpu(value) and str(value.dtype) not in ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2"))]
+    for i, view in enumerate(views):
+        if any(stride == 0 and size > 1 for stride, size in zip(view.strides, view.shape)):
+            _refuse("out= is written, but overlaps itself in memory", "out=np.empty(...)")
+        for other in views[:i]:
+            try:
+                shared = numpy.shares_memory(view, other, max_work=10**6)
+            except numpy.exceptions.TooHardError:
+                shared = numpy.may_share_memory(view, other)
+            if shared:
+                _refuse("out= is written, but overlaps another out= in memory", "arrays of their own in out=")
 
 
 def drops_gradient(value) -> bool:
@@ -324,7 +341,7 @@ def constant(x):
 
     import torch
 
-    whole = x.detach().contiguous()
+    whole = x.detach().resolve_conj().resolve_neg().contiguous()
     kept = _runtime.make_constant(whole.data_ptr(), whole.numel() * whole.element_size())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that it is read-only, which is meant

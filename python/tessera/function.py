@@ -264,12 +264,14 @@ class Function(_runtime.Callable):
         text = re.sub(r"(?<!the )\bresult\b", "out=", text)
         if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
             fix = f"{strides[1]}.copy(), or {self.__name__} itself, which compiles a version for these strides"
+        if constant := re.match(r"(\S+) is a constant, which is not written", text):
+            fix = f"{constant[1]}.clone()" if constant[1] != "out=" else f"{self.__name__}(...) without out=, which allocates it"
         if crooked := re.match(r"(\S+) is not aligned to its element type", text):
             text, fix = crooked[0], f"{crooked[1]}.copy()"
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
             fix = "arrays of their own in out=" if overlap[2].startswith("out") else f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"
-        elif "disagree" in text and "out=" in text and not fix:
+        elif ("disagree" in text or "must have rank" in text) and "out=" in text and not fix:
             fix = f"{self.__name__}(...) without out=, which allocates it"
         self._fail(text, fix=fix)
 
@@ -338,6 +340,9 @@ class Function(_runtime.Callable):
             given_out, stream = kwargs.pop("out", None), kwargs.pop("stream", None)
             if "target" in kwargs:
                 self._fail(f"target= is given, but this version is compiled for {version.target}", fix=f"{self.__name__}.compile(target={kwargs['target']!r})")
+            if version.spec is None and not arguments.is_same_signature(self, version):
+                given, scalars = arguments.of_text(version, args, kwargs)
+                return self._run(version, given, scalars, (), stream)
             bound = arguments.bind(self, args, kwargs, ("out", "stream"))
             named = {} if given_out is None else arguments.destinations(self, bound, given_out)
             bound |= named

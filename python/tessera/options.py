@@ -198,6 +198,8 @@ def check_schedule(values: dict, parameters: list[str], what: str, place, dims=(
         near = [name for name in (source.nearest(key, known),) if name]
         own = f"its const parameters ({', '.join(parameters)})" if parameters else "const parameters (it has none)"
         message = f"{what} has no schedule key {key!r}; there are {own} and {', '.join(SCHEDULE_KEYS)}"
+        if not near and len(parameters) == 1:
+            near = list(parameters)
         fix = f"{near[0]}={values[key]!r}" if near else f"a parameter {key}: const = {values[key]!r}"
         found = place(key)
         if found is None:

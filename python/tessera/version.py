@@ -72,6 +72,8 @@ class Runner:
                 shown = name if mode != "result" else "out="
                 refuse(f"{shown} is read-only, but {self.name} writes it", f"{name} = {name}.copy()" if mode != "result" else "out=np.empty(...)")
             tensors.append(array.for_runtime())
+        if copied:
+            arrays.refuse_overlap([owner for _, owner in returned])
         if waiting:
             taken = len(out) - len(waiting)
             refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")

@@ -778,4 +778,56 @@ def double(A: Tensor["M"], Y: Out["M"]):
 def f(x):
     return x * 2
 ''', V + "f(v, target=\"cuda\")"),
+    Case("reduction-over-the-grid-too", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        t = A[m, :]
+        Y[m] = tsr.sum(t)
+''', X + "sums(x)"),
+    Case("column-store-in-a-function", '''
+@tsr.function
+def f(x):
+    y = x * 2.0
+    y[:, 0] = 0.0
+    return y
+''', X + "f(x)"),
+    Case("none-before-a-loop", '''
+@tsr.kernel
+def tops(A: Tensor["M", "N"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        best = None
+        for n in tsr.tile(N, 16):
+            t = tsr.max(A[m, n], n)
+            best = t if best is None else tsr.maximum(best, t)
+        Y[m] = best
+''', X + "tops(x)"),
+    Case("maximum-before-a-loop", '''
+@tsr.kernel
+def tops(A: Tensor["M", "N"], Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        for n in tsr.tile(N, 16):
+            top = tsr.maximum(top, tsr.max(A[m, n], n))
+        Y[m] = top
+''', X + "tops(x)"),
+    Case("size-by-true-division", '''
+@tsr.function
+def f(x):
+    M, N = x.shape
+    return x.reshape(M, N / 2, 2)
+''', X + "f(x)"),
+    Case("slice-of-a-constant-size", '''
+@tsr.kernel
+def sums(A: Tensor["M", "N"], Y: Out["M"], BN: const = 16):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        acc = tsr.zeros(m)
+        for i in range(0, N, BN):
+            acc += tsr.sum(A[m, i:i + BN], dim=1)
+        Y[m] = acc
+''', X + "sums(x)"),
+    Case("rounding-toward-zero", '''
+@tsr.function
+def f(x):
+    return x.to(fp16, rounding="rz")
+''', X + "f(x)"),
 ]

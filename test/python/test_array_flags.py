@@ -123,3 +123,38 @@ def test_transformations_of_torch():
 def test_a_constant_has_plain_elements():
     with pytest.raises(tsr.ArgumentError, match="masked array"):
         tsr.constant(np.ma.masked_array(np.ones(3, np.float32), [0, 1, 0]))
+
+
+def test_what_is_not_what_it_stands_for_is_not_written():
+    """The copy that holds the values of a negated view was written, after it was freed; constants ended the process."""
+    @tsr.function
+    def doubled(x):
+        return x * 2
+
+    @tsr.kernel
+    def incremented(X: tsr.InOut["N"]):
+        for n in tsr.grid(tsr.tile(N, 8)):
+            X[n] = X[n] + 1
+
+    x, constant = torch.arange(3.0), tsr.constant(torch.ones(3))
+    for _ in range(3):
+        for bad in (torch._neg_view(torch.zeros(3)), constant):
+            with pytest.raises(tsr.ArgumentError, match="read-only|is a constant"):
+                doubled(x, out=bad)
+            with pytest.raises(tsr.ArgumentError, match="read-only|is a constant"):
+                incremented(bad)
+    assert constant.tolist() == [1, 1, 1]
+    assert tsr.constant(torch._neg_view(torch.ones(2))).tolist() == [-1, -1]
+
+
+def test_destinations_that_are_copied_into_do_not_overlap():
+    @tsr.function
+    def both(x):
+        return x + 1, x * 10
+
+    x, room = np.arange(4, dtype=np.float32), np.zeros(8, np.float32)
+    both(x, out=(room[::2], room[1::2]))
+    assert room.tolist() == [1, 0, 2, 10, 3, 20, 4, 30]
+    for bad in ((room[::2], room[::2]), (room[::2], room[:4]), (np.lib.stride_tricks.as_strided(room, (4,), (0,)), np.empty(4, np.float32))):
+        with pytest.raises(tsr.ArgumentError, match="overlaps"):
+            both(x, out=bad)

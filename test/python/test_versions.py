@@ -147,3 +147,52 @@ def test_a_version_is_called_as_the_function_is(made):
     torch = pytest.importorskip("torch")
     with pytest.raises(tsr.ArgumentError, match="requires a gradient"):
         version(torch.ones(6, 5).requires_grad_(), torch.ones(5, 7))
+
+
+def test_numbers_that_a_version_has_are_not_given():
+    """A resumed text took other values for its constants without a word, and compile(s=3.0) dropped the number."""
+    @tsr.function
+    def scaled(x: Tensor["N"], s=2.0, flip=False):
+        return -x * s if flip else x * s
+
+    @tsr.kernel
+    def narrow(X: Tensor["N"], Y: Out["N"], s: fp32 = 2.0, B: const = 4):
+        for n in tsr.grid(tsr.tile(N, B)):
+            Y[n] = X[n] * s
+
+    x = np.arange(3, dtype=np.float32)
+    scaled(x)
+    resumed = scaled.resume(scaled.inspect_ir("graph"))
+    np.testing.assert_array_equal(resumed(x), x * 2)
+    for words in ({"s": 3.0}, {"flip": True}):
+        with pytest.raises(tsr.ArgumentError, match="part of the edited text"):
+            resumed(x, **words)
+    np.testing.assert_array_equal(narrow.compile(target="cpu", X=fp32, s=3.0)(x), x * 3)
+    np.testing.assert_array_equal(narrow.compile(target="cpu", X=fp32)(x, s=5.0), x * 5)
+    with pytest.raises(tsr.ArgumentError, match="s is given, but 3.0 in this version"):
+        narrow.compile(target="cpu", X=fp32, s=3.0)(x, s=4.0)
+
+
+def test_constants_for_the_floats_of_a_kernel():
+    """A literal there ended in a segmentation fault, an int was read as the bits of a float."""
+    @tsr.kernel
+    def scale(X: Tensor["N"], Y: Out["N"], a: fp32, B: const = 32):
+        for n in tsr.grid(tsr.tile(N, B)):
+            Y[n] = X[n] * a
+
+    @tsr.function
+    def by_float(x):
+        return scale(x, a=2.5)
+
+    @tsr.function
+    def by_int(x):
+        return scale(x, a=-3)
+
+    @tsr.function
+    def narrowed(x, a: fp32):
+        return scale(x, a=a)
+
+    x = np.arange(5, dtype=np.float32)
+    np.testing.assert_array_equal(by_float(x), x * np.float32(2.5))
+    np.testing.assert_array_equal(by_int(x), x * np.float32(-3))
+    np.testing.assert_array_equal(narrowed(x, 0.1), x * np.float32(0.1))

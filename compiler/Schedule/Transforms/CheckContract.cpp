@@ -180,6 +180,12 @@ struct CheckContractPass
             return WalkResult::advance();
           for (Operation &payload : fuse.getOps()) {
             check(&payload, mayStandInFuse(&payload), "a sched.fuse");
+            if (auto cast = dyn_cast<CastOp>(payload);
+                cast && cast.getRounding() != "rn") {
+              cast.emitError() << "kernels round to nearest, not by '"
+                               << cast.getRounding() << "'";
+              good = false;
+            }
             good &= succeeded(graph::verifyTypes(&payload));
           }
           good &= succeeded(verifyLoops(fuse));

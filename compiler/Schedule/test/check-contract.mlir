@@ -134,3 +134,16 @@ func.func @large(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   }
   return %y : tensor<?x?xf32>
 }
+
+// -----
+
+func.func @rounded(%x: tensor<?xf32>) -> tensor<?xbf16> {
+  %y = sched.fuse @k (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xbf16> {
+  ^bb0(%a: tensor<?xf32>):
+    sched.tile 0 by <1024, [1024], "default">
+    // expected-error @+1 {{kernels round to nearest, not by 'rz'}}
+    %0 = gir.cast %a {rounding = "rz"} : tensor<?xf32> -> tensor<?xbf16>
+    sched.yield %0 : tensor<?xbf16>
+  }
+  return %y : tensor<?xbf16>
+}
