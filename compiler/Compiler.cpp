@@ -180,7 +180,9 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
   std::string head;
   if (user) {
     frontend::FileId id = sources ? file : readFile(user.getFilename());
-    if (id.isValid() && manager->get(id)->getName() == user.getFilename())
+    // A text may name a line that the file does not have.
+    if (id.isValid() && manager->get(id)->getName() == user.getFilename() &&
+        !manager->get(id)->getLine(user.getLine()).empty())
       ours.where = toRange(id, user);
     else
       head = (user.getFilename().getValue() + ":" + Twine(user.getLine()) +

@@ -205,7 +205,7 @@ LogicalResult CpAsyncOp::verify() {
   // (C3)
   int64_t bytes = scratchBytesOf(buffer.getElementType());
   int64_t vector = getVector();
-  if (vector < 1 || vector * bytes > 16 || !llvm::isPowerOf2_64(vector))
+  if (vector < 1 || vector > 16 / bytes || !llvm::isPowerOf2_64(vector))
     return emitOpError() << "copies up to 16 bytes at once, not " << vector
                          << " elements of " << bytes;
   return success();
