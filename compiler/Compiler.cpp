@@ -173,7 +173,7 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
     StringRef name;
     unsigned row, column;
     std::string line = stage->getLine(text.getLine());
-    if (splitRemark(line, name, row, column))
+    if (splitRemark(line, name, row, column) && row > 0)
       user = FileLineColLoc::get(&context, name, row, column);
   }
   const frontend::SourceManager *manager = sources ? sources : &found;
