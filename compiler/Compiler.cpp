@@ -92,16 +92,20 @@ struct Compilation::Impl {
   /// Whether the error is the verifier's, after a pass. What the ops of
   /// decisions refuse is a value of the user's.
   bool brokeTheIR() {
-    StringRef text = error;
-    bool decision =
-        text.contains("'sched.place' op") || text.contains("'sched.tile' op");
-    if (!options.verifyEach || !module || decision)
+    if (!options.verifyEach || !module)
       return false;
-    bool broken = false;
+    bool isBroken = false, isDecision = false;
     ScopedDiagnosticHandler quiet(&context,
                                   [](Diagnostic &) { return success(); });
-    std::string crash = runSafely([&] { broken = failed(verify(*module)); });
-    return broken || !crash.empty();
+    std::string crash = runSafely([&] {
+      isBroken = failed(verify(*module));
+      module->walk([&](Operation *op) {
+        isDecision |= isBroken &&
+                      isa<schedule::PlaceOp, schedule::TileOp>(op) &&
+                      failed(verify(op));
+      });
+    });
+    return (isBroken && !isDecision) || !crash.empty();
   }
   /// Replaces `error` by one line, and the file that repeats it.
   void noteMistake(const std::string &what);
@@ -129,12 +133,6 @@ frontend::FileId Compilation::Impl::readFile(StringRef name) {
   return entry->second;
 }
 
-/// The user's line, and for text also the line of the stage:
-///
-///   layer.py:4:15: error: 'gir.add' op ...
-///       4 |     shifted = product + 3.0
-///         |               ^
-///    note: <layer, edited>:8:5: stage graph: %shifted = gir.add ...
 /// What MLIR's parser says, in words of the page on stages.
 static std::string inPlainWords(std::string message) {
   if (StringRef(message).starts_with("use of undeclared SSA value name"))
@@ -151,6 +149,12 @@ static std::string inPlainWords(std::string message) {
   return said.empty() ? message : said.str();
 }
 
+/// The user's line, and for text also the line of the stage:
+///
+///   layer.py:4:15: error: ...
+///       4 |     shifted = product + 3.0
+///         |               ^
+///    note: <layer, edited>:8:5: stage graph: %shifted = gir.add ...
 std::string Compilation::Impl::render(Diagnostic &diagnostic) {
   frontend::Diagnostic ours;
   ours.message = inPlainWords(diagnostic.str());
@@ -195,8 +199,7 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
     std::string note = "stage " + textStage;
     if (text) {
       std::string whole = stage->getLine(text.getLine());
-      StringRef line = StringRef(whole).take_front(1 << 16);
-      line = line.take_front(1 << 13);
+      StringRef line = StringRef(whole).take_front(1 << 13);
       line = line.take_front(line.rfind("  // ")).trim();
       note += (": " + line.take_front(100) + (line.size() > 100 ? "..." : ""))
                   .str();

@@ -38,7 +38,7 @@ Flow Analyzer::executeFor(const For &stmt) {
     return Flow::Failed;
   if (iterable->kind == ValueKind::Tuple &&
       (request.kind == ProgramKind::Function || insideGrid))
-    return executeOverTuple(stmt, *iterable);
+    return executeTurns(stmt, iterable->elements);
   if (iterable->kind != ValueKind::Iterable) {
     reportNotIterable(stmt, *iterable);
     return Flow::Failed;
@@ -70,25 +70,18 @@ Flow Analyzer::executeFor(const For &stmt) {
 
 Flow Analyzer::executeUnrolled(const For &stmt, int64_t start, int64_t step,
                                int64_t count) {
-  const std::string &name = checkedCast<Name>(stmt.target)->id;
+  std::vector<SemaValue> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(SemaValue::makeConstant(start + i * step));
+  return executeTurns(stmt, values);
+}
+
+Flow Analyzer::executeTurns(const For &stmt, llvm::ArrayRef<SemaValue> values) {
   // A run-time `if` that returns would need the turns that follow.
   auto rest = std::exchange(scope().rest, {{nullptr, 0}});
   llvm::scope_exit restore([&] { scope().rest = std::move(rest); });
-  for (int64_t i = 0; i < count; ++i) {
-    setVariable(name, SemaValue::makeConstant(start + i * step),
-                stmt.target->range);
-    Flow flow = execute(stmt.body);
-    if (flow != Flow::Normal)
-      return flow;
-  }
-  return Flow::Normal;
-}
-
-Flow Analyzer::executeOverTuple(const For &stmt, const SemaValue &tuple) {
-  auto rest = std::exchange(scope().rest, {{nullptr, 0}});
-  llvm::scope_exit restore([&] { scope().rest = std::move(rest); });
-  for (const SemaValue &element : tuple.elements) {
-    if (failed(assign(stmt.target, element, stmt.iter)))
+  for (const SemaValue &value : values) {
+    if (failed(assign(stmt.target, value, stmt.iter)))
       return Flow::Failed;
     Flow flow = execute(stmt.body);
     if (flow != Flow::Normal)

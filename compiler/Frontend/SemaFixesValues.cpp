@@ -13,63 +13,64 @@ using namespace mlir;
 
 namespace tessera::frontend {
 
+std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
+                         int64_t place) {
+  std::string size = name + ".shape[" + std::to_string(axis) + "]";
+  std::string mask = "tsr.arange(" + size + ") == " +
+                     (place < 0 ? size + " - " + std::to_string(-place)
+                                : std::to_string(place));
+  if (axis + 1 >= rank)
+    return mask;
+  mask = "(" + mask + ")[:";
+  for (size_t i = axis + 1; i < rank; ++i)
+    mask += ", None";
+  return mask + "]";
+}
+
+/// The axis that has the only constant among indices that are else `:`.
+static std::optional<size_t> findPlace(llvm::ArrayRef<SemaValue> indices) {
+  std::optional<size_t> found;
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    auto isNone = [](const SemaValue &part) { return part.isNone(); };
+    bool isWhole =
+        index.kind == ValueKind::Slice && llvm::all_of(index.elements, isNone);
+    if (!isWhole && (found || !index.getConstantInt()))
+      return std::nullopt;
+    if (!isWhole)
+      found = i;
+  }
+  return found;
+}
+
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
                         const std::string &name, const std::string &value,
                         llvm::ArrayRef<SemaValue> indices, const OpSite &site) {
   std::string mask;
-  if (indices.size() == 1 && site.operands.size() >= 2) {
-    const SemaValue &index = indices.front();
-    const Expr *expr = site.operands[site.operands.size() - 2];
-    std::string text = expr ? context.quote(expr->range) : std::string();
-    bool isMask = (index.isTensor() || index.isTile()) &&
-                  index.getPromotionOperand().dtype == DType::Bool;
-    if (isMask && !text.empty()) {
-      mask = text;
-    } else if (index.getConstantInt() && object.isTensor()) {
-      int64_t at = *index.getConstantInt();
-      std::string size = name + ".shape[0]";
-      mask = "tsr.arange(" + size + ") == " +
-             (at < 0 ? size + " - " + std::to_string(-at) : std::to_string(at));
-      if (object.dims.size() > 1) {
-        mask = "(" + mask + ")[:";
-        for (size_t i = 1; i < object.dims.size(); ++i)
-          mask += ", None";
-        mask += "]";
-      }
-    }
-  }
-  // x[:, 0] = v: one place along one axis.
-  if (mask.empty() && object.isTensor() && indices.size() > 1) {
-    size_t at = indices.size(), places = 0;
-    bool isPlain = true;
-    for (auto [i, index] : llvm::enumerate(indices)) {
-      bool isWhole = index.kind == ValueKind::Slice &&
-                     llvm::all_of(index.elements, [](const SemaValue &part) {
-                       return part.isNone();
-                     });
-      if (index.getConstantInt())
-        at = i, ++places;
-      else
-        isPlain &= isWhole;
-    }
-    if (isPlain && places == 1) {
-      int64_t place = *indices[at].getConstantInt();
-      std::string size = name + ".shape[" + std::to_string(at) + "]";
-      mask = "tsr.arange(" + size + ") == " +
-             (place < 0 ? size + " - " + std::to_string(-place)
-                        : std::to_string(place));
-      if (at + 1 < object.dims.size()) {
-        mask = "(" + mask + ")[:";
-        for (size_t i = at + 1; i < object.dims.size(); ++i)
-          mask += ", None";
-        mask += "]";
-      }
-    }
-  }
+  std::optional<size_t> axis =
+      object.isTensor() ? findPlace(indices) : std::nullopt;
+  const Expr *expr = site.operands.size() >= 2
+                         ? site.operands[site.operands.size() - 2]
+                         : nullptr;
+  if (axis)
+    mask = getPlaceMask(name, object.dims.size(), *axis,
+                        *indices[*axis].getConstantInt());
+  else if (indices.size() == 1 && expr &&
+           (indices[0].isTensor() || indices[0].isTile()) &&
+           indices[0].getPromotionOperand().dtype == DType::Bool)
+    mask = context.quote(expr->range);
   if (mask.empty())
     return name + " = tsr.where(mask, " + value + ", " + name +
            (object.isTile() ? ")" : "), or a @tsr.kernel, which stores");
   return name + " = tsr.where(" + mask + ", " + value + ", " + name + ")";
+}
+
+/// "best = tsr.full(tsr.lowest, m)"
+static std::string getFull(const std::string &name, llvm::StringRef value,
+                           llvm::ArrayRef<Axis *> axes) {
+  std::string text = name + " = tsr.full(" + value.str();
+  for (Axis *axis : axes)
+    text += ", " + axis->name;
+  return text + ")";
 }
 
 std::string Analyzer::getNeutralStart(const std::string &name,
@@ -114,13 +115,10 @@ std::string Analyzer::suggestFirst(const std::string &name,
           ? quote(source->second.value->range)
           : std::string();
   llvm::StringRef used = text;
-  std::string value = used.contains("max")   ? "tsr.lowest"
-                      : used.contains("min") ? "tsr.inf"
-                                             : "0.0";
-  std::string start = name + " = tsr.full(" + value;
-  for (Axis *axis : later.axes)
-    start += ", " + axis->name;
-  return start + ") before the loop";
+  llvm::StringRef value = used.contains("max")   ? "tsr.lowest"
+                          : used.contains("min") ? "tsr.inf"
+                                                 : "0.0";
+  return getFull(name, value, later.axes) + " before the loop";
 }
 
 std::string Analyzer::suggestStart(const std::string &name,
@@ -139,13 +137,9 @@ std::string Analyzer::suggestStart(const std::string &name,
     for (; end < other.size() && (depth || other[end] != ')'); ++end)
       depth += (other[end] == '(') - (other[end] == ')');
     std::optional<SemaValue> value = tryFix(other.take_front(end).trim().str());
-    if (value && value->isTile()) {
-      std::string text =
-          name + " = tsr.full(" + (isMaximum ? "tsr.lowest" : "tsr.inf");
-      for (Axis *axis : value->axes)
-        text += ", " + axis->name;
-      return text + (loopDepth ? ") before the loop" : ") before this line");
-    }
+    if (value && value->isTile())
+      return getFull(name, isMaximum ? "tsr.lowest" : "tsr.inf", value->axes) +
+             (loopDepth ? " before the loop" : " before this line");
   }
   return name + " = ... before " + (loopDepth ? "the loop" : "this line") +
          ", or a parameter " + name;

@@ -282,8 +282,8 @@ private:
   Flow executeTileLoop(const For &stmt, const SemaValue &iterable);
   Flow executeRange(const For &stmt, const SemaValue &iterable);
   ValueResult countTurns(const For &stmt, const std::vector<SemaValue> &bounds);
-  /// One turn for each element, which all are known when compiling.
-  Flow executeOverTuple(const For &stmt, const SemaValue &tuple);
+  /// One turn for each of these, which are known when compiling.
+  Flow executeTurns(const For &stmt, llvm::ArrayRef<SemaValue> values);
   Flow executeUnrolled(const For &stmt, int64_t start, int64_t step,
                        int64_t count);
   int getDeadArm(const If &stmt, const std::set<std::string> &assigned);

@@ -400,6 +400,9 @@ private:
 /// Arguments by parameter name; null where one was not given.
 using BoundArguments = llvm::SmallVector<const CallArgument *, 8>;
 
+/// "(tsr.arange(x.shape[0]) == 3)[:, None]": one place along an axis of x.
+std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
+                         int64_t place);
 /// "x = tsr.where(x < 0, 0.0, x)" for x[x < 0] = 0.0 of a value that is not
 /// written into.
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,

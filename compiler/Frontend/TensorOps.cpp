@@ -342,11 +342,8 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
           "'; a tensor has shape, dtype, ndim, T, mT");
   if (name == "at") { // x.at[mask].set(v), of JAX
     std::string x = nameOf(object, expr);
-    std::string first = "tsr.arange(" + x + ".shape[0]) == 0";
-    for (int64_t i = 1; i < rank; ++i)
-      first = (i == 1 ? "(" + first + ")[:" : first) + ", None" +
-              (i == rank - 1 ? "]" : "");
-    diagnostic.setFix("tsr.where(" + first + ", 1.0, " + x + ")");
+    diagnostic.setFix("tsr.where(" + getPlaceMask(x, rank, 0, 0) + ", 1.0, " +
+                      x + ")");
     return failure();
   }
   std::vector<std::string> near =

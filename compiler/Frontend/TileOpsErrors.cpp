@@ -94,7 +94,8 @@ std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
   std::string text = context.quote(where);
   // `if m == 0` asks which program or turn it is.
   SourceRange before{where.file, {where.begin.line, 1}, where.begin};
-  llvm::StringRef start = llvm::StringRef(context.quote(before)).trim();
+  std::string line = context.quote(before);
+  llvm::StringRef start = llvm::StringRef(line).trim();
   bool isTest = start == "if" || start == "elif" || start == "while";
   const char *attribute = isTest ? ".id" : ".index";
   std::string result =

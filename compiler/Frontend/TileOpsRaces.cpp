@@ -99,6 +99,25 @@ static bool addsTo(tile::StoreOp store) {
          });
 }
 
+/// "m, n" of "C[m, n]"; empty if it is written otherwise.
+static llvm::StringRef getPlace(llvm::StringRef whole, llvm::StringRef name) {
+  bool isPlain = whole.consume_front(name) && whole.consume_front("[") &&
+                 whole.consume_back("]");
+  return isPlain ? whole : "";
+}
+
+/// "x" of "(m, n), x".
+static llvm::StringRef getStored(llvm::StringRef arguments) {
+  return arguments.split("), ").second;
+}
+
+/// "acc += x", or "acc = tsr.maximum(acc, x)".
+static std::string getStep(llvm::StringRef joiner, llvm::StringRef stored) {
+  if (joiner == "+")
+    return "acc += " + stored.str();
+  return "acc = " + joiner.str() + "(acc, " + stored.str() + ")";
+}
+
 /// "acc = tsr.zeros(m)", or "acc: fp32 = 0.0" where all indices are positions.
 static std::string getStart(tile::StoreOp store, llvm::StringRef place,
                             llvm::StringRef joiner) {
@@ -127,11 +146,9 @@ std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
            getAnnotationFix(site.parameter, "Region[reduce_sum, Tensor[", "]]");
   std::string extent = context.quote(axis.where),
               whole = context.quote(site.where);
-  llvm::StringRef place = whole;
-  if (!place.consume_front(name + "[") || !place.consume_back("]"))
-    place = "";
+  llvm::StringRef place = getPlace(whole, name);
   llvm::StringRef joiner = joinerOf(store.getValue());
-  llvm::StringRef stored = llvm::StringRef(site.arguments).split("), ").second;
+  llvm::StringRef stored = getStored(site.arguments);
   if (joiner.empty() || place.empty() || stored.empty())
     return name + "[" + (place.empty() ? "" : place.str() + ", ") + axis.name +
            "], in an Out with that axis, too";
@@ -140,10 +157,8 @@ std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
       (axis.axis ? extent : "range(" + extent + ")") +
       ":  # inside the loop of the grid, instead of an axis of it\n    ";
   std::string end = "\n" + whole + " = acc";
-  std::string step =
-      joiner == "+" ? "acc += " + stored.str()
-                    : "acc = " + joiner.str() + "(acc, " + stored.str() + ")";
-  return getStart(store, place, joiner) + "\n" + loop + step + end;
+  return getStart(store, place, joiner) + "\n" + loop +
+         getStep(joiner, stored) + end;
 }
 
 /// The most that an integer may be, if it is a constant or has one as bound.
@@ -223,21 +238,15 @@ LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
             dyn_cast<NameLoc>(loop->getRegion(0).getArgument(0).getLoc()))
       name = named.getName().str();
     const std::string &array = parameterNames[site.parameter];
-    llvm::StringRef place = whole;
-    if (!place.consume_front(array + "[") || !place.consume_back("]"))
-      place = "";
-    llvm::StringRef stored =
-        llvm::StringRef(site.arguments).split("), ").second;
+    llvm::StringRef place = getPlace(whole, array);
+    llvm::StringRef stored = getStored(site.arguments);
     std::string fix = array + "[" + (place.empty() ? "" : place.str() + ", ") +
                       name + "], in an Out with that axis, too";
     llvm::StringRef joiner = joinerOf(store.getValue());
     if (!joiner.empty() && !place.empty() && !stored.empty())
-      fix = "acc " +
-            (joiner == "+"
-                 ? "+= " + stored.str()
-                 : "= " + joiner.str() + "(acc, " + stored.str() + ")") +
-            ", with " + getStart(store, place, joiner) +
-            " before the loop and " + whole + " = acc behind it";
+      fix = getStep(joiner, stored) + ", with " +
+            getStart(store, place, joiner) + " before the loop and " + whole +
+            " = acc behind it";
     context
         .error(site.where, whole +
                                " is written again in every turn of the "
@@ -261,9 +270,7 @@ LogicalResult TileOps::checkRepeated(const WriteSite &site) {
         !llvm::is_contained(site.repeated, axis.axis) ||
         !sources.contains(axis.axis->range))
       continue;
-    llvm::StringRef stored =
-        llvm::StringRef(site.arguments).split("), ").second;
-    llvm::StringRef inner = stored;
+    llvm::StringRef stored = getStored(site.arguments), inner = stored;
     bool isBare =
         inner.consume_back(")") && !inner.contains(',') && inner.contains('(');
     std::string size = std::to_string(axis.size);

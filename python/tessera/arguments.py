@@ -237,8 +237,7 @@ def of_version(fn, version, bound: dict):
             bound.pop(p.name)
         elif p.name in taken and bound.get(p.name) is None and p.has_default:
             defaults[p.name] = p.default
-    others = [p for p, entry in zip(fn.parameters, entries) if p.kind != "const"]
-    _, given, scalars = argument_specs(fn, bound, version.target, others)
+    _, given, scalars = argument_specs(fn, bound, version.target, [p for p in fn.parameters if p.kind != "const"])
     return given, {**defaults, **scalars}
 
 

@@ -9,6 +9,7 @@ import ast
 import difflib
 import dis
 import inspect
+import itertools
 import linecache
 import os
 import re
@@ -71,17 +72,18 @@ def user_frame():
     return frame
 
 
+def _position(frame) -> tuple:
+    """First and last line, first and last column of what the frame stands at; None where Python does not say."""
+    return next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None) or (None,) * 4
+
+
 def at_user(message: str, fix: str = "", part: str = "") -> str:
     """A message at the user's call or decorator; the caret stands under `part` of it, if that is there."""
     frame = user_frame()
     if frame is None:
         return f"error: {message}\n" + (f" fix:  {fix}\n" if fix else "")
     file, line = frame.f_code.co_filename, frame.f_lineno
-    place = None
-    for index, found in enumerate(frame.f_code.co_positions()):
-        if index == frame.f_lasti // 2:
-            place = found
-    first, last, begin, end = place or (None,) * 4
+    first, last, begin, end = _position(frame)
     lines = linecache.getlines(file, frame.f_globals)
     if first is None or begin is None or not 0 < first <= len(lines):
         text = lines[line - 1] if 0 < line <= len(lines) else ""
@@ -102,8 +104,7 @@ def call_of_user() -> ast.Call | None:
     frame = user_frame()
     if frame is None:
         return None
-    place = next((found for index, found in enumerate(frame.f_code.co_positions()) if index == frame.f_lasti // 2), None)
-    first, last, begin, end = place or (None,) * 4
+    first, last, begin, end = _position(frame)
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     if first is None or begin is None or not 0 < first <= last <= len(lines):
         return None

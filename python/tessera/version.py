@@ -66,8 +66,10 @@ class Runner:
             if array.dtype.storage != storage:
                 wanted = by_storage(storage)
                 shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
+                variable = source.name_of_keyword("out")
+                made = f'np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")'
                 refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
-                      f'{source.name_of_keyword("out") + " = " if source.name_of_keyword("out") else "out="}np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")' if shown == "out=" else f'{name}.astype("{to_numpy(storage)}")')
+                       f'{name}.astype("{to_numpy(storage)}")' if shown != "out=" else f"{variable} = {made}" if variable else f"out={made}")
             if mode != "in" and not array.writable:
                 shown = name if mode != "result" else "out="
                 refuse(f"{shown} is read-only, but {self.name} writes it", f"{name} = {name}.copy()" if mode != "result" else "out=np.empty(...)")
@@ -204,5 +206,5 @@ def _bits(value, storage: str, name: str, function: str) -> int:
         error.fix = f"{name}=int({name})" if isinstance(value, float) else f"{name}=1"
         raise error from None
     if not -(2**63) <= number < 2**63:
-        refuse(f"{name} = {number} does not fit 64 bits", f"{name}={number % 1000}, or an fp64 parameter")
+        refuse(f"{name} = {number} does not fit 64 bits", f"{name}=2**63 - 1, the largest")
     return number
