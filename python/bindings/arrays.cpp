@@ -25,6 +25,7 @@ struct TorchType {
   const dlpack::ExchangeApi *api = nullptr;
   PyObject *isNegated = nullptr;     // the method `is_neg`
   PyObject *isGradEnabled = nullptr; // the function `torch.is_grad_enabled`
+  PyObject *noteWritten = nullptr;   // `torch.autograd.graph.increment_version`
 };
 
 } // namespace
@@ -75,16 +76,21 @@ void python::learnArrayType(PyTypeObject *type) {
   PyObject *isGradEnabled =
       torch ? PyObject_GetAttrString(torch, "is_grad_enabled") : nullptr;
   Py_XDECREF(torch);
+  PyObject *graph = PyImport_ImportModule("torch.autograd.graph");
+  PyObject *noteWritten =
+      graph ? PyObject_GetAttrString(graph, "increment_version") : nullptr;
+  Py_XDECREF(graph);
   PyErr_Clear();
   for (TorchType &free : torchTypes) {
-    if (free.type || !isNegated || !isGradEnabled)
+    if (free.type || !isNegated || !isGradEnabled || !noteWritten)
       continue;
     Py_INCREF(type);
-    free = {type, api, isNegated, isGradEnabled};
+    free = {type, api, isNegated, isGradEnabled, noteWritten};
     return;
   }
   Py_XDECREF(isNegated);
   Py_XDECREF(isGradEnabled);
+  Py_XDECREF(noteWritten);
 }
 
 static bool viewNumPy(PyObject *object, ArrayView &view) {
@@ -165,6 +171,11 @@ bool python::viewArray(PyObject *object, ArrayView &view) {
     if (known.type == type)
       return viewTorch(known, object, view);
   return false;
+}
+
+void python::noteWritten(PyObject *tensor) {
+  Py_XDECREF(PyObject_CallOneArg(torchTypes[0].noteWritten, tensor));
+  PyErr_Clear();
 }
 
 static void raiseFromTorch(void *, const char *kind, const char *text) {

@@ -42,6 +42,10 @@ bool viewArray(PyObject *object, ArrayView &view);
 /// Prepares viewArray for objects of this class, if it is one that it can read.
 void learnArrayType(PyTypeObject *type);
 
+/// Tells torch that a tensor was written, as its own operations in place do:
+/// autograd then refuses to use what it had saved of it.
+void noteWritten(PyObject *tensor);
+
 /// The innermost axis with stride 1, or -1; as tessera/arrays.py defines it.
 inline int unitAxis(const ArrayView &view) {
   for (int axis = view.rank - 1; axis >= 0; --axis)

@@ -46,6 +46,7 @@ private:
                         const int64_t *sizes, size_t bytes);
   bool isWorthReleasing() const;
   tsr_status runTimed(const tsr_call &call);
+  void noteWrittenTensors() const;
   PyObject *takeResults();
 
   struct Made {
@@ -110,6 +111,13 @@ tsr_status Execution::runTimed(const tsr_call &call) {
   return status;
 }
 
+void Execution::noteWrittenTensors() const {
+  for (const ArgumentGuard &guard : entry.arguments)
+    if (guard.kind == ArgumentGuard::Kind::Tensor && guard.tensor.isWritten &&
+        guard.tensor.slot >= 0 && guard.tensor.library == Library::Torch)
+      noteWritten(frame.given[guard.tensor.slot]);
+}
+
 PyObject *Execution::takeResults() {
   PyObject *values[maxTensors];
   Py_ssize_t count = 0;
@@ -172,6 +180,8 @@ PyObject *Execution::run(PyObject *function) {
   } else {
     status = runTimed(call);
   }
+  if (!PyErr_Occurred())
+    noteWrittenTensors();
   if (!status)
     return takeResults();
   if (PyErr_Occurred()) { // an allocation, or a kernel

@@ -313,6 +313,14 @@ def allocate(library: str, storage: str, shape: tuple, gpu=None, stream: int = 0
     return made, address
 
 
+def note_written(tensors: list) -> None:
+    """Tells torch that these were written, as its own operations in place do: autograd then refuses what it had saved of them."""
+    if tensors:
+        from torch.autograd.graph import increment_version
+
+        increment_version(tensors)
+
+
 def copy_into(target, value, name: str) -> None:
     """Copies a result into an array of any strides."""
     if tuple(target.shape) != tuple(value.shape) or target.dtype != value.dtype:

@@ -41,6 +41,7 @@ class Runner:
         gpu, handle = self._place(given, library, stream)
         waiting = list(out)
         tensors, returned = [], []
+        written: list = []  # torch's tensors
         copied: dict = {}  # results whose memory the kernels cannot write
         for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
             array = given.get(name) if mode != "result" else None
@@ -73,6 +74,8 @@ class Runner:
             if mode != "in" and not array.writable:
                 shown = name if mode != "result" else "out="
                 refuse(f"{shown} is read-only, but {self.name} writes it", f"{name} = {name}.copy()" if mode != "result" else "out=np.empty(...)")
+            if mode != "in" and array.library == "torch":
+                written.append(array.owner)
             tensors.append(array.for_runtime())
         if copied:
             arrays.refuse_overlap([owner for _, owner in returned])
@@ -87,6 +90,7 @@ class Runner:
             return arrays.allocate(library, storage, shape, gpu, handle)
 
         made = self._execute(tensors, values, allocate, gpu, handle)
+        arrays.note_written(written)
         for index, value in zip(order, made):
             if index in copied:
                 arrays.copy_into(copied[index], value, f"{self.name}: out=")

@@ -84,3 +84,40 @@ def test_the_fix_is_in_the_message():
 def test_looking_asks_for_no_gradient():
     assert double.check(needs(), show=False)
     assert np.asarray(double.run(needs())).tolist() == [2.0] * 3
+
+
+@tsr.kernel
+def increment(X: tsr.InOut["N"]):
+    for n in tsr.grid(tsr.tile(N, 64)):  # noqa: F821
+        X[n] += 1.0
+
+
+WRITES = {
+    "InOut": lambda w: increment(w),
+    "Out": lambda w: copy(torch.ones(3), w),
+    "out=": lambda w: double(torch.ones(3), out=w),
+    "strided out=": lambda w: double(torch.ones(3), out=w.reshape(1, 3).expand(1, 3)[0]),
+    "version": lambda w: increment.compile(X=tsr.fp32)(w),
+    "simulator": lambda w: copy(torch.ones(3), w, target="sim:sm_80"),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_autograd_notices_what_a_call_writes(write):
+    """As after torch's own operations in place: it had saved the old elements for the gradient."""
+    for _ in range(3):  # the first call is not direct
+        w, x = torch.full((3,), 2.0), needs()
+        y = (x * w).sum()
+        write(w)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.backward()
+
+
+def test_reading_writes_nothing():
+    w, x = torch.full((3,), 2.0), needs()
+    y = (x * w).sum()
+    for _ in range(3):
+        double(w)
+        copy(w)
+    y.backward()
+    assert x.grad.tolist() == [2.0] * 3
