@@ -207,6 +207,8 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
   }
   if (isa<arith::ExtFOp>(op))
     return extend(operands[0], result);
+  if (isa<arith::SIToFPOp>(op) && result.isBF16())
+    return truncate(convertForBf16(builder, loc, operands[0]), result);
   // f16 and bf16 are computed in f32 and rounded to the type after each op.
   Type wideResult = result;
   bool copies = isa<arith::SelectOp, arith::BitcastOp>(op);

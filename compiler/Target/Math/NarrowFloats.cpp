@@ -1,4 +1,4 @@
-//===- NarrowFloats.cpp - fp8 by integer arithmetic -----------------------===//
+//===- NarrowFloats.cpp - fp8 and bf16 by integer arithmetic --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/Math/NarrowFloats.h"
@@ -143,4 +143,31 @@ Value tessera::target::truncateToFp8(OpBuilder &builder, Location loc,
       arith::TruncIOp::create(builder, loc, e.typed(builder.getI8Type()),
                               e.op<arith::OrIOp>(magnitude, sign));
   return arith::BitcastOp::create(builder, loc, e.typed(element), byte);
+}
+
+Value tessera::target::convertForBf16(OpBuilder &builder, Location loc,
+                                      Value integer) {
+  Emitter e{builder, loc, integer.getType()};
+  Type type = getElementTypeOrSelf(integer);
+  unsigned width = type.getIntOrFloatBitWidth();
+  bool isLong = width > 32;
+  Type real = isLong ? builder.getF64Type() : builder.getF32Type();
+  if (width >= 32) {
+    // Bits that the float lacks are cut off, and the last one kept says so
+    // (round to odd): far below bf16's, it decides between its neighbours.
+    int digits = isLong ? 53 : 24, drop = int(width) - digits;
+    auto number = [&](int64_t value) {
+      return e.constant(builder.getIntegerAttr(type, value));
+    };
+    int64_t exact = int64_t(1) << digits, last = int64_t(1) << drop;
+    Value isExact = e.compare(arith::CmpIPredicate::ult,
+                              e.op<arith::AddIOp>(integer, number(exact)),
+                              number(2 * exact));
+    Value rest = e.op<arith::AndIOp>(integer, number(last - 1));
+    Value isCut = e.compare(arith::CmpIPredicate::ne, rest, number(0));
+    Value sticky = e.select(isCut, number(last), number(0));
+    Value odd = e.op<arith::OrIOp>(e.op<arith::SubIOp>(integer, rest), sticky);
+    integer = e.select(isExact, integer, odd);
+  }
+  return arith::SIToFPOp::create(builder, loc, e.typed(real), integer);
 }

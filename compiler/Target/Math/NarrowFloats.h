@@ -1,4 +1,4 @@
-//===- NarrowFloats.h - fp8 by integer arithmetic ---------------*- C++ -*-===//
+//===- NarrowFloats.h - fp8 and bf16 by integer arithmetic ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // No LLVM target of ours converts fp8 on every machine, so the bits are moved
@@ -29,6 +29,11 @@ mlir::Value extendFp8(mlir::OpBuilder &builder, mlir::Location loc,
 /// largest number; NaN stays NaN.
 mlir::Value truncateToFp8(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, mlir::Type element);
+
+/// A scalar or vector of integers as f32 or f64 that rounds to the bf16 nearest
+/// to the integer. From i64 or i32 straight to f32 would round twice.
+mlir::Value convertForBf16(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value integer);
 
 } // namespace tessera::target
 

@@ -35,6 +35,9 @@ Value NvidiaLowering::scalarOp(Operation *like, ValueRange given) {
       single = arith::ExtFOp::create(builder, loc, f32, single);
     return truncateToFp8(builder, loc, single, type);
   }
+  if (isa<arith::SIToFPOp>(like) && type.isBF16())
+    return arith::TruncFOp::create(builder, loc, type,
+                                   convertForBf16(builder, loc, operands[0]));
   bool widen = isHalf(type) && !isa<arith::SelectOp, arith::BitcastOp>(like) &&
                !like->hasTrait<OpTrait::ConstantLike>() &&
                llvm::all_of(operands, [&](Value operand) {

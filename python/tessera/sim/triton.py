@@ -278,7 +278,7 @@ class SimDriver(DriverBase):
         import torch
         for thing in gc.get_objects():
             try:
-                if not isinstance(thing, torch.Tensor) or thing.device.type != "cpu":
+                if not issubclass(type(thing), torch.Tensor) or thing.device.type != "cpu":
                     continue
                 with torch._C.DisableTorchFunction():
                     storage = thing.untyped_storage()
