@@ -20,7 +20,7 @@ from .errors import ArgumentError, CompileError, InternalError, TesseraError, Un
 from .knobs import colour, knobs
 from .targets import check_target
 from .version import Version, make_version, version_of
-from .wording import a_kind, called_at, remind
+from .wording import a_kind, as_imported, called_at, remind
 
 
 class Function(_runtime.Callable):
@@ -182,18 +182,21 @@ class Function(_runtime.Callable):
         """The program at the front end's exit; with `debug`, its asserts are in it."""
         opts = self._options_for(spec)
         self._remind_ignored(spec)
-        made = compiler.compile_program(
-            self.program,
-            list(spec.arguments),
-            capture.for_compiler(spec.captured),
-            self.body_constants(opts, spec.target, spec.dtype),
-            opts.schedule_for(spec.target, spec.dtype),
-            opts.policy or "deterministic",
-            opts.accum,
-            opts.precision or "ieee",
-            {**self._options(spec.target), "symbol_prefix": symbol_prefix, **({} if debug is None else {"debug": debug}), **opts.tuning_for_compiler()},
-            colour(),
-        )
+        try:
+            made = compiler.compile_program(
+                self.program,
+                list(spec.arguments),
+                capture.for_compiler(spec.captured),
+                self.body_constants(opts, spec.target, spec.dtype),
+                opts.schedule_for(spec.target, spec.dtype),
+                opts.policy or "deterministic",
+                opts.accum,
+                opts.precision or "ieee",
+                {**self._options(spec.target), "symbol_prefix": symbol_prefix, **({} if debug is None else {"debug": debug}), **opts.tuning_for_compiler()},
+                colour(),
+            )
+        except CompileError as error:
+            raise type(error)(as_imported(str(error), capture.Scope(self._fn, self._names))) from None
         if isinstance(made, list):  # a kernel it calls needs these sizes as constants
             self._extend_key(made)
         return made

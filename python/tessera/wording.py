@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 
@@ -53,3 +54,23 @@ def no_attribute(version, name: str) -> UnknownNameError:
     near = {"asm": "plan" if on_cpu else "ptx", "n_regs": "resources", "n_spills": "resources", "metadata": "resources"}.get(name) or source.nearest(name, known, "report")
     return UnknownNameError(source.at_user(f"{version.name} compiled for {version.target} has no attribute {name!r}; it has {', '.join(sorted(known))}",
                                            near, name))
+
+
+# Names of ours that a fix has without `tsr.`, as signatures in the documents do.
+_BARE = re.compile(r"""(?<![\w."'])((?:Tensor|Out|InOut|Region)(?=\[)|reduce_\w+|[biuf][fp]?\d+(?:_e\dm\d)?|(?<=: )const|(?<=Region\[)(?:read|write|read_write))\b(?!["'=])""")
+
+
+def as_imported(message: str, scope) -> str:
+    """The message with a fix that uses the names under which the user's module has ours, or says what to import (`scope`: capture.Scope)."""
+    head, fix, text = message.rpartition("fix:")
+    if not fix:
+        return message
+    ours = sys.modules["tessera"]
+    alias = next((name for name in ("tsr", *scope.globals, *scope.cells) if scope.find(name) is ours), None)
+    missing = [name for name in dict.fromkeys(_BARE.findall(text)) if hasattr(ours, name) and scope.find(name) is not getattr(ours, name)]
+    if alias:
+        text = re.sub(r"(?<![\w.])tsr\.(?=\w)", f"{alias}.", text)
+        return head + fix + _BARE.sub(lambda at: f"{alias}.{at[1]}" if at[1] in missing else at[1], text)
+    imports = ["import tessera as tsr"] if re.search(r"(?<![\w.])tsr\.\w", text) else []
+    imports += [f"from tessera import {', '.join(missing)}"] if missing else []
+    return head + fix + (text.rstrip() + f"  # {'; '.join(imports)}\n" if imports else text)
