@@ -289,6 +289,9 @@ private:
                        mlir::Location location);
   ValueResult power(const SemaValue &base, const SemaValue &exponent,
                     const OpSite &site);
+  mlir::LogicalResult checkDivisor(llvm::ArrayRef<SemaValue> operands,
+                                   const std::string &divisor,
+                                   const OpSite &site);
   /// Int values that are weak become fp64; other ints are an error.
   ValueResult requireFloat(const SemaValue &value, const std::string &name,
                            llvm::StringRef callee, const OpSite &site);

@@ -281,10 +281,10 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
     break;
   }
   case BinaryOperator::FloorDiv:
-    name = "gir.floordiv";
-    break;
   case BinaryOperator::Mod:
-    name = "gir.mod";
+    name = op == BinaryOperator::Mod ? "gir.mod" : "gir.floordiv";
+    if (failed(checkDivisor(operands, names[1], site)))
+      return failure();
     break;
   case BinaryOperator::Pow:
     return power(operands[0], operands[1], site);
@@ -307,6 +307,24 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
     break;
   }
   return elementwise(name, getOperatorSpelling(op), operands, names, site);
+}
+
+/// The plan divides scalars: by 0 is an error there, which is to name the line.
+LogicalResult TensorOps::checkDivisor(llvm::ArrayRef<SemaValue> operands,
+                                      const std::string &divisor,
+                                      const OpSite &site) {
+  if (operands[0].isTensor() || operands[1].isTensor() ||
+      operands[1].isConstant() ||
+      isFloat(operands[1].getPromotionOperand().dtype))
+    return success();
+  ValueResult holds = compare(CompareOperator::NotEq, operands[1],
+                              SemaValue::makeConstant(int64_t(0)), site);
+  if (failed(holds))
+    return failure();
+  graph::CheckOp::create(context.builder, loc(site), holds->ssa,
+                         placeText(loc(site)) + "division by zero: " + divisor +
+                             " is 0");
+  return success();
 }
 
 ValueResult TensorOps::power(const SemaValue &base, const SemaValue &exponent,

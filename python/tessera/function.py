@@ -259,9 +259,12 @@ class Function(_runtime.Callable):
             elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
                 first, size, axis, second, _ = sizes.groups()
                 fix = fix or f"{second} with {size} elements along axis {axis or 'of that number'}, as {first} has"
+            elif zero := re.match(r"division by zero: (.+) is 0$", message):
+                fix = f"max({zero[1]}, 1)"
             elif filled := re.search(r": (\d+) elements do not fill", message):
                 fix = f"sizes whose product is {filled[1]}"
             raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
+        text = re.sub(r"^\w+, plan line \d+: ", "", text)
         text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
         text = re.sub(r"(?<!the )\bresult\.?(\d+)\b", r"out[\1]", text)
         text = re.sub(r"(?<!the )\bresult\b", "out=", text)

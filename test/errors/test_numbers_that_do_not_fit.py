@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tessera as tsr
-from tessera import Out, Tensor, i8, i32
+from tessera import Out, Tensor, fp32, i8, i32, i64
+from tessera.source import without_colour
 
 I = np.arange(-4, 4, dtype=np.int32)
 H = np.array([1.0, 2.0, 60000.0], np.float16)
@@ -120,3 +121,20 @@ def test_annotated_parameters(dtype, good, bad):
         f(np.zeros(3, np.float32), good)
     with pytest.raises(tsr.ArgumentError, match=f"n is annotated {dtype}, which does not hold {re.escape(str(bad))}"):
         f(np.zeros(3, np.float32), bad)
+
+
+@tsr.function
+def parts(x, a: i64, b: i64):
+    share = a // b
+    rest = a % b
+    return x * (share + rest).to(fp32)
+
+
+def test_a_division_by_zero_of_scalars_names_its_line():
+    x = np.ones(3, np.float32)
+    assert parts(x, 7, 2).tolist() == [4.0] * 3
+    for _ in range(2):  # the second call is direct
+        with pytest.raises(tsr.ArgumentError) as caught:
+            parts(x, 7, 0)
+        first, line, caret, fix = without_colour(str(caught.value)).rstrip().split("\n")
+        assert "division by zero: b is 0, called at" in first and line.endswith("share = a // b") and fix == " fix:  max(b, 1)"
