@@ -660,7 +660,11 @@ bool Parser::parseParameters(FunctionDef *function) {
                    ? error(peek().range, "a parameter must follow '*'")
                    : refuse(peek().range, "*args",
                             std::string(peek(1).text) + "0, " +
-                                std::string(peek(1).text) + "1",
+                                std::string(peek(1).text) + "1, and " +
+                                std::string(peek(1).text) + " = (" +
+                                std::string(peek(1).text) + "0, " +
+                                std::string(peek(1).text) +
+                                "1) as the first line",
                             "*" + std::string(peek(1).text));
       if (kind == ParameterKind::KeywordOnly)
         return error(peek().range, "'*' can stand only once");

@@ -240,6 +240,13 @@ static std::string getTooManyFix(SemaContext &context, llvm::StringRef callee,
     return given[0] == "0" ? "tsr.arange(" + given[1] + ")"
                            : given[0] + " + tsr.arange(" + given[1] + " - " +
                                  given[0] + ")";
+  // All axes, as NumPy's.
+  if (callee == "transpose" && given.size() > 3 && kept.size() == most) {
+    std::string axes;
+    for (const std::string &axis : llvm::ArrayRef(given).drop_front())
+      axes += (axes.empty() ? "" : ", ") + axis;
+    return given[0] + ".permute(" + axes + ")";
+  }
   // What is too much goes to the keywords that follow, if they are as many.
   size_t extra = given.size() - most;
   if (most + extra <= parameters.size() && kept.size() == most) {
@@ -280,6 +287,9 @@ static void explainKeyword(SemaContext &context, Diagnostic &diagnostic,
       diagnostic.message += "; " + std::string(foreign->why);
   }
   std::vector<std::string> near = nearestNames(wrong.keyword, known);
+  for (const std::string &name : known) // epsilon for eps
+    if (name.size() >= 3 && llvm::StringRef(wrong.keyword).starts_with(name))
+      near.insert(near.begin(), name);
   if (ours.empty() && !foreign && !near.empty())
     ours = near.front() + "=" + value;
   // One required argument is missing: this is it.
@@ -319,12 +329,18 @@ bindArguments(SemaContext &context, llvm::StringRef callee,
                                       [](const CallArgument &argument) {
                                         return argument.keyword.empty();
                                       });
+        // The object of a method is not counted.
+        size_t object = arguments.arguments.size() -
+                        quoteArguments(context, arguments, site).size();
         Diagnostic &diagnostic = context.error(
             argument.where,
-            callee.str() + " takes at most " + std::to_string(next) +
-                (next == 1 ? " argument" : " arguments") + " by position (" +
-                describeParameters(parameters, required) + "), but " +
-                std::to_string(given) + " are given");
+            callee.str() + " takes at most " + std::to_string(next - object) +
+                (next - object == 1 ? " argument" : " arguments") +
+                " by position (" +
+                describeParameters(
+                    parameters.drop_front(object),
+                    required - std::min<unsigned>(required, unsigned(object))) +
+                "), but " + std::to_string(given - object) + " are given");
         diagnostic.setFix(
             getTooManyFix(context, callee, arguments, parameters, next, site));
         return failure();

@@ -310,6 +310,23 @@ void Analyzer::dropUnchanged(std::vector<Carried> &carried, Block &block) {
     }
 }
 
+LogicalResult Analyzer::checkReplaced(KernelState &state) {
+  for (const Replaced &one : replaced) {
+    std::string joiner;
+    if (one.result.use_empty() || !state.keepsLastTurn(one.result, joiner))
+      continue;
+    std::string value = one.value ? quote(one.value->range) : "...";
+    error(one.assigned, one.name + " is what the last turn of the loop makes "
+                                   "it: no turn uses what the one before made")
+        .addNote(one.before, one.name + " before the loop")
+        .setFix(joiner == "+" ? one.name + " += " + value
+                              : one.name + " = " + joiner + "(" + one.name +
+                                    ", " + value + ")");
+    return failure();
+  }
+  return success();
+}
+
 void Analyzer::finishLoop(
     const std::vector<Carried> &carried, ValueRange results,
     const std::map<std::string, SemaValue, std::less<>> &before,
@@ -319,6 +336,13 @@ void Analyzer::finishLoop(
   for (const Carried &entry : carried) {
     if (!entry.argument)
       continue;
+    // tsr.zeros before the loop is the start of a sum.
+    if (request.kind == ProgramKind::Kernel && entry.argument.use_empty() &&
+        entry.before.isTile() && entry.init.getDefiningOp<tile::FillOp>())
+      replaced.push_back({cast<OpResult>(results[next]), entry.name,
+                          entry.before.origin,
+                          scope().variables[entry.name].origin,
+                          scope().sources[entry.name].value});
     SemaValue value = withSsa(entry.before, results[next++]);
     value.origin = scope().variables[entry.name].origin;
     after[entry.name] = std::move(value);

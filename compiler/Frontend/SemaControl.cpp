@@ -100,6 +100,12 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
   std::optional<int64_t> start = bounds[0].getConstantInt(),
                          stop = bounds[1].getConstantInt(),
                          step = bounds[2].getConstantInt();
+  tileLoops.erase(name);
+  if (auto *call = dynCast<Call>(stmt.iter);
+      call && call->args.size() == 3 && start == 0 && step.value_or(1) > 1)
+    tileLoops[name] = "for " + name + " in tsr.tile(" +
+                      quote(call->args[1]->range) + ", " +
+                      quote(call->args[2]->range) + "):";
   if (step && *step == 0) {
     error(stmt.iter->range, "the step of a range is not 0")
         .setFix("range(start, stop, 1)");
@@ -496,7 +502,9 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   insideGrid = state.insideGrid = true;
   Flow flow = execute(stmt.body);
   insideGrid = state.insideGrid = false;
-  if (flow != Flow::Failed && failed(state.checkRaces(program->getParentOp())))
+  if (flow != Flow::Failed &&
+      (failed(state.checkRaces(program->getParentOp())) ||
+       failed(checkReplaced(state))))
     return Flow::Failed;
   return flow;
 }

@@ -702,6 +702,27 @@ FailureOr<std::vector<SemaValue>> Analyzer::evaluateIndices(const Expr *slice) {
   return indices;
 }
 
+/// xs[1:] of a tuple, with bounds that are known and no step.
+static std::optional<SemaValue> slice(const SemaValue &tuple,
+                                      const SemaValue &index) {
+  if (index.kind != ValueKind::Slice || !index.elements[2].isNone())
+    return std::nullopt;
+  int64_t size = tuple.elements.size(), bounds[] = {0, size};
+  for (int i : {0, 1}) {
+    const SemaValue &given = index.elements[i];
+    std::optional<int64_t> bound = given.getConstantInt();
+    if (!bound && !given.isNone())
+      return std::nullopt;
+    if (bound)
+      bounds[i] =
+          std::clamp<int64_t>(*bound < 0 ? *bound + size : *bound, 0, size);
+  }
+  SemaValue part = tuple;
+  part.elements.assign(tuple.elements.begin() + bounds[0],
+                       tuple.elements.begin() + std::max(bounds[0], bounds[1]));
+  return part;
+}
+
 ValueResult Analyzer::evaluateSubscript(const Subscript &subscript) {
   ValueResult base = evaluate(subscript.value);
   if (failed(base))
@@ -710,6 +731,9 @@ ValueResult Analyzer::evaluateSubscript(const Subscript &subscript) {
   if (failed(indices))
     return failure();
   if (base->kind == ValueKind::Tuple) {
+    if (indices->size() == 1)
+      if (std::optional<SemaValue> part = slice(*base, indices->front()))
+        return *part;
     std::optional<int64_t> index;
     if (indices->size() == 1)
       index = indices->front().getConstantInt();

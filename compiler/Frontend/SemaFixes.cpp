@@ -246,7 +246,78 @@ std::string Analyzer::getGridFix(const For &stmt, const SemaValue &iterable) {
   return "for " + names + " in " + quote(stmt.iter->range) + ":";
 }
 
+/// The `if` that has nothing but this statement, and what stands behind it.
+static std::pair<const If *, llvm::ArrayRef<Stmt *>>
+findGuard(const Body &body, const Stmt *stmt) {
+  for (auto [i, each] : llvm::enumerate(body)) {
+    std::vector<const Body *> inside;
+    if (auto *branch = dynCast<If>(each)) {
+      if (branch->body.size() == 1 && branch->body[0] == stmt &&
+          branch->orelse.empty())
+        return {branch, llvm::ArrayRef(body).drop_front(i + 1)};
+      inside = {&branch->body, &branch->orelse};
+    } else if (auto *loop = dynCast<For>(each)) {
+      inside = {&loop->body};
+    } else if (auto *loop = dynCast<While>(each)) {
+      inside = {&loop->body};
+    }
+    for (const Body *one : inside)
+      if (auto found = findGuard(*one, stmt); found.first)
+        return found;
+  }
+  return {nullptr, {}};
+}
+
+/// "if n.start < N:" and the rest of the body inside it, for
+/// `if n.start >= N: return`.
+std::string Analyzer::getGuardFix(const Stmt &stmt) {
+  auto [guard, rest] = findGuard(scope().definition->body, &stmt);
+  if (!guard)
+    return "put the rest of the body into an 'if'";
+  std::string test = "not (" + quote(guard->test->range) + ")";
+  if (auto *compare = dynCast<Compare>(guard->test);
+      compare && compare->ops.size() == 1) {
+    const char *opposite = nullptr;
+    switch (compare->ops[0]) {
+    case CompareOperator::Lt:
+      opposite = " >= ";
+      break;
+    case CompareOperator::LtE:
+      opposite = " > ";
+      break;
+    case CompareOperator::Gt:
+      opposite = " <= ";
+      break;
+    case CompareOperator::GtE:
+      opposite = " < ";
+      break;
+    case CompareOperator::Eq:
+      opposite = " != ";
+      break;
+    case CompareOperator::NotEq:
+      opposite = " == ";
+      break;
+    default:
+      break;
+    }
+    if (opposite)
+      test = quote(compare->left->range) + opposite +
+             quote(compare->comparators[0]->range);
+  }
+  std::string text = "if " + test + ":";
+  bool isShort = rest.size() <= 4 && llvm::all_of(rest, [](const Stmt *one) {
+                   return one->range.begin.line == one->range.end.line;
+                 });
+  if (!isShort || rest.empty())
+    return text + "  # and what follows inside it";
+  for (const Stmt *one : rest)
+    text += "\n    " + quote(one->range);
+  return text;
+}
+
 std::string Analyzer::getReturnFix(const Return &stmt) {
+  if (!stmt.value)
+    return getGuardFix(stmt);
   const SemaValue *tile = nullptr;
   if (auto *name = dynCast<Name>(stmt.value))
     if (auto found = scope().variables.find(name->id);

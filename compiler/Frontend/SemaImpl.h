@@ -72,6 +72,8 @@ std::string getAnnotationText(const ParameterDescription &parameter);
 
 enum class Flow : uint8_t { Normal, Returned, Failed };
 
+struct KernelState;
+
 class Analyzer : public SemaContext {
 public:
   Analyzer(mlir::ModuleOp module, const SemaRequest &request,
@@ -201,6 +203,7 @@ private:
   std::string getWhereFix(const If &stmt);
   std::string getGridFix(const For &stmt, const SemaValue &iterable);
   std::string getReturnFix(const Return &stmt);
+  std::string getGuardFix(const Stmt &stmt);
   std::string getCastFix(const std::string &name, DType dtype);
   std::string describeStatement(const Stmt &stmt);
   void reportForeign(const CapturedValue &captured, const std::string &dotted,
@@ -297,6 +300,15 @@ private:
     SourceRange assigned;
     mlir::Value yielded;
   };
+  /// A variable that no turn of a loop reads, but all assign.
+  struct Replaced {
+    mlir::OpResult result;
+    std::string name;
+    SourceRange before, assigned;
+    const Expr *value;
+  };
+  std::vector<Replaced> replaced;
+  mlir::LogicalResult checkReplaced(KernelState &state);
   mlir::FailureOr<std::vector<Carried>>
   startLoop(const Body &body, const std::set<std::string> &targets,
             mlir::Block &block);
@@ -390,6 +402,14 @@ public:
   bool insideGrid = false;
   /// Refuses stores that several programs of the grid make.
   virtual mlir::LogicalResult checkRaces(mlir::Operation *kernel) = 0;
+  /// Refuses `H[I[n]] += x` of an index that may hold a place twice: `loaded`
+  /// is the element before, `where` all of the statement.
+  virtual mlir::LogicalResult checkUpdate(const SemaValue &loaded,
+                                          const Subscript &target,
+                                          const SourceRange &where) = 0;
+  /// Whether a result of a loop is what its last turn computed, of that turn's
+  /// elements alone; and what joins the turns: "+", "tsr.maximum".
+  virtual bool keepsLastTurn(mlir::OpResult result, std::string &joiner) = 0;
 };
 
 /// The state of a library made by createTileOps.

@@ -99,7 +99,7 @@ Flow Analyzer::execute(const Stmt *stmt) {
     return Flow::Failed;
   case NodeKind::Continue:
     error(stmt->range, "'continue' is not part of the language")
-        .setFix("put the rest of the body into an 'if'")
+        .setFix(getGuardFix(*stmt))
         .construct = "continue";
     return Flow::Failed;
   case NodeKind::FunctionDef:
@@ -283,6 +283,10 @@ Flow Analyzer::executeAugAssign(const AugAssign &stmt) {
   }
   ValueResult before = evaluate(stmt.target);
   if (failed(before))
+    return Flow::Failed;
+  if (auto *target = dynCast<Subscript>(stmt.target);
+      target && request.kind == ProgramKind::Kernel &&
+      failed(getKernelState(*library).checkUpdate(*before, *target, whole)))
     return Flow::Failed;
   auto *product = dynCast<BinOp>(stmt.value);
   ValueResult after = failure();
@@ -495,8 +499,11 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
 
 Flow Analyzer::executeReturn(const Return &stmt) {
   if (scopes.size() == 1 && request.kind == ProgramKind::Kernel) {
-    error(stmt.range, "'return' in a kernel; its results are stored into Out "
-                      "parameters")
+    error(stmt.range,
+          stmt.value ? "'return' in a kernel; its results are stored into Out "
+                       "parameters"
+                     : "'return' in a kernel; a program of the grid runs to "
+                       "its end")
         .addNote(scope().definition->nameRange,
                  scope().definition->name + " is a kernel")
         .setFix(getReturnFix(stmt))

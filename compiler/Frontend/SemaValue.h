@@ -314,6 +314,9 @@ public:
   /// assigned (`nameHint`).
   mlir::Location loc(const SourceRange &where, llvm::StringRef name = {});
   std::string nameHint;
+  /// Per variable that counts in steps, the loop over tiles that may be meant:
+  /// "for k in tsr.tile(K, 64):" for range(0, K, 64).
+  std::map<std::string, std::string, std::less<>> tileLoops;
 
   /// The dim of this name, or null.
   Dim *findDim(llvm::StringRef name) const;

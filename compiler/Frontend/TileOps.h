@@ -228,6 +228,12 @@ private:
                                       mlir::Operation *kernel);
 
   std::string getUpdateFix(const SemaValue &view, const OpSite &site);
+  mlir::LogicalResult checkUpdate(const SemaValue &loaded,
+                                  const Subscript &target,
+                                  const SourceRange &where) override;
+  bool keepsLastTurn(mlir::OpResult result, std::string &joiner) override;
+  mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
+  ValueResult reportAppend(const CallArguments &arguments, const OpSite &site);
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,
                                  const OpSite &site);

@@ -199,11 +199,34 @@ static std::string describeObject(const SemaContext &context,
   return name + " is " + describe(object);
 }
 
+ValueResult TileOps::reportAppend(const CallArguments &arguments,
+                                  const OpSite &site) {
+  std::string name = context.quote(site.operands[0]->range), axes, value;
+  if (!arguments.arguments.empty()) {
+    value = context.quote(arguments.arguments.back().where);
+    for (Axis *axis : arguments.arguments.back().value.axes)
+      axes += (axes.empty() ? "" : ", ") + axis->name;
+  }
+  context
+      .error(site.nameRange, "a tuple cannot grow in a loop whose turns are "
+                             "known only at the call")
+      .setFix(axes.empty()
+                  ? "a loop over tsr.unroll(8), or an Out that each turn "
+                    "stores into"
+                  : name + " += " + value + ", with " + name + " = tsr.zeros(" +
+                        axes +
+                        ") before the loop; or an Out that each turn "
+                        "stores into");
+  return failure();
+}
+
 ValueResult TileOps::reportMethod(const SemaValue &object, llvm::StringRef name,
                                   const CallArguments &arguments,
                                   const OpSite &site) {
   const Expr *expr = site.operands.empty() ? nullptr : site.operands[0];
   bool view = object.kind == ValueKind::View;
+  if (object.kind == ValueKind::Tuple && name == "append" && context.isInLoop())
+    return reportAppend(arguments, site);
   std::string kind = view                ? "a tensor"
                      : object.isTile()   ? "a tile"
                      : object.isScalar() ? "a scalar"

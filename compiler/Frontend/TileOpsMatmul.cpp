@@ -163,6 +163,22 @@ ValueResult TileOps::callExtendedMma(llvm::StringRef name,
                              alignment.complete);
 }
 
+/// "for k in tsr.tile(K, 64):" for an operand A[m, k] whose k counts in steps.
+static std::string getLoopFix(const SemaContext &context, const Expr *operand) {
+  auto *access = dynCast<Subscript>(operand);
+  if (!access)
+    return "";
+  llvm::ArrayRef<Expr *> indices = access->slice;
+  if (auto *tuple = dynCast<Tuple>(access->slice))
+    indices = tuple->elts;
+  for (const Expr *index : indices)
+    if (auto *name = dynCast<Name>(index))
+      if (auto found = context.tileLoops.find(name->id);
+          found != context.tileLoops.end())
+        return found->second;
+  return "";
+}
+
 ValueResult TileOps::matmul(const SemaValue &left, const SemaValue &right,
                             const SemaValue *acc, const OpSite &site) {
   return multiply(left, right, acc, context.request.precision, site);
@@ -217,10 +233,13 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
       if (!sides[i]->name.empty() && exprs[i] && is<Name>(exprs[i]))
         diagnostic.addNote(sides[i]->origin,
                            names[i] + " is " + describe(*sides[i]));
+    std::string loop = getLoopFix(context, exprs[0]);
     auto *call = exprs[1] && is<Attribute>(exprs[1])
                      ? checkedCast<Attribute>(exprs[1])
                      : nullptr;
-    if (call && call->attr == "T" && right.axes.back() == last)
+    if (!loop.empty())
+      diagnostic.setFix(loop);
+    else if (call && call->attr == "T" && right.axes.back() == last)
       diagnostic.setFix(texts[0] + " @ " + context.quote(call->value->range));
     else if (right.axes.back() == last)
       diagnostic.setFix(texts[0] + " @ " + texts[1] + ".T");

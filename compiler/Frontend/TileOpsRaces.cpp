@@ -92,8 +92,9 @@ static llvm::StringRef joinerOf(mlir::Value value) {
 /// The element itself with something added.
 static bool addsTo(tile::StoreOp store) {
   Operation *sum = store.getValue().getDefiningOp();
-  return sum && sum->getName().stripDialect().starts_with("add") &&
-         llvm::any_of(sum->getOperands(), [&](mlir::Value operand) {
+  bool isSum = sum && (isa<tile::MmaOp>(sum) ||
+                       sum->getName().stripDialect().starts_with("add"));
+  return isSum && llvm::any_of(sum->getOperands(), [&](mlir::Value operand) {
            auto load = operand.getDefiningOp<tile::LoadOp>();
            return load && load.getView() == store.getView();
          });
@@ -190,6 +191,24 @@ static bool hasTurns(Operation *loop) {
   return false;
 }
 
+/// Whether values of a turn are of its number and of what lies in memory alone.
+static bool isOfOneTurn(const Sources &value,
+                        Block::BlockArgListType arguments) {
+  auto isIn = [&](mlir::Value argument) { return value.contains(argument); };
+  if (!isIn(arguments[0]) || llvm::any_of(arguments.drop_front(), isIn))
+    return false;
+  // What lies in memory may be of the turn before.
+  return llvm::all_of(value.all(), [&](mlir::Value source) {
+    Operation *op = source.getDefiningOp();
+    auto load = dyn_cast_or_null<tile::LoadOp>(op);
+    if (!load)
+      return !op || op->getNumRegions() || isMemoryEffectFree(op);
+    return llvm::none_of(load.getView().getUsers(), [](Operation *user) {
+      return !isa<tile::LoadOp>(user) && !isMemoryEffectFree(user);
+    });
+  });
+}
+
 /// Whether each turn of the loop leaves another value where the last left one.
 static bool isOverwritten(tile::StoreOp store, Operation *loop) {
   if (!hasTurns(loop))
@@ -208,19 +227,57 @@ static bool isOverwritten(tile::StoreOp store, Operation *loop) {
   auto isIn = [](const Sources &sources) {
     return [&](mlir::Value argument) { return sources.contains(argument); };
   };
-  if (llvm::any_of(arguments, isIn(place)) || !value.contains(arguments[0]) ||
-      llvm::any_of(arguments.drop_front(), isIn(value)))
+  return llvm::none_of(arguments, isIn(place)) && isOfOneTurn(value, arguments);
+}
+
+bool TileOps::keepsLastTurn(OpResult result, std::string &joiner) {
+  Operation *loop = result.getOwner();
+  if (!hasTurns(loop))
     return false;
-  // What lies in memory may be of the turn before.
-  return llvm::all_of(value.all(), [&](mlir::Value source) {
-    Operation *op = source.getDefiningOp();
-    auto load = dyn_cast_or_null<tile::LoadOp>(op);
-    if (!load)
-      return !op || op->getNumRegions() || isMemoryEffectFree(op);
-    return llvm::none_of(load.getView().getUsers(), [](Operation *user) {
-      return !isa<tile::LoadOp>(user) && !isMemoryEffectFree(user);
-    });
-  });
+  Block &turn = loop->getRegion(0).front();
+  mlir::Value yielded =
+      turn.getTerminator()->getOperand(result.getResultNumber());
+  Sources value(loop);
+  value.add(yielded);
+  joiner = joinerOf(yielded);
+  if (joiner.empty())
+    joiner = "+";
+  return isOfOneTurn(value, turn.getArguments());
+}
+
+LogicalResult TileOps::checkUpdate(const SemaValue &loaded,
+                                   const Subscript &target,
+                                   const SourceRange &where) {
+  auto load =
+      loaded.ssa ? loaded.ssa.getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  bool isGathered = load && llvm::any_of(load.getIndices(), [](mlir::Value i) {
+                      return isa<RankedTensorType>(i.getType());
+                    });
+  auto *array = dynCast<Name>(target.value);
+  if (!isGathered || !array)
+    return success();
+  auto parameter = llvm::find(parameterNames, array->id);
+  if (parameter == parameterNames.end())
+    return success();
+  SemaValue view;
+  view.parameter = int(parameter - parameterNames.begin());
+  std::string place = context.quote(target.range), whole = context.quote(where);
+  std::string joined = llvm::StringRef(whole).drop_front(place.size()).str();
+  Diagnostic &diagnostic =
+      context.error(where, "where " + context.quote(target.slice->range) +
+                               " holds a place twice, all but one update of " +
+                               place + " are lost");
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  llvm::StringRef step = llvm::StringRef(joined).ltrim();
+  std::string plain = place + " = " + place + " " + step.take_front(1).str() +
+                      step.drop_front(2).str();
+  diagnostic.setFix(
+      (step.starts_with("+=")
+           ? getUpdateFix(view, {target.range, target.range, {}}) + "; or "
+           : "") +
+      plain + ", if no two places are one");
+  return failure();
 }
 
 LogicalResult TileOps::checkOverwrites(tile::StoreOp store,

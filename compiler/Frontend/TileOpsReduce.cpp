@@ -11,6 +11,8 @@
 #include "compiler/Frontend/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -422,6 +424,51 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   return result;
 }
 
+/// A softmax over one tile of a loop or of the grid is of that tile alone, and
+/// its values depend on the tile's size.
+LogicalResult TileOps::checkWholeRow(const Axis &axis, const OpSite &site) {
+  APInt extent;
+  bool isWhole =
+      axis.kind != Axis::Kind::Range ||
+      (axis.dim && axis.dim->size >= 0 && axis.dim->size <= axis.size) ||
+      (axis.extent && matchPattern(axis.extent, m_ConstantInt(&extent)) &&
+       extent.sle(axis.size));
+  bool isOfGrid = llvm::any_of(
+      gridAxes, [&](const GridAxis &one) { return one.axis == &axis; });
+  if (isWhole || !(isOfGrid || isa_and_nonnull<BlockArgument>(axis.range)))
+    return success();
+  // "Y[m, n] = tsr.softmax(X[m, n], n)" with n as ":".
+  SourceRange line{site.range.file, {site.range.begin.line, 1}, site.range.end};
+  std::string given = context.quote(line), text;
+  int depth = 0;
+  std::string dim = axis.dim ? axis.dim->name : "-1";
+  for (size_t i = 0; i < given.size();) {
+    size_t end = i;
+    while (end < given.size() &&
+           (llvm::isAlnum(given[end]) || given[end] == '_'))
+      ++end;
+    if (end == i) {
+      depth += (given[i] == '[') - (given[i] == ']');
+      text += given[i++];
+      continue;
+    }
+    std::string word = given.substr(i, end - i);
+    bool isAxis = word == axis.name && (i == 0 || given[i - 1] != '.');
+    text += !isAxis ? word : depth ? ":" : dim;
+    i = end;
+  }
+  std::string name = axis.name;
+  context
+      .error(site.range, "tsr.softmax is of the " + std::to_string(axis.size) +
+                             " elements of this tile, not of all along " +
+                             (axis.dim ? axis.dim->name : name))
+      .addNote(axis.where, "the axis " + name)
+      .setFix(llvm::StringRef(text).trim().str() +
+              (isOfGrid ? ", without " + name + " in the grid"
+                        : ", without the loop over " + name));
+  return failure();
+}
+
 ValueResult TileOps::callSoftmax(const CallArguments &arguments,
                                  const OpSite &site) {
   FailureOr<BoundArguments> bound =
@@ -453,6 +500,8 @@ ValueResult TileOps::callSoftmax(const CallArguments &arguments,
     return failure();
   }
   int64_t over = *axis ? **axis : 0;
+  if (failed(checkWholeRow(*x.axes[over], site)))
+    return failure();
   Location at = context.loc(site.range);
   DType original = x.dtype;
   x = *convert(x, getAccumulate(x.dtype), at);

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 
@@ -106,6 +107,10 @@ def _unknown_keyword(fn, name: str, value, names, own: tuple) -> None:
         fix, why = 'target="cpu"', "; the arrays' device chooses the target"
     elif name in ("grid", "num_ctas", "warmup"):
         fix, why = fn._call_text(), "; the launch grid follows from tsr.grid"
+    elif parameter := next((p.name for p in fn.parameters if name in (p.dims or ())), ""):
+        call = source.call_of_user()
+        texts = [ast.unparse(each) for each in (*call.args, *(k for k in call.keywords if k.arg != name))] if call else []
+        fix, why = f"{ast.unparse(call.func)}({', '.join(texts)})" if call else fn._call_text(), f"; the size of dim {name} follows from {parameter}"
     elif name == "dtype":
         fix, why = f'{fn._call_text()} with x.astype("float32")', "; the arrays' dtypes choose the version"
     elif not fix:
@@ -134,6 +139,19 @@ def _fits(value, dtype: str) -> bool:
     if limit is None or isinstance(value, bool) or (isinstance(value, float) and math.isinf(value)):
         return True
     return -limit <= value < limit if dtype[0] == "i" else not abs(value) >= limit
+
+
+def _call_without(fn, out, drop: bool = False) -> str:
+    """The user's call without this Out: what stands in its place (`drop`: not that) and behind goes to the parameters that follow, by name."""
+    call = source.call_of_user()
+    positional = [p for p in fn.parameters if not p.keyword_only]
+    if call is None or out not in positional or any(isinstance(each, ast.Starred) for each in call.args):
+        return ""
+    at = positional.index(out)
+    followers = [p.name for p in positional[at + 1:] if p.kind != "out"]
+    named = [f"{name}={ast.unparse(value)}" for name, value in zip(followers, call.args[at + drop:])]
+    texts = [ast.unparse(value) for value in call.args[:at]] + named + [ast.unparse(each) for each in call.keywords if not (drop and each.arg == out.name)]
+    return f"{ast.unparse(call.func)}({', '.join(texts)})"
 
 
 def argument_specs(fn, bound: dict, target: str, parameters=None):
@@ -167,6 +185,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
                 wanted, rank = len(p.dims), len(array.sizes)
                 fix = f"{p.name}.reshape(-1)" if wanted == 1 and rank != 1 else f"{p.name}[None]" if rank == wanted - 1 else f"{p.name}[0]" if rank == wanted + 1 \
                     else f"{p.name}.reshape({', '.join(p.dims)})"
+                fix = p.kind == "out" and _call_without(fn, p, drop=True) or fix
                 fn._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
             if p.dtype is not None and array.dtype is not by_name(p.dtype):
                 fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p.name, p.dtype))
@@ -181,7 +200,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
             dtype = f', "{to_numpy(by_name(p.dtype).storage)}"' if p.dtype and by_name(p.dtype).storage else ""
             fix = f"np.asarray({p.name}{dtype})" if isinstance(value, (list, tuple)) else f"np.full({'n' if len(p.dims or ()) < 2 else 'shape'}, {p.name}{dtype})" \
                 if isinstance(value, (int, float)) or hasattr(value, "item") else f"{p.name} = np.zeros(...{dtype})"
-            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, fix)
+            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, p.kind == "out" and _call_without(fn, p) or fix)
         if hasattr(value, "item") and getattr(value, "shape", None) == ():
             value = value.item()
         kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None

@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 import warnings
@@ -306,7 +307,10 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
     if target.startswith("cudatile:"):
         raise ArgumentError(source.at_user(f"{target} cannot be executed here", f'{fn.__name__}.check(..., target="sm_80")', "check"))
     if reference is not None and not callable(reference):
-        raise ArgumentError(source.at_user(f"reference is a function, not {type(reference).__name__}", f"{fn.__name__}.check(..., reference=f)", "check"))
+        call = source.call_of_user()
+        given = next((each.value for each in call.keywords if each.arg == "reference"), None) if call else None
+        fix = f"reference=lambda *inputs: {ast.unparse(given)}" if given else "reference=lambda *inputs: ..."
+        raise ArgumentError(source.at_user(f"reference is a function, not {type(reference).__name__}", fix, "reference"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         checker = Checker(fn, args, kwargs, target.removeprefix("sim:"))

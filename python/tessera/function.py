@@ -9,6 +9,7 @@ import ast
 import contextlib
 import dataclasses
 import difflib
+import inspect
 import re
 import textwrap
 import threading
@@ -141,7 +142,9 @@ class Function(_runtime.Callable):
 
     def _call_text(self) -> str:
         """A call with the parameters that must be given: "f(X, Y)"."""
-        given = [p.name for p in self.parameters if not p.keyword_only and p.kind != "const" and not p.has_default and p.kind != "out"]
+        taken = [p for p in self.parameters if not p.keyword_only and p.kind != "const" and not p.has_default]
+        first = next((i for i, p in enumerate(taken) if p.kind == "out"), len(taken))
+        given = [p.name if i < first else f"{p.name}={p.name}" for i, p in enumerate(taken) if p.kind != "out"]
         given += [f"{p.name}=..." for p in self.parameters if (p.keyword_only or p.kind == "const") and not p.has_default]
         return f"{self.__name__}({', '.join(given)})"
 
@@ -226,7 +229,7 @@ class Function(_runtime.Callable):
             short = error.with_traceback(None)  # the user's frames are enough
         if type(short) is CompileError and self._source is not None and self._is_about_signature(str(short)):
             note = source.note(f"{called_at().removeprefix(', called at ')}: called here", colour())
-            short = CompileError(source.before_fix(str(short), note))
+            short = CompileError(self._with_all_names(source.before_fix(str(short), note), len(args)))
         raise short from None
 
     def _is_about_signature(self, text: str) -> bool:
@@ -280,6 +283,15 @@ class Function(_runtime.Callable):
         elif ("disagree" in text or "must have rank" in text) and "out=" in text and not fix:
             fix = f"{self.__name__}(...) without out=, which allocates it"
         self._fail(text, fix=fix)
+
+    def _with_all_names(self, message: str, count: int) -> str:
+        """The fix for `*xs` with as many names as the call gives arrays."""
+        star = re.search(r"a '\*' parameter, \*(\w+), is not", message)
+        if star is None or self._fn is None:
+            return message
+        before = [p for p in inspect.signature(self._fn).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = ", ".join(f"{star[1]}{i}" for i in range(max(count - len(before), 1)))
+        return message.rpartition("fix:")[0] + f"fix:  {names} in place of *{star[1]}, and {star[1]} = ({names},) as the first line\n"
 
     def _run_failed(self, kind: str, text: str):
         """A direct call ended with an error of the runtime, of this class."""
@@ -429,10 +441,10 @@ class Function(_runtime.Callable):
         stages = compiler.stages()
         if stage not in (*stages, "llvm") and not (stage == "ptx" and not target.startswith("cpu")):
             shown = [*stages, *(["ptx"] if not target.startswith("cpu") else []), "llvm"]
-            near = {"ptx": "target", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
-                str(stage), source.nearest(stage, shown, "tile"))
+            near = {"cubin": "ptx", "sass": "ptx", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
+                str(stage), "ptx" if stage == "ptx" else source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
-                f"no stage is called {stage!r}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}")', str(stage)))
+                f"no stage is called {stage!r}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"' + (', target="sm_80")' if near == "ptx" and target.startswith("cpu") else ")"), str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))
         if stage in ("llvm", "ptx"):
             return compilation.llvm() if stage == "llvm" else compilation.ptx()
@@ -444,8 +456,10 @@ class Function(_runtime.Callable):
 
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
-        if not isinstance(text, str):
-            raise ArgumentError(source.at_user(f"resume takes the text of a stage, not {a_kind(text)}", f'{self.__name__}.resume({self.__name__}.inspect_ir("tile"))'))
+        if not isinstance(text, str) or text in compiler.stages():
+            named = isinstance(text, str)
+            raise ArgumentError(source.at_user(f"resume takes the text of a stage, not {'its name' if named else a_kind(text)}",
+                                               f'{self.__name__}.resume({self.__name__}.inspect_ir("{text if named else "tile"}"))', text if named else ""))
         try:
             compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
         except CompileError as error:

@@ -34,7 +34,7 @@ Value CpuLowering::add(Value a, Value b) {
   if (y == 0)
     return a;
   if (x && y)
-    return constant(*x + *y);
+    return constant(int64_t(uint64_t(*x) + uint64_t(*y))); // wraps
   return arith::AddIOp::create(builder, loc, a, b);
 }
 
@@ -43,7 +43,7 @@ Value CpuLowering::sub(Value a, Value b) {
   if (y == 0)
     return a;
   if (x && y)
-    return constant(*x - *y);
+    return constant(int64_t(uint64_t(*x) - uint64_t(*y)));
   return arith::SubIOp::create(builder, loc, a, b);
 }
 
@@ -54,7 +54,7 @@ Value CpuLowering::mul(Value a, Value b) {
   if (y == 1 || x == 0)
     return a;
   if (x && y)
-    return constant(*x * *y);
+    return constant(int64_t(uint64_t(*x) * uint64_t(*y)));
   return arith::MulIOp::create(builder, loc, a, b);
 }
 

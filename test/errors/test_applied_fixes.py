@@ -1,0 +1,179 @@
+"""Mistakes of a blind trial: the fix as it is said, and the program with the fix applied, which gives what was meant.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import tessera as tsr
+from tessera.source import without_colour
+
+HEAD = "import numpy as np\nimport tessera as tsr\nfrom tessera import InOut, Out, Region, Tensor, const, fp32, i64, reduce_sum\n\n\n"
+rng = np.random.default_rng(5)
+X = rng.standard_normal((50, 70)).astype(np.float32)
+W = rng.standard_normal((70, 40)).astype(np.float32)
+V = rng.standard_normal(70).astype(np.float32)
+B = rng.standard_normal((3, 50, 70)).astype(np.float32)
+I = rng.integers(0, 10, 1000)
+PRODUCT = '''@tsr.kernel
+def f(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BM: const = 32, BN: const = 32, BK: const = 16):
+    for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, BK):
+            acc += A[m, k] @ B[k, n]
+        C[m, n] = acc
+'''
+UPDATES = '''@tsr.kernel
+def f(A: Tensor["M", "K"], B: Tensor["K", "N"], C: InOut["M", "N"], BM: const = 32, BN: const = 32, BK: const = 16):
+    for m, n, k in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN), tsr.tile(K, BK)):
+        C[m, n] += A[m, k] @ B[k, n]
+'''
+COUNTS = '''@tsr.kernel
+def f(I: Tensor["N", i64], H: InOut["B", fp32], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        H[I[n]] += 1.0
+'''
+ROWS = '''@tsr.kernel
+def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        parts = []
+        for n in tsr.tile(N, BN):
+            parts.append(tsr.sum(X[m, n], n))
+        S[m] = parts
+'''
+GUARD = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        if n.start >= N:
+            return
+        Y[n] = X[n] * 2
+'''
+SOFTMAX = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        for n in tsr.tile(N, BN):
+            Y[m, n] = tsr.softmax(X[m, n], n)
+'''
+GRID_SOFTMAX = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 16, BN: const = 32):
+    for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN)):
+        Y[m, n] = tsr.softmax(X[m, n], n)
+'''
+TOTAL = '''@tsr.function
+def f(*xs):
+    y = xs[0]
+    for x in xs[1:]:
+        y = y + x
+    return y
+'''
+MOST = '''@tsr.kernel
+def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        top = tsr.full(-tsr.inf, m)
+        for n in tsr.tile(N, BN):
+            top = tsr.max(X[m, n], n)
+        S[m] = top
+'''
+
+
+def softmax(x):
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def updated(f, shape, *args):
+    result = np.zeros(shape, np.float32)
+    f(*args, result)
+    return result
+
+
+class Case(NamedTuple):
+    name: str
+    program: str  # right but for the first of `edits`, which undone make the mistake
+    edits: list  # (wrong, right)
+    fix: str
+    call: object = lambda f: f(X)
+    expected: object = None
+
+
+CASES = [
+    Case("range with a step", PRODUCT, [("for k in range(0, K, BK):", "for k in tsr.tile(K, BK):")], "for k in tsr.tile(K, BK):", lambda f: f(X, W), X @ W),
+    Case("= for +=", PRODUCT, [("acc = A[m, k]", "acc += A[m, k]")], "acc += A[m, k] @ B[k, n]", lambda f: f(X, W), X @ W),
+    Case("the last maximum", MOST, [("top = tsr.max(X[m, n], n)", "top = tsr.maximum(top, tsr.max(X[m, n], n))")],
+         "top = tsr.maximum(top, tsr.max(X[m, n], n))", expected=X.max(1)),
+    Case("product split in the grid", UPDATES,
+         [("C[m, n] += A[m, k] @ B[k, n]", "tsr.atomic_add(C, (m, n), A[m, k] @ B[k, n])"), ('C: InOut["M", "N"]', 'C: Region[reduce_sum, Tensor["M", "N"]]')],
+         'tsr.atomic_add(C, (m, n), A[m, k] @ B[k, n]), with C: Region[reduce_sum, Tensor["M", "N"]]', lambda f: updated(f, (50, 40), X, W), X @ W),
+    Case("histogram", COUNTS, [("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)"), ('H: InOut["B", fp32]', 'H: Region[reduce_sum, Tensor["B", fp32]]')],
+         'tsr.atomic_add(H, (I[n],), 1.0), with H: Region[reduce_sum, Tensor["B", fp32]]; or H[I[n]] = H[I[n]] + 1.0, if no two places are one',
+         lambda f: updated(f, 10, I), np.bincount(I, minlength=10)),
+    Case("places that differ", COUNTS, [("H[I[n]] += 1.0", "H[I[n]] = H[I[n]] + 1.0")],
+         'tsr.atomic_add(H, (I[n],), 1.0), with H: Region[reduce_sum, Tensor["B", fp32]]; or H[I[n]] = H[I[n]] + 1.0, if no two places are one',
+         lambda f: updated(f, 10, np.arange(10)), np.ones(10)),
+    Case("append", ROWS, [("parts.append(tsr.sum(X[m, n], n))", "parts += tsr.sum(X[m, n], n)"), ("parts = []", "parts = tsr.zeros(m)")],
+         "parts += tsr.sum(X[m, n], n), with parts = tsr.zeros(m) before the loop; or an Out that each turn stores into", expected=X.sum(1)),
+    Case("a guard that returns", GUARD, [("if n.start >= N:\n            return\n        Y[n] = X[n] * 2", "if n.start < N:\n            Y[n] = X[n] * 2")],
+         "if n.start < N:\n           Y[n] = X[n] * 2", lambda f: f(V), V * 2),
+    Case("a guard that continues", GUARD.replace("return", "continue"),
+         [("if n.start >= N:\n            continue\n        Y[n] = X[n] * 2", "if n.start < N:\n            Y[n] = X[n] * 2")],
+         "if n.start < N:\n           Y[n] = X[n] * 2", lambda f: f(V), V * 2),
+    Case("softmax of a part", SOFTMAX, [("for n in tsr.tile(N, BN):\n            Y[m, n] = tsr.softmax(X[m, n], n)", "Y[m, :] = tsr.softmax(X[m, :], N)")],
+         "Y[m, :] = tsr.softmax(X[m, :], N), without the loop over n", expected=softmax(X)),
+    Case("softmax of a part of the grid", GRID_SOFTMAX,
+         [("Y[m, n] = tsr.softmax(X[m, n], n)", "Y[m, :] = tsr.softmax(X[m, :], N)"), ("for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN))", "for m in tsr.grid(tsr.tile(M, BM))")],
+         "Y[m, :] = tsr.softmax(X[m, :], N), without n in the grid", expected=softmax(X)),
+    Case("a name that begins alike", "@tsr.function\ndef f(x):\n    return tsr.layer_norm(x, epsilon=1e-1)\n", [("epsilon", "eps")], "tsr.layer_norm(x, eps=1e-1)",
+         expected=(X - X.mean(1, keepdims=True)) / np.sqrt(X.var(1, keepdims=True) + 0.1)),
+    Case("NumPy's transpose", "@tsr.function\ndef f(x):\n    return x.transpose(0, 2, 1)\n", [("transpose", "permute")], "x.permute(0, 2, 1)",
+         lambda f: f(B), B.transpose(0, 2, 1)),
+    Case("any number of arrays", TOTAL, [("*xs", "xs0, xs1, xs2"), ("    y = xs[0]", "    xs = (xs0, xs1, xs2,)\n    y = xs[0]")],
+         "xs0, xs1, xs2 in place of *xs, and xs = (xs0, xs1, xs2,) as the first line", lambda f: f(V, V, V), V * 3),
+]
+
+
+def load(program, file):
+    file.write_text(HEAD + program)
+    names: dict = {"__name__": file.stem}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_fix(case, tmp_path):
+    right = case.program
+    for wrong, meant in case.edits:
+        right = right.replace(wrong, meant)
+    mistake = right
+    for wrong, meant in case.edits:
+        mistake = mistake.replace(meant, wrong)
+    with pytest.raises(tsr.TesseraError) as caught:
+        case.call(load(mistake, tmp_path / "mistake.py"))
+    assert f" fix:  {case.fix}\n" in without_colour(str(caught.value)), caught.value
+    np.testing.assert_allclose(case.call(load(right, tmp_path / "right.py")), case.expected, rtol=1e-4, atol=1e-4)
+
+
+@tsr.kernel
+def scale(X: tsr.Tensor["N"], Y: tsr.Out["N"], factor: tsr.fp32, BN: tsr.const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        Y[n] = X[n] * factor
+
+
+wide = np.zeros((3, 4), np.float32)
+CALLS = {
+    "a number for an Out": (lambda: scale(V, 2.0), "scale(V, factor=2.0)"),
+    "a number behind an Out": (lambda: scale(V, V.copy()), "scale(X, factor=factor)"),
+    "an Out of another rank": (lambda: scale(V, wide, 2.0), "scale(V, factor=2.0)"),
+    "a dim by name": (lambda: scale(V, factor=2.0, N=70), "scale(V, factor=2.0)"),
+    "ptx": (lambda: scale.inspect_ir("ptx"), 'scale.inspect_ir("ptx", target="sm_80")'),
+    "the name of a stage": (lambda: scale.resume("tile"), 'scale.resume(scale.inspect_ir("tile"))'),
+    "an array as the reference": (lambda: scale.check(V, factor=2.0, reference=V * 2), "reference=lambda *inputs: V * 2"),
+}
+
+
+@pytest.mark.parametrize("call, fix", CALLS.values(), ids=CALLS)
+def test_fix_of_a_call(call, fix):
+    with pytest.raises(tsr.ArgumentError) as caught:
+        call()
+    assert f" fix:  {fix}\n" in without_colour(str(caught.value)), caught.value
