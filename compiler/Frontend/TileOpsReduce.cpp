@@ -457,6 +457,13 @@ LogicalResult TileOps::checkWholeRow(const Axis &axis, const OpSite &site) {
     text += !isAxis ? word : depth ? ":" : dim;
     i = end;
   }
+  SourceRange behind{site.range.file,
+                     site.range.end,
+                     {site.range.end.line, site.range.end.column + 200}};
+  bool isLine = llvm::StringRef(context.quote(behind)).trim().empty() &&
+                llvm::StringRef(text).contains(':');
+  if (!isLine)
+    text = "tsr.softmax of a tile with all of " + dim + ", X[m, :]";
   std::string name = axis.name;
   context
       .error(site.range, "tsr.softmax is of the " + std::to_string(axis.size) +

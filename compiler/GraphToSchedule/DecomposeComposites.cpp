@@ -154,6 +154,8 @@ struct Primitives {
       Value one = materialize(builder, loc, getExtent(value, axis));
       size = size ? binary<MulOp>(size, one) : one;
     }
+    if (!size) // of rank 0
+      size = materialize(builder, loc, Extent::get(1));
     if (less != 0)
       size = binary<SubOp>(size, integer(less, size));
     if (less > 0)

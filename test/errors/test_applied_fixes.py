@@ -12,10 +12,10 @@ from tessera.source import without_colour
 
 HEAD = "import numpy as np\nimport tessera as tsr\nfrom tessera import InOut, Out, Region, Tensor, const, fp32, i64, reduce_sum\n\n\n"
 rng = np.random.default_rng(5)
-X = rng.standard_normal((50, 70)).astype(np.float32)
-W = rng.standard_normal((70, 40)).astype(np.float32)
-V = rng.standard_normal(70).astype(np.float32)
-B = rng.standard_normal((3, 50, 70)).astype(np.float32)
+X = rng.integers(-8, 9, (50, 70)).astype(np.float32)  # sums and products of them are exact
+W = rng.integers(-8, 9, (70, 40)).astype(np.float32)
+V = rng.integers(-8, 9, 70).astype(np.float32)
+B = rng.integers(-8, 9, (3, 50, 70)).astype(np.float32)
 I = rng.integers(0, 10, 1000)
 PRODUCT = '''@tsr.kernel
 def f(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BM: const = 32, BN: const = 32, BK: const = 16):
@@ -95,7 +95,7 @@ class Case(NamedTuple):
     edits: list  # (wrong, right)
     fix: str
     call: object = lambda f: f(X)
-    expected: object = None
+    expected: object = None  # or a reference to check against
 
 
 CASES = [
@@ -120,12 +120,12 @@ CASES = [
          [("if n.start >= N:\n            continue\n        Y[n] = X[n] * 2", "if n.start < N:\n            Y[n] = X[n] * 2")],
          "if n.start < N:\n           Y[n] = X[n] * 2", lambda f: f(V), V * 2),
     Case("softmax of a part", SOFTMAX, [("for n in tsr.tile(N, BN):\n            Y[m, n] = tsr.softmax(X[m, n], n)", "Y[m, :] = tsr.softmax(X[m, :], N)")],
-         "Y[m, :] = tsr.softmax(X[m, :], N), without the loop over n", expected=softmax(X)),
+         "Y[m, :] = tsr.softmax(X[m, :], N), without the loop over n", expected=softmax),
     Case("softmax of a part of the grid", GRID_SOFTMAX,
          [("Y[m, n] = tsr.softmax(X[m, n], n)", "Y[m, :] = tsr.softmax(X[m, :], N)"), ("for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN))", "for m in tsr.grid(tsr.tile(M, BM))")],
-         "Y[m, :] = tsr.softmax(X[m, :], N), without n in the grid", expected=softmax(X)),
+         "Y[m, :] = tsr.softmax(X[m, :], N), without n in the grid", expected=softmax),
     Case("a name that begins alike", "@tsr.function\ndef f(x):\n    return tsr.layer_norm(x, epsilon=1e-1)\n", [("epsilon", "eps")], "tsr.layer_norm(x, eps=1e-1)",
-         expected=(X - X.mean(1, keepdims=True)) / np.sqrt(X.var(1, keepdims=True) + 0.1)),
+         expected=lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 0.1)),
     Case("NumPy's transpose", "@tsr.function\ndef f(x):\n    return x.transpose(0, 2, 1)\n", [("transpose", "permute")], "x.permute(0, 2, 1)",
          lambda f: f(B), B.transpose(0, 2, 1)),
     Case("any number of arrays", TOTAL, [("*xs", "xs0, xs1, xs2"), ("    y = xs[0]", "    xs = (xs0, xs1, xs2,)\n    y = xs[0]")],
@@ -151,7 +151,11 @@ def test_fix(case, tmp_path):
     with pytest.raises(tsr.TesseraError) as caught:
         case.call(load(mistake, tmp_path / "mistake.py"))
     assert f" fix:  {case.fix}\n" in without_colour(str(caught.value)), caught.value
-    np.testing.assert_allclose(case.call(load(right, tmp_path / "right.py")), case.expected, rtol=1e-4, atol=1e-4)
+    function = load(right, tmp_path / "right.py")
+    if callable(case.expected):
+        function.check(X, reference=case.expected, show=False)
+    else:
+        np.testing.assert_array_equal(case.call(function), case.expected)
 
 
 @tsr.kernel

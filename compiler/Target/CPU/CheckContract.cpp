@@ -15,11 +15,12 @@ namespace {
 
 /// Of the `llvm` dialect only memory, and AMX by its intrinsics.
 bool mayStandInKernel(Operation *op) {
-  if (isa<LLVM::AllocaOp, LLVM::AtomicRMWOp, LLVM::CallIntrinsicOp,
-          LLVM::Prefetch, LLVM::ConstantOp, LLVM::GEPOp, LLVM::LoadOp,
-          LLVM::MaskedLoadOp, LLVM::MaskedStoreOp, LLVM::StoreOp,
-          LLVM::masked_gather, LLVM::masked_scatter, LLVM::PoisonOp,
-          LLVM::UndefOp, target::CallOp, target::ReturnOp>(op))
+  if (isa<LLVM::AllocaOp, LLVM::AtomicCmpXchgOp, LLVM::AtomicRMWOp,
+          LLVM::CallIntrinsicOp, LLVM::ExtractValueOp, LLVM::Prefetch,
+          LLVM::ConstantOp, LLVM::GEPOp, LLVM::LoadOp, LLVM::MaskedLoadOp,
+          LLVM::MaskedStoreOp, LLVM::StoreOp, LLVM::masked_gather,
+          LLVM::masked_scatter, LLVM::PoisonOp, LLVM::UndefOp, target::CallOp,
+          target::ReturnOp>(op))
     return true;
   return isa_and_present<arith::ArithDialect, math::MathDialect,
                          scf::SCFDialect, vector::VectorDialect>(

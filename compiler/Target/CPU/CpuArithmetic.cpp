@@ -53,30 +53,9 @@ Value CpuLowering::truncate(Value value, Type element, bool near) {
   if (paired && lanes)
     return truncatePairs(value);
   Type i32 = builder.getI32Type();
-  auto number = [&](int32_t n) {
-    return splatConstant(builder.getI32IntegerAttr(n), lanes);
-  };
-  Value narrow = value;
-  if (from.isF64())
-    narrow = arith::TruncFOp::create(
-        builder, loc, withElement(value.getType(), builder.getF32Type()),
-        value);
+  Value narrow = from.isF64() ? roundToOdd(builder, loc, value) : value;
   Value bits =
       arith::BitcastOp::create(builder, loc, typeOf(i32, lanes), narrow);
-  if (from.isF64()) {
-    // f64 -> f32 rounded to odd, so that the second rounding is right.
-    Value back = arith::ExtFOp::create(builder, loc, value.getType(), narrow);
-    Value exact = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UEQ,
-                                        back, value);
-    Value above =
-        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT,
-                              math::AbsFOp::create(builder, loc, back),
-                              math::AbsFOp::create(builder, loc, value));
-    Value down = arith::SubIOp::create(builder, loc, bits, number(1));
-    Value toward = arith::SelectOp::create(builder, loc, above, down, bits);
-    Value odd = arith::OrIOp::create(builder, loc, toward, number(1));
-    bits = arith::SelectOp::create(builder, loc, exact, bits, odd);
-  }
   bool machine =
       bf16 && from.isF32() && lanes >= 16 && llvm::isPowerOf2_64(lanes);
   Value half =

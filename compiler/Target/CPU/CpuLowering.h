@@ -222,6 +222,8 @@ public:
   void emitVersions(tile::NestOp nest, NestEmitter &emitter);
   void emitMatrixStep(tile::NestOp nest);
   void emitAmxStep(tile::NestOp nest);
+  void exchangeBf16(tile::ReduceKind how, mlir::Value value,
+                    mlir::Value pointer);
   void atomic(tile::ReduceKind kind, mlir::Value value, mlir::Value pointer);
   void emitAssert(mlir::Value condition, mlir::StringRef message);
 };

@@ -234,11 +234,11 @@ Value CpuLowering::fromMemory(Value value, Type element) {
         builder, loc, withElement(value.getType(), element), value);
   if (!element.isInteger(1))
     return value;
-  Type type = value.getType();
-  Type bit = isa<VectorType>(type)
-                 ? Type(cast<VectorType>(type).clone(builder.getI1Type()))
-                 : builder.getI1Type();
-  return arith::TruncIOp::create(builder, loc, bit, value);
+  // A view of other bytes as bools may hold more than 0 and 1.
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(value.getType()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
 }
 
 Value CpuLowering::toMemory(Value value) {

@@ -397,9 +397,13 @@ void NestEmitter::accumulate(Carry &carry) {
         Value firstNan = arith::AndIOp::create(builder, lower.loc, nan, had);
         better = arith::OrIOp::create(builder, lower.loc, beats, firstNan);
       } else {
-        better = arith::CmpIOp::create(builder, lower.loc,
-                                       most ? arith::CmpIPredicate::sgt
-                                            : arith::CmpIPredicate::slt,
+        // A signed bit has True as -1.
+        bool isBit = getElementTypeOrSelf(x).isInteger(1);
+        auto above =
+            isBit ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+        auto below =
+            isBit ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+        better = arith::CmpIOp::create(builder, lower.loc, most ? above : below,
                                        x, best);
       }
       best = arith::SelectOp::create(builder, lower.loc, better, x, best);
@@ -631,7 +635,37 @@ void NestEmitter::emitAtomic(tile::AtomicOp op) {
                lower.pointerTo(address.base, address.offset, view.element));
 }
 
+/// The sum, maximum or minimum of a bf16 in memory and another, by comparing
+/// and exchanging its bits: LLVM has no arithmetic of them on every machine.
+void CpuLowering::exchangeBf16(ReduceKind how, Value value, Value pointer) {
+  Type i16 = builder.getI16Type();
+  Value start = LLVM::LoadOp::create(builder, loc, i16, pointer);
+  scf::WhileOp::create(
+      builder, loc, TypeRange{i16}, ValueRange{start},
+      [&](OpBuilder &, Location, ValueRange before) {
+        Value made =
+            combine(how, fromMemory(before[0], value.getType()), value);
+        auto exchange = LLVM::AtomicCmpXchgOp::create(
+            builder, loc, pointer, before[0], toMemory(made),
+            LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
+        Value found =
+            LLVM::ExtractValueOp::create(builder, loc, exchange, int64_t(0));
+        Value isDone =
+            LLVM::ExtractValueOp::create(builder, loc, exchange, int64_t(1));
+        Value truth =
+            arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+        scf::ConditionOp::create(
+            builder, loc, arith::XOrIOp::create(builder, loc, isDone, truth),
+            found);
+      },
+      [&](OpBuilder &, Location, ValueRange found) {
+        scf::YieldOp::create(builder, loc, found);
+      });
+}
+
 void CpuLowering::atomic(ReduceKind how, Value value, Value pointer) {
+  if (value.getType().isBF16())
+    return exchangeBf16(how, value, pointer);
   bool isFloat = isa<FloatType>(value.getType());
   LLVM::AtomicBinOp kind;
   switch (how) {

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <array>
 #include <cmath>
@@ -307,12 +308,92 @@ D expandRsqrt(Doubles &e, D x) {
   return e.d(1) / root;
 }
 
-/// x = k pi / 2 + r. Pi in 161 bits: |x| up to 2^30 keeps its digits.
+/// x = k pi / 2 + r.
 struct Reduced {
   Value k;
   Pair r;
 };
-Reduced reducedByHalfPi(Doubles &e, D x) {
+
+/// From here on pi in 161 bits loses digits of x.
+constexpr double largeArgument = 0x1p30;
+
+/// 2/pi after the point, 64 bits a word, behind one word of zeros.
+constexpr uint64_t twoOverPiWords[] = {
+    0x0000000000000000u, 0xa2f9836e4e441529u, 0xfc2757d1f534ddc0u,
+    0xdb6295993c439041u, 0xfe5163abdebbc561u, 0xb7246e3a424dd2e0u,
+    0x06492eea09d1921cu, 0xfe1deb1cb129a73eu, 0xe88235f52ebb4484u,
+    0xe99c7026b45f7e41u, 0x3991d639835339f4u, 0x9c845f8bbdf9283bu,
+    0x1ff897ffde05980fu, 0xef2f118b5a0a6d1fu, 0x6d367ecf27cb09b7u,
+    0x4f463f669e5fea2du, 0x7527bac7ebe5f17bu, 0x3d0739f78a5292eau,
+    0x6bfb5fb11f8d5d08u, 0x56033046fc7b6babu, 0xf0cfbc209af4361du};
+
+/// Payne and Hanek: 2/pi is multiplied as an integer, with only those of its
+/// bits that matter for this exponent.
+Reduced reducedFromLarge(Doubles &e, D x) {
+  OpBuilder &b = e.builder;
+  Location loc = e.loc;
+  Value all = e.bits(e.abs(x));
+  Value m = e.add(e.bitAnd(all, (int64_t(1) << 52) - 1), e.l(int64_t(1) << 52));
+  // |x| = m 2^(exponent - 1075). Bits of 2/pi that contribute multiples of 4
+  // are skipped; `first` is the first one that is not.
+  Value first = e.sub(e.shiftRight(all, 52), e.l(1013));
+  Value word = e.shiftRight(first, 6), shift = e.bitAnd(first, 63);
+  constexpr int last = 16; // of the largest exponent
+  Value words[4];
+  for (int j = 0; j < 4; ++j) {
+    words[j] = e.l(int64_t(twoOverPiWords[last + j]));
+    for (int w = last - 1; w >= 0; --w)
+      words[j] = arith::SelectOp::create(
+          b, loc,
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, word, e.l(w)),
+          e.l(int64_t(twoOverPiWords[w + j])), words[j]);
+  }
+  // 192 bits of 2/pi. The right shift is split as `shift` may be 0.
+  Value inverse = e.sub(e.l(63), shift), window[3];
+  for (int j = 0; j < 3; ++j) {
+    Value carried = arith::ShRUIOp::create(
+        b, loc, arith::ShRUIOp::create(b, loc, words[j + 1], e.l(1)), inverse);
+    window[j] = arith::OrIOp::create(
+        b, loc, arith::ShLIOp::create(b, loc, words[j], shift), carried);
+  }
+  // The upper two words of the product; the two bits on top are the quadrant.
+  auto product = [&](int j) {
+    return arith::MulUIExtendedOp::create(b, loc, m, window[j]);
+  };
+  auto second = product(1);
+  Value middle = e.add(second.getLow(), product(2).getHigh());
+  Value carry = arith::ExtUIOp::create(
+      b, loc, b.getI64Type(),
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, middle,
+                            second.getLow()));
+  Value high = e.add(e.add(product(0).getLow(), second.getHigh()), carry);
+  Value quadrant = arith::ShRUIOp::create(
+      b, loc, e.add(high, e.l(int64_t(1) << 61)), e.l(62));
+  high = e.sub(high, e.shiftLeft(quadrant, 62));
+  // 128 bits as four doubles, which are exact, and their sum as a pair.
+  auto upper = [&](Value v, double scale) {
+    return e.toDouble(e.shiftRight(v, 32)) * e.d(scale);
+  };
+  auto lower = [&](Value v, double scale) {
+    return e.toDouble(e.bitAnd(v, 0xffffffff)) * e.d(scale);
+  };
+  Value half = arith::ShRUIOp::create(b, loc, middle, e.l(32));
+  Pair front = twoSum(upper(high, 0x1p-30), lower(high, 0x1p-62));
+  Pair back = twoSum(e.toDouble(half) * e.d(0x1p-94), lower(middle, 0x1p-126));
+  Pair sum = twoSum(front.high, back.high);
+  Pair fraction = quickSum(sum.high, sum.low + (front.low + back.low));
+  constexpr double p1 = 0x1.921fb54442d18p+0, p2 = 0x1.1a62633145c07p-54;
+  Pair r = twoProduct(fraction.high, e.d(p1));
+  r = quickSum(r.high,
+               r.low + e.fma(fraction.high, e.d(p2), fraction.low * e.d(p1)));
+  Value isNegative = e.less(x, e.d(0));
+  auto withSign = [&](D v) { return e.select(isNegative, e.d(0) - v, v); };
+  return {arith::SelectOp::create(b, loc, isNegative, e.sub(e.l(0), quadrant),
+                                  quadrant),
+          {withSign(r.high), withSign(r.low)}};
+}
+
+Reduced reducedFromSmall(Doubles &e, D x) {
   constexpr double p1 = 0x1.921fb54442d18p+0, p2 = 0x1.1a62633145c07p-54,
                    p3 = -0x1.f1976b7ed8fbcp-110;
   D n = e.round(x * e.d(0x1.45f306dc9c883p-1));
@@ -323,6 +404,19 @@ Reduced reducedByHalfPi(Doubles &e, D x) {
   D rest = high.low + difference.low + low.low - second.low;
   rest = e.fma(n, e.d(-p3), rest);
   return {e.toInteger(e.clamp(n, -0x1p62, 0x1p62)), quickSum(high.high, rest)};
+}
+
+Reduced reducedByHalfPi(Doubles &e, D x) {
+  auto yield = [&](const Reduced &part) {
+    scf::YieldOp::create(e.builder, e.loc,
+                         {part.k, part.r.high.value, part.r.low.value});
+  };
+  auto choice = scf::IfOp::create(
+      e.builder, e.loc, e.less(e.d(largeArgument), e.abs(x)),
+      [&](OpBuilder &, Location) { yield(reducedFromLarge(e, x)); },
+      [&](OpBuilder &, Location) { yield(reducedFromSmall(e, x)); });
+  return {choice.getResult(0),
+          {{choice.getResult(1), &e}, {choice.getResult(2), &e}}};
 }
 
 std::array<D, 2> sineAndCosine(Doubles &e, D x) {
@@ -420,9 +514,9 @@ D expandPow(Doubles &e, D x, D y) {
       e.compare(arith::CmpFPredicate::ONE, e.round(halved), halved));
   Value isNegative = arith::CmpIOp::create(
       e.builder, e.loc, arith::CmpIPredicate::slt, e.bits(x), e.l(0));
-  D signedResult =
-      e.select(arith::AndIOp::create(e.builder, e.loc, isNegative, isOdd),
-               zero - result, result);
+  D signedResult = e.select(
+      arith::AndIOp::create(e.builder, e.loc, isNegative, isOdd),
+      D{arith::NegFOp::create(e.builder, e.loc, result.value), &e}, result);
   Value undefined = arith::AndIOp::create(
       e.builder, e.loc, e.less(x, zero),
       arith::AndIOp::create(
@@ -437,6 +531,109 @@ D expandPow(Doubles &e, D x, D y) {
   result = e.select(e.equal(x, one), one, result);
   return e.select(e.equal(y, zero), one, result);
 }
+
+/// The exponent of a positive number, of subnormal ones too.
+Value exponentOf(Doubles &e, D a) {
+  Value isSmall = e.less(a, e.d(0x1p-1022));
+  Value field = e.shiftRight(e.bits(e.select(isSmall, a * e.d(0x1p54), a)), 52);
+  return arith::SelectOp::create(e.builder, e.loc, isSmall,
+                                 e.sub(field, e.l(54)), field);
+}
+
+/// x - trunc(x / y) y, exactly: each turn takes as many bits of the quotient as
+/// a double holds.
+D expandRemainder(Doubles &e, D x, D y) {
+  D a = e.abs(x), b = e.abs(y);
+  Value isUndefined = arith::OrIOp::create(
+      e.builder, e.loc, e.compare(arith::CmpFPredicate::UEQ, a, e.d(inf)),
+      e.compare(arith::CmpFPredicate::UEQ, b, e.d(0)));
+  // What has no remainder would have turns without end.
+  D start = e.select(isUndefined, e.d(0), a);
+  Value bottom = exponentOf(e, e.select(isUndefined, e.d(1), b));
+  Type f64 = e.builder.getF64Type();
+  auto loop = scf::WhileOp::create(
+      e.builder, e.loc, TypeRange{f64}, ValueRange{start.value},
+      [&](OpBuilder &, Location loc, ValueRange args) {
+        scf::ConditionOp::create(
+            e.builder, loc,
+            e.compare(arith::CmpFPredicate::OGE, {args[0], &e}, b), args);
+      },
+      [&](OpBuilder &, Location loc, ValueRange args) {
+        D rest{args[0], &e};
+        Value far = e.sub(e.sub(exponentOf(e, rest), bottom), e.l(51));
+        Value up = arith::MaxSIOp::create(e.builder, loc, far, e.l(0));
+        auto [first, second] = powersOfTwo(e, up);
+        D step = b * first * second;
+        D quotient = {
+            math::TruncOp::create(e.builder, loc, (rest / step).value), &e};
+        D left = e.fma(e.d(0) - quotient, step, rest);
+        // The quotient may have been rounded up.
+        left = e.select(e.less(left, e.d(0)), left + step, left);
+        scf::YieldOp::create(e.builder, loc, left.value);
+      });
+  D result = e.withSign({loop.getResult(0), &e}, x);
+  return nanAsIs(
+      e, y, nanAsIs(e, x, e.select(isUndefined, e.d(std::nan("")), result)));
+}
+
+/// f32 in f64 unless the quotient is small, which one division finds.
+struct ExpandRemainder : OpRewritePattern<arith::RemFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::RemFOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Doubles e{rewriter, loc};
+    Type type = op.getType();
+    Value x = op.getLhs(), y = op.getRhs();
+    if (type.isF64()) {
+      rewriter.replaceOp(op, expandRemainder(e, {x, &e}, {y, &e}).value);
+      return success();
+    }
+    if (!type.isF32())
+      return rewriter.notifyMatchFailure(op, "not f32 or f64");
+    auto number = [&](float value) -> Value {
+      return arith::ConstantOp::create(rewriter, loc,
+                                       rewriter.getF32FloatAttr(value));
+    };
+    Value a = math::AbsFOp::create(rewriter, loc, x);
+    Value b = math::AbsFOp::create(rewriter, loc, y);
+    Value isNear = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OLT, a,
+        arith::MulFOp::create(rewriter, loc, b, number(0x1p22f)));
+    isNear = arith::AndIOp::create(
+        rewriter, loc, isNear,
+        arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OLT, b,
+                              number(0x1p100f)));
+    auto choice = scf::IfOp::create(
+        rewriter, loc, isNear,
+        [&](OpBuilder &, Location) {
+          Value quotient = math::TruncOp::create(
+              rewriter, loc, arith::DivFOp::create(rewriter, loc, a, b));
+          Value left = math::FmaOp::create(
+              rewriter, loc, arith::NegFOp::create(rewriter, loc, quotient), b,
+              a);
+          Value isBelow = arith::CmpFOp::create(
+              rewriter, loc, arith::CmpFPredicate::OLT, left, number(0));
+          left = arith::SelectOp::create(
+              rewriter, loc, isBelow,
+              arith::AddFOp::create(rewriter, loc, left, b), left);
+          scf::YieldOp::create(
+              rewriter, loc,
+              Value(math::CopySignOp::create(rewriter, loc, left, x)));
+        },
+        [&](OpBuilder &, Location) {
+          Type f64 = rewriter.getF64Type();
+          D wide = expandRemainder(
+              e, {arith::ExtFOp::create(rewriter, loc, f64, x), &e},
+              {arith::ExtFOp::create(rewriter, loc, f64, y), &e});
+          scf::YieldOp::create(
+              rewriter, loc,
+              Value(arith::TruncFOp::create(rewriter, loc, type, wide.value)));
+        });
+    rewriter.replaceOp(op, choice.getResults());
+    return success();
+  }
+};
 
 template <typename Op> struct ExpandDouble : OpRewritePattern<Op> {
   using Expansion = D (*)(Doubles &, D);
@@ -483,7 +680,7 @@ void populateExpandDoublePatterns(RewritePatternSet &patterns) {
       context, +[](Doubles &e, D x) { return sineAndCosine(e, x)[0]; });
   patterns.add<ExpandDouble<math::CosOp>>(
       context, +[](Doubles &e, D x) { return sineAndCosine(e, x)[1]; });
-  patterns.add<ExpandDoublePower>(context);
+  patterns.add<ExpandDoublePower, ExpandRemainder>(context);
 }
 
 } // namespace tessera::target

@@ -4,6 +4,7 @@
 #include "compiler/Target/Math/NarrowFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -145,6 +146,26 @@ Value tessera::target::truncateToFp8(OpBuilder &builder, Location loc,
   return arith::BitcastOp::create(builder, loc, e.typed(element), byte);
 }
 
+Value tessera::target::roundToOdd(OpBuilder &builder, Location loc,
+                                  Value value) {
+  Emitter e{builder, loc, value.getType()};
+  Value near = arith::TruncFOp::create(builder, loc,
+                                       e.typed(builder.getF32Type()), value);
+  Value back = arith::ExtFOp::create(builder, loc, value.getType(), near);
+  auto compare = [&](arith::CmpFPredicate how, Value a, Value b) -> Value {
+    return arith::CmpFOp::create(builder, loc, how, a, b);
+  };
+  Value isExact = compare(arith::CmpFPredicate::UEQ, back, value);
+  Value isLarger = compare(arith::CmpFPredicate::OGT,
+                           math::AbsFOp::create(builder, loc, back),
+                           math::AbsFOp::create(builder, loc, value));
+  Value all = e.bits(near);
+  Value towardsZero =
+      e.select(isLarger, e.op<arith::SubIOp>(all, e.number(1)), all);
+  Value odd = e.op<arith::OrIOp>(towardsZero, e.number(1));
+  return e.asReal(e.select(isExact, all, odd));
+}
+
 Value tessera::target::convertForBf16(OpBuilder &builder, Location loc,
                                       Value integer) {
   Emitter e{builder, loc, integer.getType()};
@@ -169,5 +190,6 @@ Value tessera::target::convertForBf16(OpBuilder &builder, Location loc,
     Value odd = e.op<arith::OrIOp>(e.op<arith::SubIOp>(integer, rest), sticky);
     integer = e.select(isExact, integer, odd);
   }
-  return arith::SIToFPOp::create(builder, loc, e.typed(real), integer);
+  Value result = arith::SIToFPOp::create(builder, loc, e.typed(real), integer);
+  return isLong ? roundToOdd(builder, loc, result) : result;
 }

@@ -30,8 +30,13 @@ mlir::Value extendFp8(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value truncateToFp8(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, mlir::Type element);
 
-/// A scalar or vector of integers as f32 or f64 that rounds to the bf16 nearest
-/// to the integer. From i64 or i32 straight to f32 would round twice.
+/// A scalar or vector of f64 as f32 whose last bit says that something was cut
+/// off: what is made of it is then rounded once. (Boldo and Melquiond, 2005)
+mlir::Value roundToOdd(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value);
+
+/// A scalar or vector of integers as f32 that rounds to the bf16 nearest
+/// to the integer. Straight to f32 and then to bf16 would round twice.
 mlir::Value convertForBf16(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value integer);
 

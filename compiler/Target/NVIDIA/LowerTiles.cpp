@@ -38,6 +38,20 @@ Value NvidiaLowering::scalarOp(Operation *like, ValueRange given) {
   if (isa<arith::SIToFPOp>(like) && type.isBF16())
     return arith::TruncFOp::create(builder, loc, type,
                                    convertForBf16(builder, loc, operands[0]));
+  // Of a shift and the select for counts of 64 or more, LLVM 22 makes one
+  // shl.b64, whose count has 32 bits only: two halves it leaves alone.
+  if (isa<arith::ShLIOp>(like) && type.isInteger(64)) {
+    Value one =
+        arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
+    Value half = arith::ShRUIOp::create(builder, loc, operands[1], one);
+    Value rest = arith::SubIOp::create(builder, loc, operands[1], half);
+    Value part = arith::ShLIOp::create(builder, loc, operands[0], half);
+    return arith::ShLIOp::create(builder, loc, part, rest);
+  }
+  if (isa<arith::TruncFOp>(like) && type.isBF16() &&
+      operands[0].getType().isF64())
+    return arith::TruncFOp::create(builder, loc, type,
+                                   roundToOdd(builder, loc, operands[0]));
   bool widen = isHalf(type) && !isa<arith::SelectOp, arith::BitcastOp>(like) &&
                !like->hasTrait<OpTrait::ConstantLike>() &&
                llvm::all_of(operands, [&](Value operand) {
