@@ -509,6 +509,16 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     if (!checkInteger(dim))
       return failure();
     result.dim = dimOf(dim);
+    if (!result.dim && dim.value.isConstant() && dimOf(*(*bound)[1])) {
+      std::string first = quoteValue(*this, dim),
+                  second = quoteValue(*this, *(*bound)[1]);
+      error(site.range, "tsr.tile takes the dim first, then the size of a "
+                        "tile, but " +
+                            first + " is " + describe(dim.value) + " and " +
+                            second + " a dim")
+          .setFix("tsr.tile(" + second + ", " + first + ")");
+      return failure();
+    }
     FailureOr<int64_t> size =
         getConstantInt(*this, *(*bound)[1], "the size of a tile");
     if (failed(size))

@@ -43,14 +43,28 @@ static std::optional<size_t> findPlace(llvm::ArrayRef<SemaValue> indices) {
 }
 
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
-                        const std::string &name, const std::string &value,
+                        const std::string &name, const SemaValue &given,
                         llvm::ArrayRef<SemaValue> indices, const OpSite &site) {
+  std::string value = site.operands.empty() || !site.operands.back()
+                          ? "new"
+                          : context.quote(site.operands.back()->range);
   std::string mask;
   std::optional<size_t> axis =
       object.isTensor() ? findPlace(indices) : std::nullopt;
   const Expr *expr = site.operands.size() >= 2
                          ? site.operands[site.operands.size() - 2]
                          : nullptr;
+  // What is stored lacks the axis: x[:, 0] = y[:, 0].
+  std::string spread = value;
+  if (axis && *axis > 0 && given.isTensor() &&
+      given.dims.size() + 1 == object.dims.size()) {
+    if (!site.operands.empty() && site.operands.back())
+      spread = context.parenthesize(site.operands.back());
+    spread += "[";
+    for (size_t i = 0; i < *axis; ++i)
+      spread += ":, ";
+    spread += "None]";
+  }
   if (axis)
     mask = getPlaceMask(name, object.dims.size(), *axis,
                         *indices[*axis].getConstantInt());
@@ -61,7 +75,7 @@ std::string getStoreFix(const SemaContext &context, const SemaValue &object,
   if (mask.empty())
     return name + " = tsr.where(mask, " + value + ", " + name +
            (object.isTile() ? ")" : "), or a @tsr.kernel, which stores");
-  return name + " = tsr.where(" + mask + ", " + value + ", " + name + ")";
+  return name + " = tsr.where(" + mask + ", " + spread + ", " + name + ")";
 }
 
 /// "best = tsr.full(tsr.lowest, m)"

@@ -279,8 +279,8 @@ LogicalResult Analyzer::bindParameters(Block &entry, bool kernel) {
   for (const std::unique_ptr<Dim> &dim : getDims())
     if (!dim->source && !dim->expression && dim->size < 0) {
       error(dim->where, "nothing gives the size of dim " + dim->name)
-          .setFix("a tensor that is always passed must have the axis \"" +
-                  dim->name + "\"");
+          .setFix("an array for it in the call, or \"" + dim->name +
+                  "\" by the dims of the others, such as \"N//8\"");
       return failure();
     }
   return success();

@@ -442,7 +442,8 @@ LogicalResult Reader::readAnnotation(const Expr *annotation,
   std::string own = result.name + ": ";
   if (last == "ndarray" || last == "Tensor" || last == "array" ||
       last == "NDArray" || last == "Array" || last == "tensor")
-    diagnostic.setFix(own + "Tensor[\"M\", \"N\"]");
+    diagnostic.setFix(result.name + " without an annotation, or " + own +
+                      "Tensor[\"M\"] with a name for each axis");
   else if (last == "constexpr" || last == "str" || last == "type" ||
            last == "Literal" || last == "Final")
     diagnostic.setFix(own + "const");

@@ -409,7 +409,7 @@ std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
 /// "x = tsr.where(x < 0, 0.0, x)" for x[x < 0] = 0.0 of a value that is not
 /// written into.
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
-                        const std::string &name, const std::string &value,
+                        const std::string &name, const SemaValue &given,
                         llvm::ArrayRef<SemaValue> indices, const OpSite &site);
 
 /// Matches the arguments with `parameters` (names; the first `required` must be

@@ -682,12 +682,9 @@ ValueResult TensorOps::sizeValue(const SemaValue &tensor, int64_t axis,
 //===----------------------------------------------------------------------===//
 
 LogicalResult TensorOps::store(const SemaValue &object,
-                               ArrayRef<SemaValue> indices, const SemaValue &,
-                               const OpSite &site) {
+                               ArrayRef<SemaValue> indices,
+                               const SemaValue &value, const OpSite &site) {
   std::string name = object.name.empty() ? "a tensor" : object.name;
-  std::string value = site.operands.empty() || !site.operands.back()
-                          ? "new"
-                          : context.quote(site.operands.back()->range);
   return fail(site.range,
               "a function does not write into " + name +
                   "; it makes new tensors",

@@ -177,6 +177,14 @@ Extent TensorOps::clampBound(const SemaValue &bound, const Extent &size,
   return graph::getExtent(value);
 }
 
+/// ": N // 2" for ": N / 2".
+static std::string getIntegerFix(std::string text) {
+  size_t at = text.find('/');
+  if (at == std::string::npos)
+    return "int(" + text + ")";
+  return text.insert(at, "/");
+}
+
 FailureOr<TensorOps::SliceAxis>
 TensorOps::sliceAxis(const SemaValue &object, const SemaValue &index,
                      int64_t axis, SourceRange where, const OpSite &site) {
@@ -195,8 +203,8 @@ TensorOps::sliceAxis(const SemaValue &object, const SemaValue &index,
       return fail(where,
                   "the bounds of a slice are ints, but here is " +
                       describe(*bound),
-                  bound->isConstant() && bound->constant.isFloat()
-                      ? "a // b, or int(...): " + context.quote(where)
+                  isFloat(bound->getPromotionOperand().dtype)
+                      ? getIntegerFix(context.quote(where))
                       : "tsr.where(mask, x, 0), or tsr.take(x, index)");
     bounds[i] = *bound;
   }
@@ -481,12 +489,16 @@ ValueResult TensorOps::callTake(const NamedCall &call) {
   FailureOr<SemaValue> indices = tensorOperand(*(*args)[at[1]], call.name);
   if (failed(input) || failed(indices))
     return failure();
-  if (!isInteger(indices->dtype))
+  if (!isInteger(indices->dtype)) {
+    std::string name = nameOf(*indices, (*args)[at[1]]->expr),
+                other = nameOf(*input, (*args)[at[0]]->expr);
+    bool isSwapped = call.name == "embedding" && isInteger(input->dtype);
     return fail((*args)[at[1]]->where,
-                call.name + " needs ints as indices, but " +
-                    nameOf(*indices, (*args)[at[1]]->expr) + " is " +
+                call.name + " needs ints as indices, but " + name + " is " +
                     describeShape(*indices),
-                nameOf(*indices, (*args)[at[1]]->expr) + ".to(i64)");
+                isSwapped ? "tsr.embedding(" + other + ", " + name + ")"
+                          : name + ".to(i64)");
+  }
   int64_t along = 0;
   if (at[2] < args->size() && (*args)[at[2]]) {
     FailureOr<int64_t> given = axis(*(*args)[at[2]], *input);

@@ -534,9 +534,6 @@ LogicalResult TileOps::store(const SemaValue &object,
                      nullptr, std::nullopt, site);
   if (object.isTile()) {
     std::string name = object.name.empty() ? "x" : object.name;
-    std::string value = site.operands.empty() || !site.operands.back()
-                            ? "new"
-                            : context.quote(site.operands.back()->range);
     context
         .error(site.range, "a tile is a value; the elements of " + name +
                                " cannot be assigned")

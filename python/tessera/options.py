@@ -186,11 +186,22 @@ def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
     return None
 
 
+def _sizes_of_kernel(tile, parameters: list[str]) -> str:
+    """"BN=64" for tile=dict(N=64) or tile=dict(BN=64)."""
+    if not isinstance(tile, dict) or not tile or not parameters:
+        return f"{parameters[0]}=64" if parameters else "tsr.tile(N, 64) in the kernel"
+    chosen = {name: name if name in parameters else next((p for p in parameters if p.endswith(str(name))), parameters[0]) for name in tile}
+    return ", ".join(f"{chosen[name]}={size!r}" for name, size in tile.items())
+
+
 def check_schedule(values: dict, parameters: list[str], what: str, place, dims=()) -> None:
     """An unknown key is an error with the nearest names, where the decorator has it: `place(key)`."""
     known = [*parameters, *SCHEDULE_KEYS]
     for key in values:
         wrong = _check_value(key, values[key], dims, what) if key in SCHEDULE_KEYS and key not in parameters else None
+        if key == "tile" and what.startswith("kernel"):
+            wrong = f"tile= is for functions; {what} has the tile sizes that its text says" + (f": {', '.join(parameters)}" if parameters else ""), \
+                _sizes_of_kernel(values[key], parameters)
         if wrong:
             raise CompileError(source.render(*place(key), *wrong) if place(key) else f"error: {wrong[0]}\n fix:  {wrong[1]}\n")
         if key in known:

@@ -68,6 +68,17 @@ def f(*xs):
         y = y + x
     return y
 '''
+TWICE = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], BM: const = 32):
+    for n in tsr.grid(tsr.tile(BM, N)):
+        Y[n] = X[n] * 2
+'''
+COLUMN = '''@tsr.function
+def f(x: Tensor["M", "N"]):
+    y = tsr.zeros_like(x)
+    y[:, 0] = x[:, 0]
+    return y
+'''
 MOST = '''@tsr.kernel
 def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
     for m in tsr.grid(tsr.tile(M, BM)):
@@ -128,6 +139,14 @@ CASES = [
          expected=lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 0.1)),
     Case("NumPy's transpose", "@tsr.function\ndef f(x):\n    return x.transpose(0, 2, 1)\n", [("transpose", "permute")], "x.permute(0, 2, 1)",
          lambda f: f(B), B.transpose(0, 2, 1)),
+    Case("dim and size of a tile", TWICE, [("tsr.tile(BM, N)", "tsr.tile(N, BM)")], "tsr.tile(N, BM)", lambda f: f(V), V * 2),
+    Case("a column that is stored", COLUMN, [("y[:, 0] = x[:, 0]", "y = tsr.where(tsr.arange(y.shape[1]) == 0, x[:, 0][:, None], y)")],
+         "y = tsr.where(tsr.arange(y.shape[1]) == 0, x[:, 0][:, None], y)", expected=X * (np.arange(70) == 0)),
+    Case("table and indices", "@tsr.function\ndef f(w, ids):\n    return tsr.embedding(w, ids)\n", [("(w, ids)\n", "(ids, w)\n")], "tsr.embedding(ids, w)",
+         lambda f: f(X, I % 50), X[I % 50]),
+    Case("half a size", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return x[:, : N / 2]\n', [(": N / 2", ": N // 2")], ": N // 2", expected=X[:, :35]),
+    Case("tile= of a kernel", "@tsr.kernel.schedule(tile=dict(N=64))" + TWICE.removeprefix("@tsr.kernel").replace("BM, N", "N, BM"), [("tile=dict(N=64)", "BM=64")],
+         "BM=64", lambda f: f(V), V * 2),
     Case("any number of arrays", TOTAL, [("*xs", "xs0, xs1, xs2"), ("    y = xs[0]", "    xs = (xs0, xs1, xs2,)\n    y = xs[0]")],
          "xs0, xs1, xs2 in place of *xs, and xs = (xs0, xs1, xs2,) as the first line", lambda f: f(V, V, V), V * 3),
 ]
@@ -171,6 +190,7 @@ CALLS = {
     "an Out of another rank": (lambda: scale(V, wide, 2.0), "scale(V, factor=2.0)"),
     "a dim by name": (lambda: scale(V, factor=2.0, N=70), "scale(V, factor=2.0)"),
     "ptx": (lambda: scale.inspect_ir("ptx"), 'scale.inspect_ir("ptx", target="sm_80")'),
+    "the name of a file": (lambda: scale.resume("edited.mlir"), "scale.resume(open('edited.mlir').read())"),
     "the name of a stage": (lambda: scale.resume("tile"), 'scale.resume(scale.inspect_ir("tile"))'),
     "an array as the reference": (lambda: scale.check(V, factor=2.0, reference=V * 2), "reference=lambda *inputs: V * 2"),
 }
