@@ -103,10 +103,17 @@ private:
     }
     if (path == "accum" && call && call->args.size() == 1) {
       auto value = fold(call->args[0]);
-      if (value && value->isDType()) {
+      if (value && value->isDType() &&
+          (value->asDType() == DType::FP32 ||
+           value->asDType() == DType::FP64)) {
         options.accum = *value;
         return success();
       }
+      if (value && value->isDType())
+        return fail(call->args[0]->range,
+                    std::string("not yet: sums in ") +
+                        getDTypeName(value->asDType()),
+                    "@tsr.accum(fp32)");
       return fail(call->args[0]->range, "@tsr.accum takes a dtype",
                   "@tsr.accum(fp32)");
     }

@@ -13,6 +13,20 @@ using namespace mlir;
 
 namespace tessera::frontend {
 
+LogicalResult checkAccumulate(SemaContext &context, DType operand,
+                              const OpSite &site) {
+  if (!context.accum.isDType() || !isFloat(operand) ||
+      getDTypeBits(context.accum.asDType()) >= getDTypeBits(operand))
+    return success();
+  std::string wide = getDTypeName(operand);
+  context
+      .error(site.range, std::string("@tsr.accum(") +
+                             getDTypeName(context.accum.asDType()) +
+                             ") is narrower than the operands, " + wide)
+      .setFix("@tsr.accum(" + wide + ")");
+  return failure();
+}
+
 std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
                          int64_t place) {
   std::string size = name + ".shape[" + std::to_string(axis) + "]";

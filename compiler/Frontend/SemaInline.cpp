@@ -123,6 +123,15 @@ ValueResult Analyzer::inlineFunction(const CapturedFunction &callee,
           .setFix("a loop: for i in range(n)");
       return failure();
     }
+  if (!callee.policy.empty() && callee.policy != request.policy) {
+    error(site.range, "'" + definition.name + "' has the policy \"" +
+                          callee.policy + "\", but it becomes part of '" +
+                          scope().definition->name + "', which has \"" +
+                          request.policy + "\"")
+        .setFix("@tsr.policy(\"" + callee.policy + "\") above def " +
+                scopes.front()->definition->name);
+    return failure();
+  }
   FailureOr<Signature> description =
       describeSignature(definition, callee.captured, diags);
   if (failed(description))
@@ -212,7 +221,15 @@ ValueResult Analyzer::inlineFunction(const CapturedFunction &callee,
   unsigned outerDepth = std::exchange(controlDepth, 0);
   unsigned outerLoops = std::exchange(loopDepth, 0);
   std::string hint = nameHint;
+  ConstantData outerAccum = accum;
+  std::string outerPrecision = precision;
+  if (callee.accum.isDType())
+    accum = callee.accum;
+  if (callee.precision != "ieee")
+    precision = callee.precision;
   Flow flow = execute(definition.body);
+  accum = outerAccum;
+  precision = outerPrecision;
   nameHint = hint;
   controlDepth = outerDepth;
   loopDepth = outerLoops;

@@ -191,7 +191,8 @@ std::string describeOperand(const SemaContext &context, const Expr *expr) {
 
 SemaContext::SemaContext(MLIRContext &context, const SemaRequest &request,
                          DiagnosticEngine &diags)
-    : builder(&context), request(request), diags(diags) {}
+    : builder(&context), request(request), diags(diags), accum(request.accum),
+      precision(request.precision) {}
 
 SemaContext::~SemaContext() = default;
 

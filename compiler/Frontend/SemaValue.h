@@ -314,6 +314,10 @@ public:
   /// assigned (`nameHint`).
   mlir::Location loc(const SourceRange &where, llvm::StringRef name = {});
   std::string nameHint;
+  /// @tsr.accum and @tsr.precision where we are: those of a function that is
+  /// called hold for its body.
+  ConstantData accum;
+  std::string precision;
   /// Per variable that counts in steps, the loop over tiles that may be meant:
   /// "for k in tsr.tile(K, 64):" for range(0, K, 64).
   std::map<std::string, std::string, std::less<>> tileLoops;
@@ -403,6 +407,9 @@ private:
 /// Arguments by parameter name; null where one was not given.
 using BoundArguments = llvm::SmallVector<const CallArgument *, 8>;
 
+/// Refuses a product whose sums @tsr.accum wants narrower than its operands.
+mlir::LogicalResult checkAccumulate(SemaContext &context, DType operand,
+                                    const OpSite &site);
 /// "(tsr.arange(x.shape[0]) == 3)[:, None]": one place along an axis of x.
 std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
                          int64_t place);

@@ -57,14 +57,14 @@ FailureOr<mlir::Value> TensorOps::gemm(mlir::Value lhs, mlir::Value rhs,
   if (askForHeads(lhs, rhs))
     return failure();
   SmallVector<NamedAttribute> attributes;
-  if (context.request.accum.isDType() && isFloat(dtype))
-    attributes.push_back(
-        attr("accumulate",
-             TypeAttr::get(elementType(context.request.accum.asDType()))));
-  if (dtype == DType::FP32 && context.request.precision != "ieee")
-    attributes.push_back(
-        attr("precision",
-             StringAttr::get(context.getContext(), context.request.precision)));
+  if (failed(checkAccumulate(context, dtype, site)))
+    return failure();
+  if (context.accum.isDType() && isFloat(dtype))
+    attributes.push_back(attr(
+        "accumulate", TypeAttr::get(elementType(context.accum.asDType()))));
+  if (dtype == DType::FP32 && context.precision != "ieee")
+    attributes.push_back(attr(
+        "precision", StringAttr::get(context.getContext(), context.precision)));
   return emit("gir.gemm", loc(site), typeOf(shape, dtype), {lhs, rhs},
               attributes);
 }
@@ -175,6 +175,8 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
     flat.append(b, 1);
     FailureOr<mlir::Value> value =
         gemm(reshapeTo(lhs, rows, location), rhs, flat, left.dtype, site);
+    if (failed(value))
+      return failure();
     for (size_t i = 0; i + 1 < aRank; ++i)
       result.append(a, i);
     result.append(b, 1);
@@ -201,6 +203,8 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
     FailureOr<mlir::Value> value =
         gemm(broadcastTo(lhs, wideA, location),
              broadcastTo(rhs, wideB, location), result, left.dtype, site);
+    if (failed(value))
+      return failure();
     product = *value;
   }
   if (!leftVector && !rightVector)
@@ -299,6 +303,17 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                       " is " + describeShape(tensors[0]) + ", " + names[i] +
                       " is " + describeShape(*tensor),
                   names[i] + "[None, :, :], or q, k and v of the same rank");
+  }
+  if (context.accum.isDType() &&
+      getDTypeBits(context.accum.asDType()) !=
+          getDTypeBits(getAccumulateDType(tensors[0].dtype))) {
+    (void)context.notYet(call.site.range,
+                         call.name + " with @tsr.accum(" +
+                             getDTypeName(context.accum.asDType()) + ")",
+                         "tsr.softmax(" + names[0] + " @ " + names[1] +
+                             ".mT / " + names[0] +
+                             ".shape[-1] ** 0.5, dim=-1) @ " + names[2]);
+    return failure();
   }
   if ((*args)[3] && !(*args)[3]->value.isNone()) {
     (void)context.notYet((*args)[3]->where, "attn_mask of " + call.name,

@@ -14,15 +14,15 @@ using tessera::graph::Extent;
 namespace tessera::frontend {
 
 /// The accumulate dtype of @tsr.accum, if the program has one.
-static std::optional<DType> getAccumulate(const SemaRequest &request) {
-  if (request.accum.isDType())
-    return request.accum.asDType();
+static std::optional<DType> getAccumulate(const SemaContext &context) {
+  if (context.accum.isDType())
+    return context.accum.asDType();
   return std::nullopt;
 }
 
 void TensorOps::addAccumulate(SmallVectorImpl<NamedAttribute> &attributes,
                               DType input) {
-  std::optional<DType> accumulate = getAccumulate(context.request);
+  std::optional<DType> accumulate = getAccumulate(context);
   if (accumulate && isFloat(input))
     attributes.push_back(
         attr("accumulate", TypeAttr::get(elementType(*accumulate))));
@@ -475,8 +475,8 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
   for (size_t i = 0; i < rows.rank(); ++i)
     if (!rows.extents[i].isConstant() && all.extents[i].isConstant())
       rows.extents[i] = all.extents[i];
-  DType wide = getAccumulate(context.request)
-                   .value_or(getAccumulateDType(logits->dtype));
+  DType wide =
+      getAccumulate(context).value_or(getAccumulateDType(logits->dtype));
   checkIndices(*logits, name, *targets, targetName, all.rank() - 1,
                (*args)[1]->where, {/*wraps=*/false, ignored});
   SmallVector<NamedAttribute> attributes = {attr("ignored", ignored)};

@@ -297,8 +297,8 @@ private:
                        Location location);
   /// The dtype that sums are taken in: that of @tsr.accum, or our own.
   DType getAccumulate(DType dtype) const {
-    if (isFloat(dtype) && context.request.accum.isDType())
-      return context.request.accum.asDType();
+    if (isFloat(dtype) && context.accum.isDType())
+      return context.accum.asDType();
     return getAccumulateDType(dtype);
   }
   SemaValue shiftByMax(const SemaValue &input, int64_t axis, SemaValue &maximum,

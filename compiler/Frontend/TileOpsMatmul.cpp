@@ -18,7 +18,7 @@ ValueResult TileOps::callMma(const CallArguments &arguments,
       context, "tsr.mma", arguments, {"a", "b", "acc", "*precision"}, 2, site);
   if (failed(bound))
     return failure();
-  std::string precision = context.request.precision;
+  std::string precision = context.precision;
   if (const CallArgument *argument = (*bound)[3]) {
     FailureOr<std::string> given =
         getChoice(context, *argument, "precision", {"ieee", "tf32"},
@@ -181,7 +181,7 @@ static std::string getLoopFix(const SemaContext &context, const Expr *operand) {
 
 ValueResult TileOps::matmul(const SemaValue &left, const SemaValue &right,
                             const SemaValue *acc, const OpSite &site) {
-  return multiply(left, right, acc, context.request.precision, site);
+  return multiply(left, right, acc, context.precision, site);
 }
 
 ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
@@ -296,6 +296,8 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
                          texts[0] + ".to(fp32) @ " + texts[1] + ".to(fp32)");
     return failure();
   }
+  if (failed(checkAccumulate(context, left.dtype, site)))
+    return failure();
   DType dtype = getAccumulate(left.dtype);
   Alignment alignment;
   for (size_t i = 0; i + 1 < left.axes.size(); ++i) {

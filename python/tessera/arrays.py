@@ -217,20 +217,37 @@ def _refuse_other_tensors(value) -> None:
         _refuse(f"is a tensor of layout {value.layout}", "{x}.to_dense()")
 
 
-def refuse_overlap(destinations: list) -> None:
-    """An error for arrays of out= that share memory: the runtime sees the fresh memory that is then copied into them."""
-    views = [value if isinstance(value, numpy.ndarray) else value.detach().numpy() for value in destinations if isinstance(value, numpy.ndarray) or
-             (hasattr(value, "detach") and not is_on_gpu(value) and str(value.dtype) not in ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2"))]
+def _memory_of(value):
+    """The elements as a NumPy array of some dtype; None if they are elsewhere."""
+    if isinstance(value, numpy.ndarray):
+        return value
+    if not hasattr(value, "detach") or is_on_gpu(value):
+        return None
+    import torch
+
+    bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[value.element_size()]
+    return value.detach().resolve_neg().view(bits).numpy()
+
+
+def _share(a, b) -> bool:
+    try:
+        return numpy.shares_memory(a, b, max_work=10**6)
+    except numpy.exceptions.TooHardError:
+        return numpy.may_share_memory(a, b)
+
+
+def refuse_overlap(destinations: list, given: dict) -> None:
+    """An error for arrays of out= that share memory with each other or an argument: the runtime sees the fresh memory that is then copied into them."""
+    views = [view for view in map(_memory_of, destinations) if view is not None]
     for i, view in enumerate(views):
         if any(stride == 0 and size > 1 for stride, size in zip(view.strides, view.shape)):
             _refuse("out= is written, but overlaps itself in memory", "out=np.empty(...)")
-        for other in views[:i]:
-            try:
-                shared = numpy.shares_memory(view, other, max_work=10**6)
-            except numpy.exceptions.TooHardError:
-                shared = numpy.may_share_memory(view, other)
-            if shared:
-                _refuse("out= is written, but overlaps another out= in memory", "arrays of their own in out=")
+        if any(_share(view, other) for other in views[:i]):
+            _refuse("out= is written, but overlaps another out= in memory", "arrays of their own in out=")
+        for name, value in given.items():
+            other = _memory_of(value)
+            if other is not None and _share(view, other):
+                _refuse(f"out= is written, but overlaps {name} in memory; pass a copy of one of them", f"{name}.copy()")
 
 
 def drops_gradient(value) -> bool:

@@ -154,6 +154,8 @@ def check_accum(value):
         meant = {"half": "fp32", "float": "fp32", "double": "fp64", "int": "i32"}.get(str(value), "")
         meant = meant or str(dtypes._foreign.get(str(value), "")) or source.nearest(value, ("fp32", "fp64", "i32"), "fp32")
         raise CompileError(source.at_user(f"@tsr.accum takes a dtype, not {given}", f"@tsr.accum({meant})", _quoted(value)))
+    if found.name not in ("fp32", "fp64"):
+        raise CompileError(source.at_user(f"not yet: sums in {found}", "@tsr.accum(fp32)", found.name))
     return found
 
 

@@ -78,7 +78,7 @@ class Runner:
                 written.append(array.owner)
             tensors.append(array.for_runtime())
         if copied:
-            arrays.refuse_overlap([owner for _, owner in returned])
+            arrays.refuse_overlap([owner for _, owner in returned], {name: array.owner for name, array in given.items()})
         if waiting:
             taken = len(out) - len(waiting)
             refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")

@@ -79,3 +79,18 @@ def test_out_of_another_dtype_is_as_by_position():
         assert all((mine == theirs).all() for mine, theirs in zip(out, by_position))
     again = halved(A, out=(np.zeros((5, 7), np.float32), np.zeros(5, np.float32)))
     assert again[0].dtype == np.float32 and (again[1] == A.sum(1)).all()
+
+
+@tsr.function
+def incremented(x):
+    return x + 1
+
+
+def test_overlap_with_an_argument_is_refused_for_any_strides():
+    """What is not contiguous is written by a copy: right, but another result than a direct write gives."""
+    b = np.arange(6, dtype=np.float32)
+    for out in (b, b[::-1]):
+        with pytest.raises(tsr.ArgumentError, match="out= is written, but overlaps x in memory"):
+            incremented(b, out=out)
+    apart = np.zeros(12, np.float32)[::2]
+    assert incremented(b, out=apart) is apart and (apart == b + 1).all()

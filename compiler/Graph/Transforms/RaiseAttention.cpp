@@ -297,6 +297,14 @@ struct Raise : OpRewritePattern<GemmOp> {
     Value value = skipCasts(op.getLhs());
     auto softmax = value.getDefiningOp<SoftmaxOp>();
     int64_t rank = op.getType().getRank();
+    // Attention adds up in f32, or in f64 for f64.
+    unsigned inner = element.isF64() ? 64 : 32;
+    auto isWider = [&](std::optional<Type> accumulate) {
+      return accumulate && accumulate->getIntOrFloatBitWidth() > inner;
+    };
+    if (isWider(op.getAccumulate()) ||
+        (softmax && isWider(softmax.getAccumulate())))
+      return rewriter.notifyMatchFailure(op, "sums in a wider type");
     if (!softmax || softmax.getLog() || !value.hasOneUse() ||
         int64_t(softmax.getAxis()) != rank - 1)
       return rewriter.notifyMatchFailure(op, "lhs is no softmax of rows");
@@ -350,6 +358,8 @@ struct Raise : OpRewritePattern<GemmOp> {
     }
 
     auto scores = value.getDefiningOp<GemmOp>();
+    if (scores && isWider(scores.getAccumulate()))
+      return rewriter.notifyMatchFailure(op, "sums in a wider type");
     if (!scores || !value.hasOneUse() || scores.getTransposeLhs() ||
         scores.getPrecision() != "ieee")
       return rewriter.notifyMatchFailure(op, "scores are no plain product");

@@ -69,16 +69,19 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
   if (!lower.partSizes.empty() && vectorAxis >= 0)
     unroll =
         std::clamp<int64_t>(lower.partSizes[vectorAxis] / lanes, 1, unroll);
-  // A vector lies within one panel: of f64, 24 wide, not 16 lanes of f32.
+  // A vector lies within one panel: of f64, 24 wide, not 16 lanes of f32; and
+  // within a row of few columns, which is padded to 8 lanes of f64.
   for (Operation &op : nest.getBody().front()) {
     auto store = dyn_cast<tile::LocalStoreOp>(op);
     if (!store || vectorAxis < 0 || op.hasAttr("zero_padding"))
       continue;
     tile::CpuBuffer layout(store.getBuffer().getType());
     // (A reduction's result has no vector axis.)
-    if (layout.terms.size() == nest.getAxes().size() &&
-        layout.terms[vectorAxis].size() > 1)
-      lanes = std::gcd(lanes, layout.run(vectorAxis));
+    if (layout.terms.size() != nest.getAxes().size())
+      continue;
+    int64_t run = layout.run(vectorAxis);
+    if (layout.terms[vectorAxis].size() > 1 || (run > 1 && run < lanes))
+      lanes = std::gcd(lanes, run);
   }
   for (Operation &op : nest.getBody().front())
     if (auto store = dyn_cast<tile::StoreOp>(op); store && vectorAxis >= 0)
