@@ -456,7 +456,7 @@ class Function(_runtime.Callable):
 
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
-        if isinstance(text, str) and "\n" not in text and "{" not in text and text not in compiler.stages():
+        if isinstance(text, str) and re.fullmatch(r"[^\n{]*\.\w{1,5}", text):
             raise ArgumentError(source.at_user("resume takes the text of a stage, not the name of a file", f"{self.__name__}.resume(open({text!r}).read())", text))
         if not isinstance(text, str) or text in compiler.stages():
             named = isinstance(text, str)
