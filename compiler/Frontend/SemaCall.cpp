@@ -509,7 +509,8 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     if (!checkInteger(dim))
       return failure();
     result.dim = dimOf(dim);
-    if (!result.dim && dim.value.isConstant() && dimOf(*(*bound)[1])) {
+    if (!result.dim && dim.value.isConstant() &&
+        (*bound)[1]->value.kind == ValueKind::Dim) {
       std::string first = quoteValue(*this, dim),
                   second = quoteValue(*this, *(*bound)[1]);
       error(site.range, "tsr.tile takes the dim first, then the size of a "
