@@ -132,7 +132,7 @@ class FunctionGenerator(Elementwise, Movement):
             self.step(None)
         if pick.chance(12):
             self.program.decorators.append(f'@tsr.policy("{pick.pick(("strict", "fast"))}")')
-        if pick.chance(5):
+        if pick.chance(5) and not any("tsr.attention(" in str(line) for line in self.lines):  # which has its own
             self.program.decorators.append("@tsr.accum(fp64)")
         self.finish()
         return self.program
