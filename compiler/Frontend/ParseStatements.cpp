@@ -655,17 +655,14 @@ bool Parser::parseParameters(FunctionDef *function) {
                     "the keywords it takes, each by name: scale=1.0",
                     "**" + std::string(peek(1).text));
     if (at(TokenKind::Star)) {
+      std::string name(peek(1).text), both = name + "0, " + name + "1";
       if (!peek(1).is(TokenKind::Comma))
         return peek(1).is(TokenKind::RightParen)
                    ? error(peek().range, "a parameter must follow '*'")
                    : refuse(peek().range, "*args",
-                            std::string(peek(1).text) + "0, " +
-                                std::string(peek(1).text) + "1, and " +
-                                std::string(peek(1).text) + " = (" +
-                                std::string(peek(1).text) + "0, " +
-                                std::string(peek(1).text) +
-                                "1) as the first line",
-                            "*" + std::string(peek(1).text));
+                            both + ", and " + name + " = (" + both +
+                                ") as the first line",
+                            "*" + name);
       if (kind == ParameterKind::KeywordOnly)
         return error(peek().range, "'*' can stand only once");
       star = consume().range;

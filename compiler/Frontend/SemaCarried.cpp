@@ -312,16 +312,17 @@ void Analyzer::dropUnchanged(std::vector<Carried> &carried, Block &block) {
 
 LogicalResult Analyzer::checkReplaced(KernelState &state) {
   for (const Replaced &one : replaced) {
-    std::string joiner;
-    if (one.result.use_empty() || !state.keepsLastTurn(one.result, joiner))
+    std::string fix =
+        one.result.use_empty()
+            ? ""
+            : state.getLastTurnFix(one.result, one.name,
+                                   one.value ? quote(one.value->range) : "...");
+    if (fix.empty())
       continue;
-    std::string value = one.value ? quote(one.value->range) : "...";
     error(one.assigned, one.name + " is what the last turn of the loop makes "
                                    "it: no turn uses what the one before made")
         .addNote(one.before, one.name + " before the loop")
-        .setFix(joiner == "+" ? one.name + " += " + value
-                              : one.name + " = " + joiner + "(" + one.name +
-                                    ", " + value + ")");
+        .setFix(fix);
     return failure();
   }
   return success();

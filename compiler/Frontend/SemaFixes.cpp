@@ -277,32 +277,14 @@ std::string Analyzer::getGuardFix(const Stmt &stmt) {
   std::string test = "not (" + quote(guard->test->range) + ")";
   if (auto *compare = dynCast<Compare>(guard->test);
       compare && compare->ops.size() == 1) {
-    const char *opposite = nullptr;
-    switch (compare->ops[0]) {
-    case CompareOperator::Lt:
-      opposite = " >= ";
-      break;
-    case CompareOperator::LtE:
-      opposite = " > ";
-      break;
-    case CompareOperator::Gt:
-      opposite = " <= ";
-      break;
-    case CompareOperator::GtE:
-      opposite = " < ";
-      break;
-    case CompareOperator::Eq:
-      opposite = " != ";
-      break;
-    case CompareOperator::NotEq:
-      opposite = " == ";
-      break;
-    default:
-      break;
-    }
-    if (opposite)
-      test = quote(compare->left->range) + opposite +
-             quote(compare->comparators[0]->range);
+    using Op = CompareOperator;
+    static constexpr std::pair<Op, Op> opposites[] = {
+        {Op::Lt, Op::GtE}, {Op::LtE, Op::Gt}, {Op::Eq, Op::NotEq}};
+    for (auto [one, other] : opposites)
+      if (compare->ops[0] == one || compare->ops[0] == other)
+        test = quote(compare->left->range) + " " +
+               getOperatorSpelling(compare->ops[0] == one ? other : one) + " " +
+               quote(compare->comparators[0]->range);
   }
   std::string text = "if " + test + ":";
   bool isShort = rest.size() <= 4 && llvm::all_of(rest, [](const Stmt *one) {

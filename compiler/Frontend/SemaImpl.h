@@ -407,9 +407,11 @@ public:
   virtual mlir::LogicalResult checkUpdate(const SemaValue &loaded,
                                           const Subscript &target,
                                           const SourceRange &where) = 0;
-  /// Whether a result of a loop is what its last turn computed, of that turn's
-  /// elements alone; and what joins the turns: "+", "tsr.maximum".
-  virtual bool keepsLastTurn(mlir::OpResult result, std::string &joiner) = 0;
+  /// "acc += x", which joins the turns of a loop, if its result `name` is what
+  /// the last turn computed, of that turn's elements alone; else empty.
+  virtual std::string getLastTurnFix(mlir::OpResult result,
+                                     const std::string &name,
+                                     const std::string &value) = 0;
 };
 
 /// The state of a library made by createTileOps.

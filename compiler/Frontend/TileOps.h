@@ -231,8 +231,10 @@ private:
   mlir::LogicalResult checkUpdate(const SemaValue &loaded,
                                   const Subscript &target,
                                   const SourceRange &where) override;
-  bool keepsLastTurn(mlir::OpResult result, std::string &joiner) override;
+  std::string getLastTurnFix(mlir::OpResult result, const std::string &name,
+                             const std::string &value) override;
   mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
+  void reportPartOfRow(const Axis &axis, bool isOfGrid, const OpSite &site);
   ValueResult reportAppend(const CallArguments &arguments, const OpSite &site);
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,

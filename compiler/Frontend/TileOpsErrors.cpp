@@ -108,6 +108,39 @@ std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
                                 : result;
 }
 
+/// What stands behind a place on its line.
+static std::string quoteBehind(const SemaContext &context,
+                               const SourceRange &where) {
+  return context.quote(
+      {where.file, where.end, {where.end.line, where.end.column + 200}});
+}
+
+void TileOps::reportPartOfRow(const Axis &axis, bool isOfGrid,
+                              const OpSite &site) {
+  std::string dim = axis.dim ? axis.dim->name : "-1",
+              text = "tsr.softmax of a tile with all of " + dim + ", X[m, :]";
+  // "Y[m, n] = tsr.softmax(X[m, n], n)" with n as ":", if that is the line.
+  std::string given = context.quote(
+      {site.range.file, {site.range.begin.line, 1}, site.range.end});
+  std::string whole =
+      changeWords(given, [&](llvm::StringRef word, char before, char) {
+        llvm::StringRef front(given.data(), word.data() - given.data());
+        return word != axis.name || before == '.'    ? word.str()
+               : front.count('[') > front.count(']') ? std::string(":")
+                                                     : dim;
+      });
+  if (llvm::StringRef(quoteBehind(context, site.range)).trim().empty() &&
+      llvm::StringRef(whole).contains(':'))
+    text = llvm::StringRef(whole).trim().str();
+  context
+      .error(site.range, "tsr.softmax is of the " + std::to_string(axis.size) +
+                             " elements of this tile, not of all along " +
+                             (axis.dim ? axis.dim->name : axis.name))
+      .addNote(axis.where, "the axis " + axis.name)
+      .setFix(text + (isOfGrid ? ", without " + axis.name + " in the grid"
+                               : ", without the loop over " + axis.name));
+}
+
 std::string TileOps::getTileFixFor(const CallArgument &argument,
                                    const std::string &callee) {
   const SemaValue &value = argument.value;
@@ -485,10 +518,7 @@ static std::string getShifted(const SemaContext &context, const Axis &shifted,
 /// along another axis does, is an atomic.
 std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
   std::string place = context.quote(site.range);
-  SourceRange rest{site.range.file,
-                   site.range.end,
-                   {site.range.end.line, site.range.end.column + 200}};
-  std::string behind = context.quote(rest);
+  std::string behind = quoteBehind(context, site.range);
   llvm::StringRef added = llvm::StringRef(behind).ltrim();
   const std::string &name = parameterNames[view.parameter];
   llvm::StringRef indices = place;

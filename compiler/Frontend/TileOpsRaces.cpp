@@ -113,10 +113,11 @@ static llvm::StringRef getStored(llvm::StringRef arguments) {
 }
 
 /// "acc += x", or "acc = tsr.maximum(acc, x)".
-static std::string getStep(llvm::StringRef joiner, llvm::StringRef stored) {
-  if (joiner == "+")
-    return "acc += " + stored.str();
-  return "acc = " + joiner.str() + "(acc, " + stored.str() + ")";
+static std::string getStep(llvm::StringRef joiner, llvm::StringRef stored,
+                           const std::string &name = "acc") {
+  if (joiner.empty() || joiner == "+")
+    return name + " += " + stored.str();
+  return name + " = " + joiner.str() + "(" + name + ", " + stored.str() + ")";
 }
 
 /// "acc = tsr.zeros(m)", or "acc: fp32 = 0.0" where all indices are positions.
@@ -230,19 +231,19 @@ static bool isOverwritten(tile::StoreOp store, Operation *loop) {
   return llvm::none_of(arguments, isIn(place)) && isOfOneTurn(value, arguments);
 }
 
-bool TileOps::keepsLastTurn(OpResult result, std::string &joiner) {
+std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
+                                    const std::string &value) {
   Operation *loop = result.getOwner();
   if (!hasTurns(loop))
-    return false;
+    return "";
   Block &turn = loop->getRegion(0).front();
   mlir::Value yielded =
       turn.getTerminator()->getOperand(result.getResultNumber());
-  Sources value(loop);
-  value.add(yielded);
-  joiner = joinerOf(yielded);
-  if (joiner.empty())
-    joiner = "+";
-  return isOfOneTurn(value, turn.getArguments());
+  Sources sources(loop);
+  sources.add(yielded);
+  return isOfOneTurn(sources, turn.getArguments())
+             ? getStep(joinerOf(yielded), value, name)
+             : "";
 }
 
 LogicalResult TileOps::checkUpdate(const SemaValue &loaded,

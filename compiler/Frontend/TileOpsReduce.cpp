@@ -11,7 +11,6 @@
 #include "compiler/Frontend/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
@@ -437,42 +436,7 @@ LogicalResult TileOps::checkWholeRow(const Axis &axis, const OpSite &site) {
       gridAxes, [&](const GridAxis &one) { return one.axis == &axis; });
   if (isWhole || !(isOfGrid || isa_and_nonnull<BlockArgument>(axis.range)))
     return success();
-  // "Y[m, n] = tsr.softmax(X[m, n], n)" with n as ":".
-  SourceRange line{site.range.file, {site.range.begin.line, 1}, site.range.end};
-  std::string given = context.quote(line), text;
-  int depth = 0;
-  std::string dim = axis.dim ? axis.dim->name : "-1";
-  for (size_t i = 0; i < given.size();) {
-    size_t end = i;
-    while (end < given.size() &&
-           (llvm::isAlnum(given[end]) || given[end] == '_'))
-      ++end;
-    if (end == i) {
-      depth += (given[i] == '[') - (given[i] == ']');
-      text += given[i++];
-      continue;
-    }
-    std::string word = given.substr(i, end - i);
-    bool isAxis = word == axis.name && (i == 0 || given[i - 1] != '.');
-    text += !isAxis ? word : depth ? ":" : dim;
-    i = end;
-  }
-  SourceRange behind{site.range.file,
-                     site.range.end,
-                     {site.range.end.line, site.range.end.column + 200}};
-  bool isLine = llvm::StringRef(context.quote(behind)).trim().empty() &&
-                llvm::StringRef(text).contains(':');
-  if (!isLine)
-    text = "tsr.softmax of a tile with all of " + dim + ", X[m, :]";
-  std::string name = axis.name;
-  context
-      .error(site.range, "tsr.softmax is of the " + std::to_string(axis.size) +
-                             " elements of this tile, not of all along " +
-                             (axis.dim ? axis.dim->name : name))
-      .addNote(axis.where, "the axis " + name)
-      .setFix(llvm::StringRef(text).trim().str() +
-              (isOfGrid ? ", without " + name + " in the grid"
-                        : ", without the loop over " + name));
+  reportPartOfRow(axis, isOfGrid, site);
   return failure();
 }
 

@@ -441,8 +441,8 @@ class Function(_runtime.Callable):
         stages = compiler.stages()
         if stage not in (*stages, "llvm") and not (stage == "ptx" and not target.startswith("cpu")):
             shown = [*stages, *(["ptx"] if not target.startswith("cpu") else []), "llvm"]
-            near = {"cubin": "ptx", "sass": "ptx", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
-                str(stage), "ptx" if stage == "ptx" else source.nearest(stage, shown, "tile"))
+            near = {"ptx": "ptx", "cubin": "ptx", "sass": "ptx", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
+                str(stage), source.nearest(stage, shown, "tile"))
             raise ArgumentError(source.at_user(
                 f"no stage is called {stage!r}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"' + (', target="sm_80")' if near == "ptx" and target.startswith("cpu") else ")"), str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))

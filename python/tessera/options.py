@@ -151,8 +151,8 @@ def check_accum(value):
     found = as_dtype(value)
     if found is None:
         given = getattr(value, "__name__", None) or repr(value)
-        meant = {"half": "fp32", "float": "fp32", "double": "fp64", "int": "i32"}.get(str(value), "")
-        meant = meant or str(dtypes._foreign.get(str(value), "")) or source.nearest(value, ("fp32", "fp64", "i32"), "fp32")
+        meant = {"half": "fp32", "float": "fp32", "double": "fp64", "int": "fp32"}.get(str(value), "")
+        meant = meant or str(dtypes._foreign.get(str(value), "")) or source.nearest(value, ("fp32", "fp64"), "fp32")
         raise CompileError(source.at_user(f"@tsr.accum takes a dtype, not {given}", f"@tsr.accum({meant})", _quoted(value)))
     if found.name not in ("fp32", "fp64"):
         raise CompileError(source.at_user(f"not yet: sums in {found}", "@tsr.accum(fp32)", found.name))

@@ -314,6 +314,10 @@ struct Reduced {
   Pair r;
 };
 
+/// Pi / 2 as three doubles.
+constexpr double p1 = 0x1.921fb54442d18p+0, p2 = 0x1.1a62633145c07p-54,
+                 p3 = -0x1.f1976b7ed8fbcp-110;
+
 /// From here on pi in 161 bits loses digits of x.
 constexpr double largeArgument = 0x1p30;
 
@@ -382,7 +386,6 @@ Reduced reducedFromLarge(Doubles &e, D x) {
   Pair back = twoSum(e.toDouble(half) * e.d(0x1p-94), lower(middle, 0x1p-126));
   Pair sum = twoSum(front.high, back.high);
   Pair fraction = quickSum(sum.high, sum.low + (front.low + back.low));
-  constexpr double p1 = 0x1.921fb54442d18p+0, p2 = 0x1.1a62633145c07p-54;
   Pair r = twoProduct(fraction.high, e.d(p1));
   r = quickSum(r.high,
                r.low + e.fma(fraction.high, e.d(p2), fraction.low * e.d(p1)));
@@ -394,8 +397,6 @@ Reduced reducedFromLarge(Doubles &e, D x) {
 }
 
 Reduced reducedFromSmall(Doubles &e, D x) {
-  constexpr double p1 = 0x1.921fb54442d18p+0, p2 = 0x1.1a62633145c07p-54,
-                   p3 = -0x1.f1976b7ed8fbcp-110;
   D n = e.round(x * e.d(0x1.45f306dc9c883p-1));
   Pair first = twoProduct(n, e.d(p1)), second = twoProduct(n, e.d(p2));
   Pair difference = twoSum(x, e.d(0) - first.high);
