@@ -68,6 +68,12 @@ LogicalResult PartialOp::verify() {
                          << int64_t(getChunk());
   if (size.getRank() != 0 || !size.getElementType().isInteger(64))
     return emitOpError() << "a size is a tensor<i64>, not " << size;
+  // (C3)
+  for (TileOp tile : (*this)->getBlock()->getOps<TileOp>())
+    if (tile.getLoop() == 0 && tile.getSize().getValue() != 1)
+      return emitOpError() << "a program has one chunk: loop 0 is tiled by 1, "
+                              "not by "
+                           << tile.getSize().getValue();
   return success();
 }
 

@@ -118,6 +118,7 @@ def Schedule_PartialOp : Schedule_Op<"partial", [Pure]> {
     Constraints:
     * (C1) input and result have rank 1 and one element type.
     * (C2) `kind` is one of those; a chunk has 1 to 2^30 elements; `size` is a `tensor<i64>`.
+    * (C3) a program has one chunk: a `sched.tile` of loop 0 beside it is by 1.
 
     Example:
     ```mlir

@@ -102,6 +102,15 @@ func.func @partial_c2(%x: tensor<?xf32>, %n: tensor<i64>) {
 
 // -----
 
+func.func @partial_c3(%x: tensor<?xf32>, %n: tensor<i64>) {
+  sched.tile 0 by #sched.param<1000, [1], user>
+  // expected-error @+1 {{a program has one chunk: loop 0 is tiled by 1, not by 1000}}
+  %p = sched.partial "sum" %x chunk = 16 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
 func.func @tile_c2() {
   // expected-error @+1 {{loops are 0 to 31, not -1}}
   sched.tile -1 by #sched.param<64, [], user>

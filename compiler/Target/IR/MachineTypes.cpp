@@ -119,6 +119,11 @@ LogicalResult tessera::target::verifyMachineOp(Operation *op) {
   }
   if (auto alloca = dyn_cast<LLVM::AllocaOp>(op))
     return verifyStack(alloca);
+  if (auto prefetch = dyn_cast<LLVM::Prefetch>(op))
+    if (prefetch.getRw() > 1 || prefetch.getHint() > 3 ||
+        prefetch.getCache() > 1)
+      return op->emitError() << "a prefetch has rw 0 or 1, a hint of 0 to 3 "
+                                "and cache 0 or 1";
   if (auto cast = dyn_cast<LLVM::BitcastOp>(op)) {
     Type from = cast.getArg().getType(), to = cast.getType();
     if (bitsOf(from) != bitsOf(to))

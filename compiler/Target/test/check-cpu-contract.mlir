@@ -35,6 +35,14 @@ tessera_target.kernel @alignment(%p: !llvm.ptr) {
 
 // -----
 
+tessera_target.kernel @prefetch(%p: !llvm.ptr) {
+  // expected-error @+1 {{a prefetch has rw 0 or 1, a hint of 0 to 3 and cache 0 or 1}}
+  "llvm.intr.prefetch"(%p) {rw = 0 : i32, hint = 2 : i32, cache = 2 : i32} : (!llvm.ptr) -> ()
+  tessera_target.return
+}
+
+// -----
+
 tessera_target.kernel @stack(%n: i64) {
   // expected-error @+1 {{memory on the stack has 1 to 65536 elements, a constant}}
   %v = llvm.alloca %n x f32 : (i64) -> !llvm.ptr
