@@ -7,6 +7,9 @@
 #include "compiler/Frontend/Literals.h"
 #include "compiler/Frontend/ParserImpl.h"
 
+#include <algorithm>
+#include <cctype>
+
 using namespace tessera::frontend;
 
 bool Parser::atComprehension() {
@@ -99,6 +102,21 @@ std::string Parser::getTextToClose() {
   return diags.getSources().getSnippet(range);
 }
 
+std::string Parser::getAssignedName(SourcePosition begin,
+                                    const std::string &otherwise) const {
+  // Indented names alone, then "=".
+  std::string line =
+      diags.getSources().getSnippet({id, {begin.line, 1}, begin});
+  size_t first = line.find_first_not_of(' '), last = line.find_last_not_of(' ');
+  if (last == std::string::npos || line[last] != '=' || first == last)
+    return otherwise;
+  last = line.find_last_not_of(' ', last - 1);
+  std::string name = line.substr(first, last - first + 1);
+  bool isName = std::ranges::all_of(
+      name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  return isName ? name : otherwise;
+}
+
 /// [f(i) for i in range(4)]: shows the loop.
 Failure Parser::refuseComprehension(SourceRange where,
                                     std::string_view construct) {
@@ -107,9 +125,10 @@ Failure Parser::refuseComprehension(SourceRange where,
   std::string loop = getTextToClose();
   if (loop.find(" if ") != std::string::npos || loop.empty())
     return refuse(where, construct);
+  std::string name = getAssignedName(where.begin, "items");
   return refuse(where, construct,
-                "items = ()\n" + loop + ":\n    items = items + (" + element +
-                    ",)");
+                name + " = ()\n" + loop + ":\n    " + name + " = " + name +
+                    " + (" + element + ",)");
 }
 
 /// Shows the same function as a tsr.function, if its text can be read.
@@ -142,7 +161,8 @@ Failure Parser::refuseLambda() {
     return diags.getSources().getSnippet(range);
   };
   return refuse(peek().range, "lambda",
-                "outside this function:\n@tsr.function\ndef name(" +
+                "outside this function:\n@tsr.function\ndef " +
+                    getAssignedName(peek().range.begin, "name") + "(" +
                     getText(1, colon) + "):\n    return " +
                     getText(colon + 1, end));
 }

@@ -82,6 +82,9 @@ private:
   /// The text from here to the bracket that closes what is open.
   std::string getTextToClose();
   Failure refuseLambda();
+  /// "parts" for what stands behind `parts =` on its line, else `otherwise`.
+  std::string getAssignedName(SourcePosition begin,
+                              const std::string &otherwise) const;
   Failure refuseComprehension(SourceRange where, std::string_view construct);
   bool checkDepth(uint32_t depth);
   bool checkStatements();

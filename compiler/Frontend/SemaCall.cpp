@@ -158,6 +158,22 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
 static FoldResult foldPython(const std::string &name, const ConstantData &x) {
   if (name == "bool")
     return {x.isTrue(), {}};
+  if (name == "float" && x.isString()) {
+    std::string text = llvm::StringRef(x.asString()).trim().lower();
+    llvm::StringRef number = text;
+    bool negative = number.consume_front("-");
+    if (!negative)
+      number.consume_front("+");
+    double value = 0;
+    if (number == "inf" || number == "infinity")
+      value = std::numeric_limits<double>::infinity();
+    else if (number == "nan")
+      value = std::numeric_limits<double>::quiet_NaN();
+    else if (number.getAsDouble(value))
+      return {{},
+              "float() needs a number, not the text \"" + x.asString() + "\""};
+    return {negative ? -value : value, {}};
+  }
   if (!x.isNumber())
     return {{}, name + "() needs a number, not " + x.getTypeName()};
   if (name == "float")

@@ -244,6 +244,20 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
   } else if (before.isTensor() && after.isTensor() &&
              before.dtype != after.dtype) {
     fix = getCastFix(carried.name, before.dtype);
+  } else if (before.isNumber() && after.isTensor()) {
+    // It must have these axes from the start.
+    std::string value =
+        before.isConstant() ? before.constant.str() : carried.name;
+    bool zero = before.isConstant() && before.constant.asFloat() == 0;
+    std::string sizes;
+    for (const Dim *dim : after.dims)
+      sizes += (sizes.empty() ? "" : ", ") +
+               (dim->size >= 0 ? std::to_string(dim->size) : dim->name);
+    fix = carried.name + " = " + (zero ? "tsr.zeros((" : "tsr.full((") + sizes +
+          (after.dims.size() == 1 ? ",)" : ")") + (zero ? "" : ", " + value);
+    if (after.dtype != DType::FP32)
+      fix += std::string(", dtype=tsr.") + getDTypeName(after.dtype);
+    fix += "), before the loop";
   } else {
     fix = "another name inside the loop: " + carried.name + "2 = ...";
   }

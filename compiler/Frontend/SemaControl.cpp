@@ -106,6 +106,20 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
     tileLoops[name] = "for " + name + " in tsr.tile(" +
                       quote(call->args[1]->range) + ", " +
                       quote(call->args[2]->range) + "):";
+  // range(tsr.cdiv(K, BK)): as many turns as there are tiles.
+  if (auto *call = dynCast<Call>(stmt.iter); call && call->args.size() == 1) {
+    auto [dim, size] = getBlocks(quote(call->args[0]->range));
+    if (!size.empty() && findDim(dim))
+      tileLoops[name] =
+          "for " + name + " in tsr.tile(" + dim + ", " + size + "):";
+  }
+  if (step && (*step < -graph::maxStep || *step > graph::maxStep) &&
+      !(start && stop)) {
+    error(stmt.iter->range,
+          "the step of a range is at most 2**40, not " + std::to_string(*step))
+        .setFix("a step of at most 2**40");
+    return Flow::Failed;
+  }
   if (step && *step == 0) {
     error(stmt.iter->range, "the step of a range is not 0")
         .setFix("range(start, stop, 1)");

@@ -532,48 +532,70 @@ ValueResult Analyzer::evaluateUnary(const UnaryOp &unary) {
 }
 
 ValueResult Analyzer::evaluateBoolean(const BoolOp &boolean) {
-  const char *what = boolean.op == BoolOperator::And ? "'and'" : "'or'";
-  std::optional<SemaValue> result;
+  bool isOr = boolean.op == BoolOperator::Or;
+  const char *what = isOr ? "'or'" : "'and'";
+  std::string fix;
+  for (const Expr *operand : boolean.values) {
+    if (!fix.empty())
+      fix += isOr ? " | " : " & ";
+    auto *negated = dynCast<UnaryOp>(operand);
+    if (negated && negated->op == UnaryOperator::Not)
+      fix += "~" + parenthesize(negated->operand);
+    else
+      fix += parenthesize(operand);
+  }
+  // Python's value is that of an operand: the first that decides, or the last.
+  std::optional<SemaValue> result, holds;
   const Expr *resultExpr = nullptr;
   for (const Expr *part : boolean.values) {
     ValueResult value = evaluate(part);
     if (failed(value))
       return failure();
-    if (auto data = toConstant(*value)) {
-      bool decides = data->isTrue() == (boolean.op == BoolOperator::Or);
-      // Python's value is the operand itself; before it, only run-time values
-      // can have been met.
-      if (decides && !result)
-        return *value;
-      if (decides)
-        return SemaValue::makeConstant(data->isTrue());
-      if (part == boolean.values.back() && !result)
+    auto data = toConstant(*value);
+    bool decides = data && data->isTrue() == isOr;
+    if (data && !result) {
+      if (decides || part == boolean.values.back())
         return *value;
       continue;
     }
-    std::string fix;
-    for (const Expr *operand : boolean.values) {
-      if (!fix.empty())
-        fix += boolean.op == BoolOperator::And ? " & " : " | ";
-      auto *negated = dynCast<UnaryOp>(operand);
-      if (negated && negated->op == UnaryOperator::Not)
-        fix += "~" + parenthesize(negated->operand);
-      else
-        fix += parenthesize(operand);
-    }
-    value = toBool(*value, part, what, fix);
-    if (failed(value))
+    ValueResult test = toBool(*value, part, what, fix);
+    if (failed(test))
       return failure();
     if (!result) {
       result = *value;
+      holds = *test;
       resultExpr = part;
       continue;
     }
+    auto isBool = [](const SemaValue &value) {
+      return value.getPromotionOperand().dtype == DType::Bool;
+    };
     OpSite site{boolean.range, boolean.range, {resultExpr, part}};
-    ValueResult both = library->boolean(boolean.op, *result, *value, site);
+    ValueResult both = failure();
+    if (!isBool(*result) || !isBool(*value)) {
+      const SemaValue &first = isOr ? *result : *value,
+                      &second = isOr ? *value : *result;
+      CallArguments arguments;
+      arguments.arguments = {{"", *holds, resultExpr, resultExpr->range},
+                             {"", first, part, part->range},
+                             {"", second, part, part->range}};
+      both = library->call("where", arguments, site);
+    } else if (data) {
+      if (decides)
+        return *test;
+      continue;
+    } else {
+      both = library->boolean(boolean.op, *holds, *test, site);
+    }
     if (failed(both))
       return failure();
     result = *both;
+    test = toBool(*both, part, what, fix);
+    if (failed(test))
+      return failure();
+    holds = *test;
+    if (decides)
+      break;
   }
   return *result;
 }

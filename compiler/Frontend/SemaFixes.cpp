@@ -246,57 +246,6 @@ std::string Analyzer::getGridFix(const For &stmt, const SemaValue &iterable) {
   return "for " + names + " in " + quote(stmt.iter->range) + ":";
 }
 
-/// The `if` that has nothing but this statement, and what stands behind it.
-static std::pair<const If *, llvm::ArrayRef<Stmt *>>
-findGuard(const Body &body, const Stmt *stmt) {
-  for (auto [i, each] : llvm::enumerate(body)) {
-    std::vector<const Body *> inside;
-    if (auto *branch = dynCast<If>(each)) {
-      if (branch->body.size() == 1 && branch->body[0] == stmt &&
-          branch->orelse.empty())
-        return {branch, llvm::ArrayRef(body).drop_front(i + 1)};
-      inside = {&branch->body, &branch->orelse};
-    } else if (auto *loop = dynCast<For>(each)) {
-      inside = {&loop->body};
-    } else if (auto *loop = dynCast<While>(each)) {
-      inside = {&loop->body};
-    }
-    for (const Body *one : inside)
-      if (auto found = findGuard(*one, stmt); found.first)
-        return found;
-  }
-  return {nullptr, {}};
-}
-
-/// "if n.start < N:" and the rest of the body inside it, for
-/// `if n.start >= N: return`.
-std::string Analyzer::getGuardFix(const Stmt &stmt) {
-  auto [guard, rest] = findGuard(scope().definition->body, &stmt);
-  if (!guard)
-    return "put the rest of the body into an 'if'";
-  std::string test = "not (" + quote(guard->test->range) + ")";
-  if (auto *compare = dynCast<Compare>(guard->test);
-      compare && compare->ops.size() == 1) {
-    using Op = CompareOperator;
-    static constexpr std::pair<Op, Op> opposites[] = {
-        {Op::Lt, Op::GtE}, {Op::LtE, Op::Gt}, {Op::Eq, Op::NotEq}};
-    for (auto [one, other] : opposites)
-      if (compare->ops[0] == one || compare->ops[0] == other)
-        test = quote(compare->left->range) + " " +
-               getOperatorSpelling(compare->ops[0] == one ? other : one) + " " +
-               quote(compare->comparators[0]->range);
-  }
-  std::string text = "if " + test + ":";
-  bool isShort = rest.size() <= 4 && llvm::all_of(rest, [](const Stmt *one) {
-                   return one->range.begin.line == one->range.end.line;
-                 });
-  if (!isShort || rest.empty())
-    return text + "  # and what follows inside it";
-  for (const Stmt *one : rest)
-    text += "\n    " + quote(one->range);
-  return text;
-}
-
 std::string Analyzer::getReturnFix(const Return &stmt) {
   if (!stmt.value)
     return getGuardFix(stmt);
@@ -354,7 +303,10 @@ void Analyzer::reportForeign(const CapturedValue &captured,
         where, "'" + dotted + "' is " + (vowel ? "an " : "a ") + type.str() +
                    "; from outside a program can use int, float, bool, "
                    "str, dtype, tuple, array and tessera functions");
-    if (type == "list" || type == "set")
+    if (type == "list of arrays" || type == "tuple")
+      diagnostic.setFix("a, b = " + dotted +
+                        " before the def, a name for each, and (a, b) here");
+    else if (type == "list" || type == "set")
       diagnostic.setFix(dotted + " = (...), a tuple");
     else if (type == "dict")
       diagnostic.setFix("w = " + dotted +
@@ -392,6 +344,16 @@ void Analyzer::reportForeign(const CapturedValue &captured,
       findForeign(ForeignKind::Function, last, getLevel(*this));
   if (plain) {
     diagnostic.setFix("@tsr.function above def " + last);
+    return;
+  }
+  if (captured.text == "function of triton" &&
+      request.kind == ProgramKind::Kernel &&
+      llvm::is_contained({"program_id", "num_programs", "arange", "load",
+                          "store", "make_block_ptr"},
+                         last)) {
+    diagnostic.setFix(suggestGrid() +
+                      "  # X[...] loads, Y[...] = x stores: no offsets, no "
+                      "masks");
     return;
   }
   std::string fix;
@@ -485,21 +447,26 @@ bool Analyzer::reportElementArgument(const Call &call, llvm::StringRef callee) {
   auto *element =
       call.args.empty() ? nullptr : dynCast<Subscript>(call.args[0]);
   auto *base = element ? dynCast<Name>(element->value) : nullptr;
+  // X + offs: Triton's pointers.
+  auto *pointer = call.args.empty() ? nullptr : dynCast<BinOp>(call.args[0]);
+  if (pointer && pointer->op == BinaryOperator::Add)
+    base = dynCast<Name>(pointer->left);
   if (!base || !(writes || callee == "load"))
     return false;
   auto found = scope().variables.find(base->id);
   if (found == scope().variables.end() || found->second.kind != ValueKind::View)
     return false;
-  std::string indices = quote(element->slice->range);
+  const Expr *index = element ? element->slice : pointer->right;
   std::string text = quote(call.func->range) + "(" + base->id + ", (" +
-                     indices + (is<Tuple>(element->slice) ? ")" : ",)");
+                     quote(index->range) + (is<Tuple>(index) ? ")" : ",)");
   for (size_t i = 1; i < call.args.size(); ++i)
     text += ", " + quote(call.args[i]->range);
   for (const Keyword &keyword : call.keywords)
     text += ", " + quote(keyword.range);
-  error(element->range, "tsr." + callee.str() + " takes the tensor " +
-                            base->id + " and the index apart, but " +
-                            quote(element->range) + " is a tile of it")
+  const SourceRange &where = call.args[0]->range;
+  error(where, "tsr." + callee.str() + " takes the tensor " + base->id +
+                   " and the index apart, but " + quote(where) +
+                   (element ? " is a tile of it" : " is a pointer into it"))
       .setFix(text + ")");
   return true;
 }

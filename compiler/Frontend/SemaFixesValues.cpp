@@ -13,6 +13,13 @@ using namespace mlir;
 
 namespace tessera::frontend {
 
+std::pair<std::string, std::string> getBlocks(llvm::StringRef extent) {
+  auto [dim, size] = extent.split("//");
+  if (size.empty() && extent.consume_back(")"))
+    std::tie(dim, size) = extent.split("cdiv(").second.split(',');
+  return {dim.trim().str(), size.trim().str()};
+}
+
 LogicalResult checkAccumulate(SemaContext &context, DType operand,
                               const OpSite &site) {
   if (!context.accum.isDType() || !isFloat(operand) ||

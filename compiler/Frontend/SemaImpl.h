@@ -72,7 +72,11 @@ std::string getAnnotationText(const ParameterDescription &parameter);
 
 enum class Flow : uint8_t { Normal, Returned, Failed };
 
-struct KernelState;
+class KernelState;
+
+/// "N", "BLOCK" of "tsr.cdiv(N, BLOCK)" and of "N // BLOCK"; else the second is
+/// empty.
+std::pair<std::string, std::string> getBlocks(llvm::StringRef extent);
 
 class Analyzer : public SemaContext {
 public:
@@ -204,6 +208,8 @@ private:
   std::string getGridFix(const For &stmt, const SemaValue &iterable);
   std::string getReturnFix(const Return &stmt);
   std::string getGuardFix(const Stmt &stmt);
+  std::string getWhileFix(const Stmt &stmt);
+  std::string negate(const Expr &test) const;
   std::string getCastFix(const std::string &name, DType dtype);
   std::string describeStatement(const Stmt &stmt);
   void reportForeign(const CapturedValue &captured, const std::string &dotted,

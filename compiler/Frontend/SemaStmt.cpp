@@ -93,8 +93,7 @@ Flow Analyzer::execute(const Stmt *stmt) {
     return Flow::Normal;
   case NodeKind::Break:
     error(stmt->range, "'break' is not part of the language")
-        .setFix("stop= of tsr.tile, or a 'while' with the condition in its "
-                "test")
+        .setFix(getWhileFix(*stmt))
         .construct = "break";
     return Flow::Failed;
   case NodeKind::Continue:

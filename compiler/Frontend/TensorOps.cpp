@@ -274,10 +274,63 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
       known.push_back(known_);
   explainUnknown(context, diagnostic, ForeignKind::Method, name, arguments,
                  site, known, expr);
+  if (std::string slices =
+          getSlicesFix(object, name, arguments, nameOf(object, expr));
+      !slices.empty())
+    diagnostic.setFix(slices);
   if (diagnostic.fix.empty())
     diagnostic.setFix("@tsr.function above a def " + name.str() +
                       "(...) of your own, or its result as an argument");
   return failure();
+}
+
+/// "x[:, :32], x[:, 32:64], x[:, 64:]" for x.chunk(3, dim=1) and x.split(32,
+/// 1).
+std::string TensorOps::getSlicesFix(const SemaValue &object,
+                                    llvm::StringRef name,
+                                    const CallArguments &arguments,
+                                    const std::string &text) {
+  bool isChunk = name == "chunk";
+  if (!isChunk && name != "split")
+    return "";
+  int64_t axis = 0, rank = rankOf(object);
+  std::optional<int64_t> number;
+  for (auto [i, argument] : llvm::enumerate(arguments.arguments)) {
+    std::optional<int64_t> value = argument.value.getConstantInt();
+    if (!value)
+      return "";
+    if (argument.keyword == "dim" || argument.keyword == "axis" || i == 1)
+      axis = *value < 0 ? *value + rank : *value;
+    else
+      number = value;
+  }
+  if (!number || *number < 1 || axis < 0 || axis >= rank)
+    return "";
+  const Dim &dim = *object.dims[axis];
+  bool isKnown = dim.size >= 0;
+  if (!isChunk && !isKnown)
+    return "";
+  int64_t part = isChunk ? llvm::divideCeil(std::max<int64_t>(dim.size, 0),
+                                            uint64_t(*number))
+                         : *number,
+          count = isChunk ? *number : llvm::divideCeil(dim.size, part);
+  if (count < 2 || count > 8)
+    return "";
+  // Where the size is not known: parts of D // 3 elements.
+  auto position = [&](int64_t i) {
+    if (isKnown)
+      return std::to_string(i * part);
+    std::string each = dim.name + " // " + std::to_string(*number);
+    return i == 1 ? each : std::to_string(i) + " * (" + each + ")";
+  };
+  std::string result, before;
+  for (int64_t i = 0; i < axis; ++i)
+    before += ":, ";
+  for (int64_t i = 0; i < count; ++i)
+    result += (i ? ", " : "") + text + "[" + before +
+              (i ? position(i) : std::string()) + ":" +
+              (i + 1 < count ? position(i + 1) : std::string()) + "]";
+  return result;
 }
 
 ValueResult TensorOps::dispatch(const Entry &entry, llvm::StringRef name,

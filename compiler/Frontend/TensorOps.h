@@ -28,6 +28,7 @@
 #include "compiler/Frontend/SemaValue.h"
 #include "compiler/Graph/IR/Extents.h"
 #include "compiler/Graph/IR/Graph.h"
+#include "compiler/Graph/IR/Messages.h"
 
 namespace tessera::frontend {
 
@@ -194,11 +195,14 @@ private:
   bool isProvedEqual(const graph::Extent &a, const Dim *aDim,
                      const graph::Extent &b, const Dim *bDim);
   enum class Agreement { Equal, Checked, Differ };
-  /// A text in which braces are meant: those of messages hold values.
-  static std::string escapeBraces(llvm::StringRef text);
-  /// "file.py:3:5: ": the message of a check says where in the body it stands,
-  /// since the call reports it.
-  static std::string placeText(mlir::Location location);
+  /// Whether all are ints, none of them a tensor.
+  static bool areInts(llvm::ArrayRef<SemaValue> numbers);
+  /// base ** exponent, both ints of the call; `name` is the exponent's.
+  ValueResult powerOfInts(const SemaValue &base, const SemaValue &exponent,
+                          const std::string &name, const OpSite &site);
+  std::string getSlicesFix(const SemaValue &object, llvm::StringRef name,
+                           const CallArguments &arguments,
+                           const std::string &text);
   /// A check at the call; the message begins with the place of `location`.
   void checkEqual(mlir::Value lhs, mlir::Value rhs, const std::string &message,
                   mlir::Location location);

@@ -85,24 +85,6 @@ FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
   return result;
 }
 
-/// An int that the call gives must fit where one that is written must.
-void TensorOps::checkFits(const SemaValue &number, const std::string &name,
-                          DType dtype, Location location) {
-  if (!number.isScalar() || !number.weak || number.dtype != DType::I64 ||
-      !isInteger(dtype) || dtype == DType::I64)
-    return;
-  int64_t limit = int64_t(1) << (getDTypeBits(dtype) - 1);
-  Type type = number.ssa.getType();
-  mlir::Value nearest = emit("gir.maximum", location, type,
-                             {number.ssa, constant(location, -limit)});
-  nearest = emit("gir.minimum", location, type,
-                 {nearest, constant(location, limit - 1)});
-  checkEqual(number.ssa, nearest,
-             escapeBraces(name) + " is {lhs}, which does not fit in " +
-                 getDTypeName(dtype),
-             location);
-}
-
 FailureOr<SmallVector<mlir::Value>>
 TensorOps::unify(ArrayRef<SemaValue> operands, ArrayRef<std::string> names,
                  ArrayRef<DType> dtypes, llvm::StringRef what,
@@ -272,6 +254,8 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
                     names[0] + ".to(fp32) / " + names[1] +
                         (operands[1].isTensor() ? ".to(fp32)" : "") +
                         ", or // to round down");
+      if (failed(checkDivisor(operands, names[1], site)))
+        return failure();
       // Python: a true division of ints is a float.
       for (SemaValue &operand : operands)
         operand = SemaValue::makeScalar(
@@ -289,6 +273,14 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
   case BinaryOperator::Pow:
     return power(operands[0], operands[1], site);
   case BinaryOperator::LShift:
+    if (areInts(operands)) {
+      ValueResult factor = powerOfInts(SemaValue::makeConstant(int64_t(2)),
+                                       operands[1], names[1], site);
+      if (failed(factor))
+        return failure();
+      return elementwise("gir.mul", "<<", {operands[0], *factor},
+                         {names[0], names[1]}, site);
+    }
     name = "gir.shl";
     break;
   case BinaryOperator::RShift:
@@ -309,24 +301,6 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
   return elementwise(name, getOperatorSpelling(op), operands, names, site);
 }
 
-/// The plan divides scalars: by 0 is an error there, which is to name the line.
-LogicalResult TensorOps::checkDivisor(llvm::ArrayRef<SemaValue> operands,
-                                      const std::string &divisor,
-                                      const OpSite &site) {
-  if (operands[0].isTensor() || operands[1].isTensor() ||
-      operands[1].isConstant() ||
-      isFloat(operands[1].getPromotionOperand().dtype))
-    return success();
-  ValueResult holds = compare(CompareOperator::NotEq, operands[1],
-                              SemaValue::makeConstant(int64_t(0)), site);
-  if (failed(holds))
-    return failure();
-  graph::CheckOp::create(context.builder, loc(site), holds->ssa,
-                         placeText(loc(site)) + "division by zero: " + divisor +
-                             " is 0");
-  return success();
-}
-
 ValueResult TensorOps::power(const SemaValue &base, const SemaValue &exponent,
                              const OpSite &site) {
   FailureOr<Prepared> prepared = prepare({&base, &exponent}, site);
@@ -340,6 +314,15 @@ ValueResult TensorOps::power(const SemaValue &base, const SemaValue &exponent,
   bool isFloatBase = isFloat(base.getPromotionOperand().dtype);
   if (number == 1.0 && isFloatBase)
     return base;
+  bool areScalars = areInts(operands);
+  if (areScalars && number && *number < 0)
+    return fail(site.range,
+                "** of an int by a negative number: " + names[0] + " is " +
+                    describeShape(base),
+                "1.0 / " + names[0] + " ** " +
+                    std::to_string(int64_t(-*number)));
+  if (areScalars)
+    return powerOfInts(operands[0], operands[1], names[1], site);
   if (number == 2.0)
     return elementwise("gir.mul", "**", {base, base}, {names[0], names[0]},
                        site);

@@ -22,11 +22,11 @@ void TensorOps::checkIndices(const SemaValue &object, llvm::StringRef name,
   Location location = context.loc(where);
   OpBuilder &builder = context.builder;
   Extent extent = graph::getExtent(object.ssa, axis);
-  std::string text = placeText(location) +
-                     (rules.ignored ? "target" : "index") + " {index} in " +
-                     escapeBraces(indexName) + ", but axis " +
-                     std::to_string(axis) + " of " + escapeBraces(name) + " (" +
-                     axisText(extent, object.dims[axis]) + ") has size {size}";
+  std::string text =
+      graph::placeText(location) + (rules.ignored ? "target" : "index") +
+      " {index} in " + graph::escapeBraces(indexName) + ", but axis " +
+      std::to_string(axis) + " of " + graph::escapeBraces(name) + " (" +
+      axisText(extent, object.dims[axis]) + ") has size {size}";
   graph::CheckIndicesOp::create(
       builder, location, indices.ssa,
       graph::materialize(builder, location, extent),
@@ -220,7 +220,8 @@ TensorOps::sliceAxis(const SemaValue &object, const SemaValue &index,
                   "the step of a slice is 0, but must be 1 or another "
                   "number",
                   "::1");
-    result.step = *step;
+    // No axis has so many elements: the first alone is taken either way.
+    result.step = std::clamp(*step, -graph::maxStep, graph::maxStep);
   }
   if (bounds[0].isNone() && bounds[1].isNone() && result.step == 1) {
     result.dim = object.dims[axis];

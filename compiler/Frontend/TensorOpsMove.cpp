@@ -560,6 +560,7 @@ LogicalResult TensorOps::checkFill(const SemaValue &fill, DType dtype,
                                    const NamedCall &call) {
   std::string misfit =
       fill.isConstant() ? findMisfit(fill.constant, dtype) : std::string();
+  checkFits(fill, nameOf(fill, nullptr), dtype, loc(call.site));
   if (misfit.empty())
     return success();
   return fail(call.site.range, call.name + ": " + misfit,

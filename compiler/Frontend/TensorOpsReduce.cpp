@@ -169,7 +169,7 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
       mlir::Value size = graph::materialize(context.builder, location, extent);
       checkEqual(emit("gir.maximum", location, size.getType(),
                       {size, constant(location, int64_t(1))}),
-                 size, escapeBraces(nothing), location);
+                 size, graph::escapeBraces(nothing), location);
     }
   }
   return reduce(kind, *input, *which, *keep, result, correction, call.site);
@@ -241,10 +241,6 @@ ValueResult TensorOps::callSoftmax(const NamedCall &call) {
 /// torch's default of rms_norm: the distance from 1 to the next number.
 static double machineEpsilon(DType dtype) {
   switch (dtype) {
-  case DType::FP16:
-    return 0x1p-10;
-  case DType::BF16:
-    return 0x1p-7;
   case DType::FP64:
     return 0x1p-52;
   default:

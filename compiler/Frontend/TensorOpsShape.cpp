@@ -109,26 +109,10 @@ bool TensorOps::isProvedEqual(const Extent &a, const Dim *aDim, const Extent &b,
   return a == b || (aDim && aDim == bDim);
 }
 
-std::string TensorOps::escapeBraces(llvm::StringRef text) {
-  std::string escaped;
-  for (char c : text)
-    escaped.append(c == '{' || c == '}' ? 2 : 1, c);
-  return escaped;
-}
-
-std::string TensorOps::placeText(Location location) {
-  auto place = location->findInstanceOf<FileLineColLoc>();
-  if (!place)
-    return "";
-  return escapeBraces(place.getFilename().getValue()) + ":" +
-         std::to_string(place.getLine()) + ":" +
-         std::to_string(place.getColumn()) + ": ";
-}
-
 void TensorOps::checkEqual(mlir::Value lhs, mlir::Value rhs,
                            const std::string &message, Location location) {
   graph::CheckEqualOp::create(context.builder, location, lhs, rhs,
-                              placeText(location) + message);
+                              graph::placeText(location) + message);
 }
 
 TensorOps::Agreement TensorOps::agree(const Extent &a, const Dim *aDim,

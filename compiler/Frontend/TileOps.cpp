@@ -245,6 +245,13 @@ mlir::Value TileOps::makeScalar(const SemaValue &value, DType dtype,
   return castElements(value.ssa, value.dtype, dtype, location);
 }
 
+mlir::Value TileOps::makeFitting(const SemaValue &value, DType dtype,
+                                 Location location) {
+  if (isInteger(dtype) && !value.isConstant())
+    checkFits(value, makeScalar(value, DType::I64, location), dtype, location);
+  return makeScalar(value, dtype, location);
+}
+
 mlir::Value TileOps::makeDimSize(Dim &dim, Location location) {
   return tile::DimOp::create(builder(), location, builder().getIndexType(),
                              dim.source, builder().getI64IntegerAttr(dim.axis));
@@ -352,7 +359,7 @@ mlir::Value TileOps::spread(const SemaValue &value, DType dtype,
   if (value.isConstant())
     return makeConstant(value.constant, dtype, type, location);
   if (!value.isTile()) {
-    mlir::Value scalar = makeScalar(value, dtype, location);
+    mlir::Value scalar = makeFitting(value, dtype, location);
     if (alignment.axes.empty())
       return scalar;
     if (scalar.getType().isIndex())
@@ -609,8 +616,10 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
       context
           .error(site.range, "/ of ints: " + side(0) + " is " + describe(left) +
                                  ", " + side(1) + " is " + describe(right))
-          .setFix(side(0) + " // " + side(1) + ", or " + side(0) +
-                  ".to(fp32) / " + side(1) + ".to(fp32)");
+          .setFix(side(0) + " // " + side(1) + ", or " +
+                  (left.isConstant() ? side(0) : side(0) + ".to(fp32)") +
+                  " / " +
+                  (right.isConstant() ? side(1) : side(1) + ".to(fp32)"));
       return failure();
     }
     dtype = DType::FP64;

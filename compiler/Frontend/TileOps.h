@@ -50,6 +50,13 @@ public:
                             const OpSite &site) override;
   std::vector<std::string> getCallNames() const override;
   mlir::Value makeDimSize(Dim &dim, mlir::Location location) override;
+  /// As makeScalar, of a number whose dtype is that of what it meets.
+  mlir::Value makeFitting(const SemaValue &value, DType dtype,
+                          mlir::Location location);
+  /// Adds a check that `value`, the i64 of a number, fits in the dtype it
+  /// meets.
+  void checkFits(const SemaValue &number, mlir::Value value, DType dtype,
+                 mlir::Location location);
   mlir::Value makeScalar(const SemaValue &value, DType dtype,
                          mlir::Location location) override;
   mlir::Type getCounterType() override;
@@ -222,6 +229,8 @@ private:
   /// Refuses a reduction over a tile of the grid that is stored along it: the
   /// result would depend on the size of the tile.
   mlir::LogicalResult checkRepeated(const WriteSite &site);
+  /// Refuses the one store into an Out whose index counts blocks of the dim.
+  mlir::LogicalResult checkBlocks(tile::StoreOp store, const WriteSite &site);
   /// Refuses stores that every turn of a loop makes anew.
   mlir::LogicalResult checkOverwrites(tile::StoreOp store,
                                       const WriteSite &site,
@@ -235,6 +244,10 @@ private:
                              const std::string &value) override;
   mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
   void reportPartOfRow(const Axis &axis, bool isOfGrid, const OpSite &site);
+  /// Refuses tsr.range_at(start, N, 64).
+  mlir::LogicalResult checkRangeOrder(const CallArgument &dim,
+                                      const CallArgument &start,
+                                      const CallArgument &size);
   ValueResult reportAppend(const CallArguments &arguments, const OpSite &site);
   mlir::LogicalResult checkRead(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkWrite(const SemaValue &view, bool atomic,

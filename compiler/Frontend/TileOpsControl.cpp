@@ -114,11 +114,35 @@ LogicalResult TileOps::breakpoint(llvm::StringRef label, const OpSite &site) {
 
 LogicalResult TileOps::assertTrue(const SemaValue &condition,
                                   llvm::StringRef message, const OpSite &site) {
-  if (!context.request.debug)
-    return success();
-  tile::AssertOp::create(builder(), context.loc(site.range), condition.ssa,
-                         message);
+  // What a kernel says of its sizes before its grid, the call checks in every
+  // build; the rest is checked in debug ones.
+  bool atCall = !insideGrid && tile::isMadeOfSizes(condition.ssa);
+  if (atCall || context.request.debug)
+    tile::AssertOp::create(builder(), context.loc(site.range), condition.ssa,
+                           message, atCall);
   return success();
+}
+
+/// An int that the call gives must fit where one that is written must.
+void TileOps::checkFits(const SemaValue &number, mlir::Value value, DType dtype,
+                        Location location) {
+  if (!number.weak || !isInteger(dtype) || getDTypeBits(dtype) >= 64 ||
+      !tile::isMadeOfSizes(value))
+    return;
+  OpBuilder &b = builder();
+  using P = arith::CmpIPredicate;
+  int64_t limit = int64_t(1) << (getDTypeBits(dtype) - 1);
+  auto compare = [&](P how, int64_t bound) -> mlir::Value {
+    mlir::Value constant = arith::ConstantOp::create(
+        b, location, b.getIntegerAttr(value.getType(), bound));
+    return arith::CmpIOp::create(b, location, how, value, constant);
+  };
+  mlir::Value fits = arith::AndIOp::create(b, location, compare(P::sge, -limit),
+                                           compare(P::sle, limit - 1));
+  tile::AssertOp::create(b, location, fits,
+                         (number.name.empty() ? "a number" : number.name) +
+                             " does not fit in " + getDTypeName(dtype),
+                         /*at_call=*/true);
 }
 
 } // namespace tessera::frontend

@@ -24,6 +24,14 @@ static bool isSafeDivisor(mlir::Value value) {
          !number.isAllOnes();
 }
 
+/// Whether an int is a size, or a number that could be one.
+static bool isSize(mlir::Value value) {
+  llvm::APInt number;
+  return matchPattern(value, m_ConstantInt(&number))
+             ? !number.isNegative()
+             : value.getDefiningOp<tile::DimOp>() != nullptr;
+}
+
 mlir::Value TileOps::emitFloorDiv(DType dtype, mlir::Value left,
                                   mlir::Value right, Location at) {
   OpBuilder &b = builder();
@@ -93,6 +101,11 @@ mlir::Value TileOps::emitMod(DType dtype, mlir::Value left, mlir::Value right,
     // A remainder of 0 has the divisor's sign, too.
     zero = math::CopySignOp::create(b, location, zero, right);
   } else {
+    // Before the grid the plan computes it, and has no signs to compare.
+    if (!insideGrid && isSize(left) && isSize(right))
+      return arith::RemUIOp::create(
+          b, location, left,
+          arith::MaxUIOp::create(b, location, right, number(1)));
     if (!isSafeDivisor(right)) {
       using P = arith::CmpIPredicate;
       mlir::Value special = arith::OrIOp::create(

@@ -221,6 +221,21 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
   return failure();
 }
 
+LogicalResult TileOps::checkRangeOrder(const CallArgument &dim,
+                                       const CallArgument &start,
+                                       const CallArgument &size) {
+  if (context.dimOf(dim) || !context.dimOf(start))
+    return success();
+  std::string first = context.quote(dim.where),
+              second = context.quote(start.where);
+  context
+      .error(dim.where, "tsr.range_at takes the dim, then the start, but " +
+                            first + " is no dim and " + second + " is one")
+      .setFix("tsr.range_at(" + second + ", " + first + ", " +
+              context.quote(size.where) + ")");
+  return failure();
+}
+
 //===----------------------------------------------------------------------===//
 // Methods and attributes
 //===----------------------------------------------------------------------===//
@@ -443,7 +458,17 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
     if (!found)
       break;
   }
-  if (fixed.size() == view.dims.size()) {
+  // Of "N - 1" elements of N: positions, which no dim has to match.
+  bool isPart = false;
+  if (index.axis->dim)
+    changeWords(index.axis->dim->name, [&](llvm::StringRef word, char, char) {
+      isPart |= word == view.dims[axis]->name;
+      return word.str();
+    });
+  if (isPart) {
+    diagnostic.setFix(
+        replaceIndex(context, name, indices, axis, range + ".index", site));
+  } else if (fixed.size() == view.dims.size()) {
     std::string fix = name + "[";
     for (auto [i, part] : llvm::enumerate(fixed))
       fix += (i ? ", " : "") + part;

@@ -344,6 +344,42 @@ LogicalResult TileOps::checkRepeated(const WriteSite &site) {
   return success();
 }
 
+LogicalResult TileOps::checkBlocks(tile::StoreOp store, const WriteSite &site) {
+  llvm::StringRef declared = parameterTexts[site.parameter];
+  bool isOnlyWrite =
+      llvm::none_of(store.getView().getUsers(), [&](Operation *user) {
+        return user != store && !isMemoryEffectFree(user);
+      });
+  if (!isOnlyWrite || !declared.contains(": Out["))
+    return success();
+  SmallVector<llvm::StringRef> dims;
+  declared.split("[").second.split(dims, ',');
+  for (auto [index, dim] : llvm::zip(store.getIndices(), dims)) {
+    mlir::Value position = index;
+    while (auto cast = position.getDefiningOp<arith::IndexCastOp>())
+      position = cast.getIn();
+    for (const GridAxis &axis : gridAxes) {
+      std::string extent = context.quote(axis.where);
+      auto [whole, size] = getBlocks(extent);
+      if (axis.axis || axis.index != position || size.empty() || size == "1" ||
+          dim.trim(" \"]") != whole)
+        continue;
+      context
+          .error(site.where,
+                 axis.name + " counts the " + extent + " blocks, but axis " +
+                     std::to_string(&dim - dims.begin()) + " of " +
+                     parameterNames[site.parameter] + " is " + whole +
+                     ", element by element: the others would "
+                     "never be written")
+          .addNote(axis.where, "the blocks")
+          .setFix("tsr.tile(" + whole + ", " + size + ") in place of " +
+                  extent);
+      return failure();
+    }
+  }
+  return success();
+}
+
 LogicalResult TileOps::checkRaces(Operation *kernel) {
   LogicalResult result = success();
   kernel->walk([&](tile::StoreOp store) {
@@ -383,7 +419,9 @@ LogicalResult TileOps::checkRaces(Operation *kernel) {
       result = failure();
       return;
     }
-    result = checkRepeated(site);
+    result = checkBlocks(store, site);
+    if (succeeded(result))
+      result = checkRepeated(site);
     if (succeeded(result))
       result = checkOverwrites(store, site, kernel);
   });

@@ -228,7 +228,7 @@ ValueResult TileOps::methodFilled(const SemaValue &value,
   }
   OpBuilder &b = builder();
   Location at = context.loc(site.range);
-  mlir::Value number = makeScalar(*fill, value.dtype, at);
+  mlir::Value number = makeFitting(*fill, value.dtype, at);
   if (number.getType().isIndex())
     number = arith::IndexCastOp::create(b, at, b.getI64Type(), number);
   SemaValue result = value;
@@ -547,7 +547,7 @@ ValueResult TileOps::callFull(llvm::StringRef name,
   }
   OpBuilder &b = builder();
   Location at = context.loc(site.range);
-  mlir::Value scalar = makeScalar(number, dtype, at);
+  mlir::Value scalar = makeFitting(number, dtype, at);
   if (alignment.axes.empty())
     return SemaValue::makeScalar(scalar, dtype);
   if (scalar.getType().isIndex())
@@ -618,6 +618,8 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
                 context.quote((*bound)[1]->where) + ", 64)");
     return failure();
   }
+  if (failed(checkRangeOrder(*(*bound)[0], *(*bound)[1], *(*bound)[2])))
+    return failure();
   OpBuilder &b = builder();
   Location at = context.loc(site.range);
   mlir::Value limits[2];
@@ -647,12 +649,13 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
                 std::to_string(-*start) + ", " + std::to_string(*size) + ")");
     return failure();
   }
-  if (!(*bound)[1]->value.getConstantInt()) {
-    // A range that starts before the dim has no elements: it starts at its end.
-    mlir::Value zero = arith::ConstantIndexOp::create(b, at, 0);
-    mlir::Value before = arith::CmpIOp::create(b, at, arith::CmpIPredicate::slt,
-                                               limits[1], zero);
-    limits[1] = arith::SelectOp::create(b, at, before, limits[0], limits[1]);
+  // A range that starts before the dim or behind it has no elements: it starts
+  // at its end, so that no position in it overflows.
+  auto start = (*bound)[1]->value.getConstantInt();
+  if (!start || *start > std::numeric_limits<int32_t>::max()) {
+    mlir::Value outside = arith::CmpIOp::create(
+        b, at, arith::CmpIPredicate::ugt, limits[1], limits[0]);
+    limits[1] = arith::SelectOp::create(b, at, outside, limits[0], limits[1]);
   }
   Axis axis;
   axis.size = *size;

@@ -98,8 +98,10 @@ LogicalResult PlanWriter::writeArm(graph::IfOp op, Region &region) {
   if (failed(writeBlock(region.front())))
     return failure();
   for (auto [result, value] : llvm::zip(op.getResults(), yield->getOperands()))
-    if (isPlanInteger(result.getType()))
-      body.push_back("set " + integers[result] + " = " + integer(value));
+    if (isPlanInteger(result.getType())) {
+      std::string text = integer(value);
+      body.push_back("set " + integers[result] + " = " + text);
+    }
   forget(std::move(before));
   return success();
 }
@@ -110,9 +112,10 @@ LogicalResult PlanWriter::writeArm(graph::IfOp op, Region &region) {
 
 void PlanWriter::startLoop(Operation *loop, ValueRange inits) {
   for (auto [result, init] : llvm::zip(loop->getResults(), inits)) {
-    if (isPlanInteger(result.getType()))
-      body.push_back("let " + integers[result] + " = " + integer(init));
-    else {
+    if (isPlanInteger(result.getType())) {
+      std::string text = integer(init);
+      body.push_back("let " + integers[result] + " = " + text);
+    } else {
       Tensor place = tensors.lookup(init);
       tensors[result] = place;
     }
@@ -139,8 +142,11 @@ void PlanWriter::finishTurn(Operation *loop, Block &block) {
   std::vector<std::pair<std::string, std::string>> changes;
   for (auto [result, value] :
        llvm::zip(loop->getResults(), yield->getOperands()))
-    if (isPlanInteger(result.getType()))
-      changes.emplace_back(integers[result], integer(value));
+    if (isPlanInteger(result.getType())) {
+      // The text first: it may add to what is known.
+      std::string text = integer(value);
+      changes.emplace_back(integers[result], text);
+    }
   if (changes.size() > 1)
     for (auto &[name, text] : changes) {
       std::string next =

@@ -3,6 +3,8 @@
 
 #include "compiler/ScheduleToTile/PlanExpressions.h"
 
+#include "compiler/Graph/IR/Messages.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -218,14 +220,74 @@ PlanHeader::PlanHeader(FunctionOpInterface function, PlanNames &names,
   }
 }
 
-/// An index or integer of a kernel, before its program, over its arguments.
-static FailureOr<std::string> expressionOf(Value value,
-                                           ArrayRef<std::string> operands) {
+static StringRef spellingOf(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return "==";
+  case P::ne:
+    return "!=";
+  case P::slt:
+  case P::ult:
+    return "<";
+  case P::sle:
+  case P::ule:
+    return "<=";
+  case P::sgt:
+  case P::ugt:
+    return ">";
+  case P::sge:
+  case P::uge:
+    return ">=";
+  }
+}
+
+namespace {
+
+/// Indices and integers of a kernel over its arguments.
+class HostExpressions {
+public:
+  explicit HostExpressions(ArrayRef<std::string> operands)
+      : operands(operands) {}
+  HostExpressions(ArrayRef<std::string> operands, PlanNames &names,
+                  std::vector<std::string> &body)
+      : operands(operands), names(&names), body(&body) {}
+
+  FailureOr<std::string> get(Value value) {
+    auto known = texts.find(value);
+    if (known != texts.end())
+      return known->second;
+    FailureOr<std::string> text = make(value);
+    constexpr size_t mostText = 200;
+    if (succeeded(text) && body && text->size() > mostText) {
+      std::string name = "$" + names->integer("s");
+      body->push_back("let " + name + " = " + *text);
+      text = name;
+    }
+    if (succeeded(text))
+      texts[value] = *text;
+    return text;
+  }
+
+private:
+  FailureOr<std::string> make(Value value);
+
+  ArrayRef<std::string> operands;
+  PlanNames *names = nullptr;
+  std::vector<std::string> *body = nullptr;
+  llvm::DenseMap<Value, std::string> texts;
+};
+
+} // namespace
+
+FailureOr<std::string> HostExpressions::make(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return operands[argument.getArgNumber()];
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
-    return std::to_string(constant.getSExtValue());
+    return std::to_string(value.getType().isInteger(1)
+                              ? int64_t(constant.getZExtValue())
+                              : constant.getSExtValue());
   Operation *op = value.getDefiningOp();
   if (auto dim = dyn_cast<DimOp>(op)) {
     auto view = dyn_cast<BlockArgument>(dim.getView());
@@ -236,9 +298,26 @@ static FailureOr<std::string> expressionOf(Value value,
   }
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp,
           arith::IndexCastUIOp>(op))
-    return expressionOf(op->getOperand(0), operands);
+    return get(op->getOperand(0));
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    SmallVector<std::string> parts;
+    for (Value operand : select->getOperands()) {
+      FailureOr<std::string> part = get(operand);
+      if (failed(part))
+        return failure();
+      parts.push_back(*part);
+    }
+    return "select(" + llvm::join(parts, ", ") + ")";
+  }
+  bool logical = op->getNumResults() == 1 && value.getType().isInteger(1);
   StringRef sign =
       llvm::TypeSwitch<Operation *, StringRef>(op)
+          .Case([](arith::CmpIOp op) { return spellingOf(op.getPredicate()); })
+          .Case([&](arith::AndIOp) { return logical ? "and" : ""; })
+          .Case([&](arith::OrIOp) { return logical ? "or" : ""; })
+          // Of what is true or false.
+          .Case([&](arith::XOrIOp) { return logical ? "!=" : ""; })
+          .Case([](arith::RemUIOp) { return "mod"; })
           .Case([](arith::AddIOp) { return "+"; })
           .Case([](arith::SubIOp) { return "-"; })
           .Case([](arith::MulIOp) { return "*"; })
@@ -250,10 +329,11 @@ static FailureOr<std::string> expressionOf(Value value,
           .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) { return "max"; })
           .Default([](Operation *) { return ""; });
   if (sign.empty())
-    return op->emitOpError() << "cannot be part of the extent of a grid: use "
-                                "sizes, integer arguments, + - * // min max";
-  FailureOr<std::string> lhs = expressionOf(op->getOperand(0), operands);
-  FailureOr<std::string> rhs = expressionOf(op->getOperand(1), operands);
+    return op->emitOpError()
+           << "cannot be part of what is computed before the grid: use sizes, "
+              "integer arguments, + - * // min max and comparisons";
+  FailureOr<std::string> lhs = get(op->getOperand(0));
+  FailureOr<std::string> rhs = get(op->getOperand(1));
   if (failed(lhs) || failed(rhs))
     return failure();
   if (sign == "min" || sign == "max")
@@ -268,9 +348,10 @@ FailureOr<std::string> tessera::tile::gridOf(FuncOp kernel,
   if (!program)
     return std::string("1");
   std::string grid;
+  HostExpressions expressions(operands);
   for (auto [extent, tile] :
        llvm::zip(program.getExtents(), program.getTiles())) {
-    FailureOr<std::string> text = expressionOf(extent, operands);
+    FailureOr<std::string> text = expressions.get(extent);
     if (failed(text))
       return failure();
     // A negative extent has no programs.
@@ -279,4 +360,28 @@ FailureOr<std::string> tessera::tile::gridOf(FuncOp kernel,
     grid = grid.empty() ? factor : infix(grid, "*", factor);
   }
   return grid;
+}
+
+LogicalResult tessera::tile::writeAsserts(FuncOp kernel,
+                                          ArrayRef<std::string> operands,
+                                          PlanNames &names,
+                                          std::vector<std::string> &body) {
+  HostExpressions expressions(operands, names, body);
+  llvm::StringSet<> written;
+  WalkResult done = kernel.walk([&](AssertOp check) {
+    if (!check.getAtCall())
+      return WalkResult::advance();
+    FailureOr<std::string> holds = expressions.get(check.getCondition());
+    if (failed(holds))
+      return WalkResult::interrupt();
+    std::string line = "check " + *holds + " : " +
+                       quoted(graph::placeText(check.getLoc()) +
+                              graph::escapeBraces(check.getMessage()));
+    if (written.insert(line).second)
+      body.push_back(line);
+    return WalkResult::advance();
+  });
+  if (done.wasInterrupted())
+    return failure();
+  return success();
 }

@@ -66,6 +66,12 @@ private:
 mlir::FailureOr<std::string> gridOf(FuncOp kernel,
                                     llvm::ArrayRef<std::string> operands);
 
+/// The checks of what a kernel asserts of a call; `operands` as above.
+mlir::LogicalResult writeAsserts(FuncOp kernel,
+                                 llvm::ArrayRef<std::string> operands,
+                                 PlanNames &names,
+                                 std::vector<std::string> &body);
+
 } // namespace tessera::tile
 
 #endif // TESSERA_COMPILER_SCHEDULETOTILE_PLANEXPRESSIONS_H

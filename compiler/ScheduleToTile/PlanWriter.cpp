@@ -1,6 +1,7 @@
 //===- PlanWriter.cpp - A function becomes a plan -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Graph/IR/Messages.h"
 #include "compiler/ScheduleToTile/PlanWriterImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -580,10 +581,8 @@ LogicalResult PlanWriter::write(graph::ReportIndexOp op) {
 }
 
 LogicalResult PlanWriter::write(graph::CheckOp op) {
-  std::string condition = integer(op.getCondition()), message;
-  for (char c : op.getMessage())
-    message += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
-  body.push_back("check " + condition + " : " + quoted(message));
+  body.push_back("check " + integer(op.getCondition()) + " : " +
+                 quoted(graph::escapeBraces(op.getMessage())));
   return failure(failedExpression);
 }
 
@@ -654,7 +653,7 @@ LogicalResult PlanWriter::write(graph::CallKernelOp op) {
     (isa<MemRefType>(kernel.getArgumentTypes()[i]) ? views : scalars)
         .push_back(text);
   FailureOr<std::string> grid = gridOf(kernel, texts);
-  if (failed(grid))
+  if (failed(grid) || failed(writeAsserts(kernel, texts, names, body)))
     return failure();
   body.push_back("launch @" + kernel.getName().str() + "(" +
                  llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
@@ -698,7 +697,7 @@ LogicalResult tessera::tile::writeKernelPlan(OpBuilder &builder, FuncOp kernel,
     (arguments.isScalar(i) ? scalars : views).push_back(operands.back());
   }
   FailureOr<std::string> grid = gridOf(kernel, operands);
-  if (failed(grid))
+  if (failed(grid) || failed(writeAsserts(kernel, operands, names, body)))
     return failure();
   std::string line = "launch @" + kernel.getName().str() + "(" +
                      llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +

@@ -94,8 +94,13 @@ struct ScheduleToTilePass
         return signalPassFailure();
       function.erase();
     }
-    // From here on the plan alone says how many threads a launch may use.
-    for (FuncOp kernel : module.getOps<FuncOp>())
+    // From here on the plan alone checks sizes, and says how many threads a
+    // launch may use.
+    for (FuncOp kernel : module.getOps<FuncOp>()) {
+      kernel.walk([](AssertOp check) {
+        if (check.getAtCall())
+          check.erase();
+      });
       if (auto config = kernel->getAttrOfType<DictionaryAttr>("tile.config")) {
         NamedAttrList entries(config);
         entries.erase("threads");
@@ -105,6 +110,7 @@ struct ScheduleToTilePass
           kernel->setAttr("tile.config",
                           entries.getDictionary(kernel.getContext()));
       }
+    }
   }
 };
 

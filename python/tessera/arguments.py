@@ -98,8 +98,6 @@ def bind(fn, args: tuple, kwargs: dict, own: tuple = ("out", "target", "stream")
 def _unknown_keyword(fn, name: str, value, names, own: tuple) -> None:
     listed = ", ".join(p.name for p in fn.parameters)
     near, why = source.nearest(name, [*names, *own]), ""
-    short = "".join(word[:1] for word in name.split("_"))  # BM for BLOCK_M
-    near = near or next((each for each in names if len(short) > 1 and each.lower() == short.lower()), "")
     fix = f"{near}={value!r}" if near and not arrays.is_array(value) else f"{near}={near}" if near else ""
     if name in options.SCHEDULE_KEYS:
         fix = f"@tsr.{fn.kind}.schedule({name}={value!r}) above the {fn.kind}"

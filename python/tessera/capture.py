@@ -102,6 +102,10 @@ def _classify(value, name: str, hidden: dict):
     if array is not None:
         hidden[name] = value
         return ("array", name, array.dtype.name, array.key_sizes(()), array.unit_axis)
+    if isinstance(value, list) and value and all(arrays.is_array(each) for each in value):
+        return ("other", "list of arrays")
+    if isinstance(value, types.FunctionType) and (package := (value.__module__ or "").partition(".")[0]) in ("triton", "torch", "numpy", "jax"):
+        return ("other", f"function of {package}")
     return ("other", type(value).__name__)
 
 

@@ -251,7 +251,7 @@ class Checker:
             row.spills = str(sum(known["spill_stores"] + known["spill_loads"] for known in used))
         return row
 
-    def against(self, reference) -> Row:
+    def against(self, reference, agree: bool) -> Row:
         """What the machine computed against another function, in float64."""
         name = getattr(reference, "__name__", "reference")
         row = Row(f"against {name}")
@@ -264,7 +264,7 @@ class Checker:
             # What the reference itself may be off, in float64, is far below one part in 10^12 of its size.
             known = want.dtype.kind == "f" and want.shape == bound.shape
             slack = 2.0**-40 * np.abs(np.where(np.isfinite(want), want, 0.0)) if known else 0.0
-            self.note(row, comparison.within(result, g, want, bound + slack), "; all stages agree, so it is the algorithm: ")
+            self.note(row, comparison.within(result, g, want, bound + slack), "; all stages agree, so it is the algorithm: " if agree else "; ")
         return row
 
 
@@ -320,14 +320,17 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
             rows.append(checker.simulated())
         checker.settle()
         if reference is not None:
-            rows.append(checker.against(reference))
+            rows.append(checker.against(reference, not any(row.wrong for row in rows)))
     report = Report(f"{fn.kind} {fn.__name__} for {target}", f"{fn.source.file}:{fn.source.first_line}", rows)
     if show:
         print(report)
     wrong, undecided = report.first_wrong, report.first_undecided
     table = "" if show else f"\n{report}\n"
     if wrong is not None:
-        error = CheckError(f"{report.place}: error: {fn.__name__} is wrong at {wrong.stage}: {wrong.wrong}\n{table}")
+        place = re.fullmatch(r"(.*?(?:; all stages agree, so it is the algorithm)?)[;:] ([^;:\n]+):(\d+):(\d+)", wrong.wrong)
+        said = f"{fn.__name__} is wrong at {wrong.stage}: "
+        text = source.at_place(place[2], int(place[3]), int(place[4]) - 1, said + place[1]) if place else f"{report.place}: error: {said}{wrong.wrong}\n"
+        error = CheckError(text + table)
     elif undecided is not None:
         error = UndecidedError(f"{report.place}: error: {fn.__name__} could not be judged at {undecided.stage}: {undecided.undecided}\n{table}")
     else:

@@ -137,8 +137,21 @@ class Function(_runtime.Callable):
             parameter = first[0]
         if parameter and not re.search(rf"\b{parameter}:|\bdef |=\.\.\.", fix):
             places = [p.name for p in self.parameters if not p.keyword_only]
-            fix = source.in_words_of_call(fix, parameter, places.index(parameter) if parameter in places else None)
-        raise ArgumentError(self.program.render_error(message + called_at(), parameter, fix, colour())) from None
+            place = places.index(parameter) if parameter in places else None
+            fix = source.in_words_of_call(fix, parameter, place)
+            given = source.argument_of_call(parameter, place)
+            if given and self.__module__.startswith("tessera."):  # the library's text is not what is wrong
+                raise ArgumentError(source.at_user(f"{self.__name__}: {message}", fix, ast.unparse(given))) from None
+        raise ArgumentError(self.program.render_error(message + called_at(), parameter, self._for_method(fix), colour())) from None
+
+    def _for_method(self, fix: str) -> str:
+        """f.tune(x, seconds=5) for f(x), where the user's call is f.tune(seconds=5)."""
+        call = source.call_of_user()
+        if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr not in ("check", "tune", "profile", "certify") or call.args \
+                or fix != self._call_text():
+            return fix
+        given = [part for part in fix[len(self.__name__) + 1 : -1].split(", ") if part]
+        return f"{ast.unparse(call.func)}({', '.join([*given, *map(ast.unparse, call.keywords)])})"
 
     def _call_text(self) -> str:
         """A call with the parameters that must be given: "f(X, Y)"."""

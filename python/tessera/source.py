@@ -140,14 +140,18 @@ def name_of_keyword(keyword: str) -> str:
     return given.id if isinstance(given, ast.Name) else ""
 
 
-def in_words_of_call(fix: str, parameter: str, position: int | None) -> str:
-    """The fix with the argument that the user's call gives for the parameter in its place, where that is short."""
+def argument_of_call(parameter: str, position: int | None) -> ast.expr | None:
+    """What the user's call gives for the parameter."""
     call = call_of_user()
     if call is None or any(isinstance(each, ast.Starred) for each in call.args):
-        return fix
-    given = next((each.value for each in call.keywords if each.arg == parameter), None)
-    if given is None and position is not None and position < len(call.args):
-        given = call.args[position]
+        return None
+    by_name = next((each.value for each in call.keywords if each.arg == parameter), None)
+    return by_name or (call.args[position] if position is not None and position < len(call.args) else None)
+
+
+def in_words_of_call(fix: str, parameter: str, position: int | None) -> str:
+    """The fix with the argument that the user's call gives for the parameter in its place, where that is short."""
+    given = argument_of_call(parameter, position)
     text = ast.unparse(given) if given is not None else ""
     if not text or len(text) > 60:
         return fix
@@ -166,7 +170,8 @@ def at_place(file: str, line: int, column: int, message: str, fix: str = "") -> 
 def nearest(name, known, otherwise: str = "") -> str:
     """The name that was meant."""
     listed = [str(k) for k in known]
-    same = [k for k in listed if k.lower() == str(name).lower() and k != name]
+    short = "".join(word[:1] for word in str(name).split("_"))  # BM for BLOCK_M
+    same = [k for k in listed if k.lower() == str(name).lower() and k != name] or [k for k in listed if len(short) > 1 and k.lower() == short.lower()]
     found = same or difflib.get_close_matches(str(name), listed, 1, 0.5)
     return found[0] if found else otherwise
 

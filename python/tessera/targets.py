@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import re
 
 from . import architectures, source
@@ -44,7 +45,9 @@ def check_target(target: str) -> str:
     ours = meant.startswith("cpu") or gpu.is_gpu(meant)
     note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
     near = meant if ours else source.nearest(target, TARGETS, "cpu")
-    if near.startswith("sm_") and not cuda.count():
+    call = source.call_of_user()
+    compiles = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in ("compile", "inspect_ir", "aot", "explain")
+    if near.startswith("sm_") and not compiles and not cuda.count():
         near = "sim:" + near  # there is no GPU here: the simulator runs it
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
 

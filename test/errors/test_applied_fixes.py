@@ -87,6 +87,72 @@ def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
             top = tsr.max(X[m, n], n)
         S[m] = top
 '''
+BLOCKS = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        Y[n] = X[n] * 2
+'''
+CARRIED = '''@tsr.function
+def f(x: Tensor["M", "N"]):
+    h = tsr.zeros((N,))
+    for t in range(M):
+        h = h * 0.5 + x[t]
+    return h
+'''
+DIFFERENCES = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N-1"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N - 1, BN)):
+        Y[n] = X[n.index + 1] - X[n.index]
+'''
+PARTS = '''@tsr.function
+def f(x: Tensor["M", 70]):
+    parts = ()
+    for i in range(2):
+        parts = parts + (x[:, i * 35:(i + 1) * 35].sum(dim=1),)
+    return tsr.stack(parts, dim=1)
+'''
+ACTIVATED = '''@tsr.function
+def act(t):
+    return t * 2.0
+
+
+@tsr.function
+def f(x):
+    return act(x) + 1.0
+'''
+UNTIL = '''@tsr.kernel
+def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        acc = tsr.zeros(m)
+        start = 0
+        while start < N and tsr.max(acc, m) <= 1e9:
+            n = tsr.range_at(N, start, BN)
+            acc += tsr.sum(X[m, n], n)
+            start += BN
+        S[m] = acc
+'''
+WITH_BREAK = """for n in tsr.tile(N, BN):
+            acc += tsr.sum(X[m, n], n)
+            if tsr.max(acc, m) > 1e9:
+                break
+"""
+WITHOUT_BREAK = """start = 0
+        while start < N and tsr.max(acc, m) <= 1e9:
+            n = tsr.range_at(N, start, BN)
+            acc += tsr.sum(X[m, n], n)
+            start += BN
+"""
+POINTERS = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        tsr.store(Y, (n.index,), tsr.load(X, (n.index,)) * 2)
+'''
+AT = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        p = tsr.range_at(N, n.start, BN)
+        Y[n] = tsr.sum(X[n], n) - tsr.sum(X[p], p) + X[n]
+'''
 
 
 def softmax(x):
@@ -146,6 +212,28 @@ CASES = [
          lambda f: f(X, I % 50), X[I % 50]),
     Case("half a size", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return x[:, : N / 2]\n', [(": N / 2", ": N // 2")], ": N // 2", expected=X[:, :35]),
     Case("tile= of a kernel", "@tsr.kernel.schedule(tile=dict(N=64))" + TWICE.removeprefix("@tsr.kernel").replace("BM, N", "N, BM"), [("tile=dict(N=64)", "BM=64")],
+         "BM=64", lambda f: f(V), V * 2),
+    Case("blocks for a grid", BLOCKS, [("tsr.cdiv(N, BN)", "tsr.tile(N, BN)")], "tsr.tile(N, BN) in place of tsr.cdiv(N, BN)", lambda f: f(V), V * 2),
+    Case("a number that becomes a tensor", CARRIED, [("h = 0\n", "h = tsr.zeros((N,))\n")], "h = tsr.zeros((N,)), before the loop",
+         expected=lambda x: sum(x[t] * 0.5 ** (49 - t) for t in range(50))),
+    Case("the blocks of a product", PRODUCT, [("for k in range(tsr.cdiv(K, BK)):", "for k in tsr.tile(K, BK):")], "for k in tsr.tile(K, BK):", lambda f: f(X, W), X @ W),
+    Case("neighbours", DIFFERENCES, [("- X[n]\n", "- X[n.index]\n")], "X[n.index]", lambda f: f(V), np.diff(V)),
+    Case("a list comprehension", PARTS, [("[x[:, i * 35:(i + 1) * 35].sum(dim=1) for i in range(2)]\n",
+         "()\n    for i in range(2):\n        parts = parts + (x[:, i * 35:(i + 1) * 35].sum(dim=1),)\n")],
+         "parts = ()\n       for i in range(2):\n           parts = parts + (x[:, i * 35:(i + 1) * 35].sum(dim=1),)",
+         expected=np.stack([X[:, :35].sum(1), X[:, 35:].sum(1)], 1)),
+    Case("a lambda", ACTIVATED, [("    act = lambda t: t * 2.0\n    return act(x)", "    return act(x)")],
+         "outside this function:\n       @tsr.function\n       def act(t):\n           return t * 2.0", expected=X * 2 + 1),
+    Case("break", UNTIL, [(WITH_BREAK, WITHOUT_BREAK)],
+         "start = 0\n       while start < N and tsr.max(acc, m) <= 1e9:\n           n = tsr.range_at(N, start, BN)\n           ...  # the body, without the break"
+         "\n           start += BN", expected=X.sum(1)),
+    Case("a pointer that is read", POINTERS, [("tsr.load(X + n.index)", "tsr.load(X, (n.index,))")], "tsr.load(X, (n.index,))", lambda f: f(V), V * 2),
+    Case("dim and start of a range", AT, [("tsr.range_at(n.start, N, BN)", "tsr.range_at(N, n.start, BN)")], "tsr.range_at(N, n.start, BN)", lambda f: f(V), V),
+    Case("chunks", '@tsr.function\ndef f(x: Tensor["M", 70]):\n    a, b = x[:, :35], x[:, 35:]\n    return a - b\n', [("x.chunk(2, dim=-1)", "x[:, :35], x[:, 35:]")],
+         "x[:, :35], x[:, 35:]", expected=X[:, :35] - X[:, 35:]),
+    Case("chunks of an unknown size", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    a, b = x[:, :N // 2], x[:, N // 2:]\n    return a - b\n',
+         [("x.chunk(2, 1)", "x[:, :N // 2], x[:, N // 2:]")], "x[:, :N // 2], x[:, N // 2:]", expected=X[:, :35] - X[:, 35:]),
+    Case("another name of a const", "@tsr.kernel.schedule(BM=64)" + TWICE.removeprefix("@tsr.kernel").replace("BM, N", "N, BM"), [("BLOCK_M=64", "BM=64")],
          "BM=64", lambda f: f(V), V * 2),
     Case("any number of arrays", TOTAL, [("*xs", "xs0, xs1, xs2"), ("    y = xs[0]", "    xs = (xs0, xs1, xs2,)\n    y = xs[0]")],
          "xs0, xs1, xs2 in place of *xs, and xs = (xs0, xs1, xs2,) as the first line", lambda f: f(V, V, V), V * 3),

@@ -132,7 +132,7 @@ MORE = {
     "an index out of range": ("@tsr.function\ndef f(x: Tensor[4, 8]):\n    return x[0, 8]\n", "prog.py:6:17: error: index 8 is out of range: axis 1 of x has size 8", "x[0, -1]"),
     "an f-string": ('@tsr.function\ndef f(x):\n    print(f"mean {x.mean():.3f} of {{x}}")\n    return x\n', "prog.py:6:11: error: an f-string is not part", 'print("mean ", x.mean(), " of {x}")'),
     "a list comprehension": ("@tsr.function\ndef f(x):\n    rows = [x[i] * i for i in range(3)]\n    return tsr.stack(rows, dim=0)\n",
-                             "prog.py:6:12: error: a list comprehension is not part", "items = ()\n       for i in range(3):\n           items = items + (x[i] * i,)"),
+                             "prog.py:6:12: error: a list comprehension is not part", "rows = ()\n       for i in range(3):\n           rows = rows + (x[i] * i,)"),
 }
 
 

@@ -28,6 +28,9 @@
 
 namespace tessera::graph {
 
+/// The largest step of a slice or a loop.
+inline constexpr int64_t maxStep = int64_t(1) << 40;
+
 /// gir.if, gir.for, gir.while
 inline bool isControlFlow(mlir::Operation *op) {
   return mlir::isa<IfOp, ForOp, WhileOp>(op);

@@ -34,7 +34,6 @@ static RankedTensorType tensorType(Value value) {
 }
 
 /// A number of axes, or a step, beyond this is a mistake.
-static constexpr int64_t maxStep = int64_t(1) << 40;
 
 static bool isNumber(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))

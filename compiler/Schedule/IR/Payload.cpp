@@ -83,38 +83,62 @@ bool schedule::isPlanInteger(Type type) {
           tensor.getElementType().isInteger(1));
 }
 
-bool schedule::isScalar(Value value) {
+/// Whether a value and all it is computed from pass: each is asked once.
+static bool isMadeOf(Value root,
+                     llvm::function_ref<std::optional<bool>(Value)> decide) {
+  SmallVector<Value> worklist = {root};
+  llvm::SmallPtrSet<void *, 16> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value.getAsOpaquePointer()).second)
+      continue;
+    std::optional<bool> decided = decide(value);
+    if (decided && !*decided)
+      return false;
+    if (!decided)
+      llvm::append_range(worklist, value.getDefiningOp()->getOperands());
+  }
+  return true;
+}
+
+/// Of one value; nothing where its operands decide.
+static std::optional<bool> isScalarItself(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() != 0)
     return false;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (isControlFlow(parent))
-      return isPlanInteger(type);
+      return schedule::isPlanInteger(type);
     auto function = dyn_cast<FunctionOpInterface>(parent);
     return function &&
            function.getArgAttr(argument.getArgNumber(), "gir.scalar");
   }
   Operation *op = value.getDefiningOp();
   if (isControlFlow(op))
-    return isPlanInteger(type);
+    return schedule::isPlanInteger(type);
   if (isa<DimOp, ConstantOp>(op))
     return true;
-  return isElementwise(op) && llvm::all_of(op->getOperands(), isScalar);
+  if (!schedule::isElementwise(op))
+    return false;
+  return std::nullopt;
 }
 
+bool schedule::isScalar(Value value) { return isMadeOf(value, isScalarItself); }
+
 bool schedule::isPlanExpression(Value value) {
-  if (!isScalar(value))
-    return false;
-  if (!isPlanInteger(value.getType()))
-    return false;
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<DimOp, ConstantOp>(op) || isControlFlow(op))
-    return true;
-  bool boolean = tensorType(value).getElementType().isInteger(1);
-  if (!(boolean ? isa<AndOp, OrOp, NotOp, CompareOp, SelectOp>(op)
-                : isa<AddOp, SubOp, MulOp, NegOp, FloorDivOp, ModOp, MaximumOp,
-                      MinimumOp, SelectOp>(op)))
-    return false;
-  return llvm::all_of(op->getOperands(), isPlanExpression);
+  return isMadeOf(value, [](Value part) -> std::optional<bool> {
+    std::optional<bool> scalar = isScalarItself(part);
+    if ((scalar && !*scalar) || !isPlanInteger(part.getType()))
+      return false;
+    if (scalar)
+      return true;
+    bool boolean = tensorType(part).getElementType().isInteger(1);
+    Operation *op = part.getDefiningOp();
+    if (!(boolean ? isa<AndOp, OrOp, NotOp, CompareOp, SelectOp>(op)
+                  : isa<AddOp, SubOp, MulOp, NegOp, FloorDivOp, ModOp,
+                        MaximumOp, MinimumOp, SelectOp>(op)))
+      return false;
+    return std::nullopt;
+  });
 }

@@ -52,6 +52,9 @@ inline bool isTile(mlir::Value value) {
 
 namespace tessera::tile {
 
+/// Whether the plan can compute it, from sizes and integer arguments.
+bool isMadeOfSizes(mlir::Value root);
+
 /// For each index of an access, the axes of the tile it spans: `index_axes`,
 /// or the tile's axes in order.
 llvm::SmallVector<llvm::SmallVector<int64_t, 2>>

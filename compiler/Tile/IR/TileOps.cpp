@@ -11,6 +11,34 @@
 using namespace mlir;
 using namespace tessera::tile;
 
+bool tessera::tile::isMadeOfSizes(Value root) {
+  SmallVector<Value> worklist = {root};
+  llvm::SmallPtrSet<void *, 16> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!value.getType().isIntOrIndex())
+      return false;
+    Operation *op = value.getDefiningOp();
+    if (!seen.insert(value.getAsOpaquePointer()).second ||
+        isa_and_present<DimOp>(op))
+      continue;
+    if (op ? !isa<arith::ArithDialect>(op->getDialect())
+           : !isa<FunctionOpInterface>(value.getParentBlock()->getParentOp()))
+      return false;
+    if (op)
+      llvm::append_range(worklist, op->getOperands());
+  }
+  return true;
+}
+
+LogicalResult AssertOp::verify() {
+  // (C1)
+  if (getAtCall() && !isMadeOfSizes(getCondition()))
+    return emitOpError() << "what is checked at the call is computed from "
+                            "sizes and integer arguments alone";
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "compiler/Tile/IR/TileOps.cpp.inc"
 

@@ -545,8 +545,20 @@ def Tile_PrintOp : Tile_Op<"print", []> {
 
 def Tile_AssertOp : Tile_Op<"assert", []> {
   let summary = "Fails the launch with a message where the condition is false";
-  let arguments = (ins Tile_Value:$condition, StrAttr:$message);
+  let description = [{
+    With `at_call` the plan checks it before any launch, in every build.
+
+    Verified:
+    * (C1) what is checked at the call is computed from sizes and integer arguments of the kernel alone.
+
+    Example:
+    ```mlir
+    tile.assert %fits, "n does not fit in i32" {at_call} : i1
+    ```
+  }];
+  let arguments = (ins Tile_Value:$condition, StrAttr:$message, UnitAttr:$at_call);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -163,3 +163,13 @@ tile.func @block() attributes {tile.block = 33 : i64} {
 tile.func @arch() attributes {tile.arch = "sm_1"} {
   tile.return
 }
+
+// -----
+
+tile.func @assert_c1(%x: f32) {
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  // expected-error @+1 {{what is checked at the call is computed from sizes and integer arguments alone}}
+  tile.assert %positive, "negative" {at_call} : i1
+  tile.return
+}

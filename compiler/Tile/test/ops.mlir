@@ -183,6 +183,15 @@ tile.func @assert(%c: i1) {
   tile.return
 }
 
+// CHECK-LABEL: tile.func @assert_at_call
+// CHECK: tile.assert %{{.*}}, "n does not fit in i32" {at_call} : i1
+tile.func @assert_at_call(%n: i64) {
+  %most = arith.constant 2147483647 : i64
+  %fits = arith.cmpi sle, %n, %most : i64
+  tile.assert %fits, "n does not fit in i32" {at_call} : i1
+  tile.return
+}
+
 // CHECK-LABEL: tile.func @alloc
 // CHECK: %{{.*}} = tile.alloc : {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
 tile.func @alloc() {

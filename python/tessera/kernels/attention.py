@@ -24,6 +24,7 @@ def with_keys(s, v, n, scale, top, den, acc):
 def flash_attention(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                     O: Out["B", "H", "S", "D"], causal: const = False, window: const = 0, BLOCK_M: const = 128, BLOCK_N: const = 64):
     """softmax(Q K^T / sqrt(D)) V with grouped heads."""
+    assert H % HK == 0, "H is no multiple of HK"
     scale = math.log2(math.e) / math.sqrt(D)
     for b, h, m in tsr.grid(B, H, tsr.tile(S, BLOCK_M)):
         hk = h // (H // HK)                                   # grouped heads share a key/value head
@@ -49,6 +50,7 @@ def attention_variable(Q: Tensor["S", "H", "D"], K: Tensor["T", "HK", "D"], V: T
                        start_k: Tensor["P", i64], O: Out["S", "H", "D"], causal: const = False, BLOCK_M: const = 64, BLOCK_N: const = 64):
     """Attention of P - 1 sequences of any lengths, one after the other in Q and in K and V: sequence b has the queries start_q[b] up to
     start_q[b + 1], and the keys likewise."""
+    assert H % HK == 0, "H is no multiple of HK"
     scale = math.log2(math.e) / math.sqrt(D)
     for b, h, t in tsr.grid(P - 1, H, tsr.tile(S, BLOCK_M)):
         hk = h // (H // HK)

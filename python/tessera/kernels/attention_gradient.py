@@ -16,6 +16,7 @@ from tessera import InOut, Out, Tensor, arrays, const, fp32
 def attention_with_sums(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D"], V: Tensor["B", "HK", "T", "D"],
                         O: Out["B", "H", "S", "D"], L: Out["B", "H", "S", fp32], causal: const = False, BLOCK_M: const = 128, BLOCK_N: const = 64):
     """flash_attention that also gives log2 of each row's sum of 2^scores; +inf for a row without keys."""
+    assert H % HK == 0, "H is no multiple of HK"
     scale = math.log2(math.e) / math.sqrt(D)
     for b, h, m in tsr.grid(B, H, tsr.tile(S, BLOCK_M)):
         hk = h // (H // HK)
@@ -46,6 +47,7 @@ def gradient_of_keys(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", "D
                      L: Tensor["B", "H", "S", fp32], P: Tensor["B", "H", "S", fp32], dO: Tensor["B", "H", "S", "D"],
                      dK: Out["B", "HK", "T", "D"], dV: Out["B", "HK", "T", "D"], causal: const = False, BLOCK_M: const = 64, BLOCK_N: const = 64):
     """A program has some keys and values, and goes through the queries of the heads that share them."""
+    assert H % HK == 0, "H is no multiple of HK"
     scale = math.log2(math.e) / math.sqrt(D)
     for b, hk, n in tsr.grid(B, HK, tsr.tile(T, BLOCK_N)):
         k, v = K[b, hk, n, :], V[b, hk, n, :]
@@ -92,6 +94,7 @@ def gradients_by_heads(Q: Tensor["B", "H", "S", "D"], K: Tensor["B", "HK", "T", 
                        X: InOut["B", "H", "D", "S", fp32], dK: Out["B", "HK", "T", "D"], dV: Out["B", "HK", "T", "D"], causal: const = False,
                        BLOCK_M: const = 64, BLOCK_N: const = 64):
     """Both in one: a program has all keys of a head, so that it alone sums X, which is dQ.T * sqrt(D). Five products of blocks, not seven."""
+    assert H % HK == 0, "H is no multiple of HK"
     scale = math.log2(math.e) / math.sqrt(D)
     for b, hk in tsr.grid(B, HK):
         for n in tsr.tile(T, BLOCK_N):
