@@ -244,6 +244,9 @@ private:
                              const std::string &value) override;
   mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
   void reportPartOfRow(const Axis &axis, bool isOfGrid, const OpSite &site);
+  /// Refuses tsr.range_at(start, 64).
+  mlir::LogicalResult checkRangeDim(const CallArguments &arguments,
+                                    const OpSite &site);
   /// Refuses tsr.range_at(start, N, 64).
   mlir::LogicalResult checkRangeOrder(const CallArgument &dim,
                                       const CallArgument &start,

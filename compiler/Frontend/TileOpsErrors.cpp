@@ -221,21 +221,6 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
   return failure();
 }
 
-LogicalResult TileOps::checkRangeOrder(const CallArgument &dim,
-                                       const CallArgument &start,
-                                       const CallArgument &size) {
-  if (context.dimOf(dim) || !context.dimOf(start))
-    return success();
-  std::string first = context.quote(dim.where),
-              second = context.quote(start.where);
-  context
-      .error(dim.where, "tsr.range_at takes the dim, then the start, but " +
-                            first + " is no dim and " + second + " is one")
-      .setFix("tsr.range_at(" + second + ", " + first + ", " +
-              context.quote(size.where) + ")");
-  return failure();
-}
-
 //===----------------------------------------------------------------------===//
 // Methods and attributes
 //===----------------------------------------------------------------------===//
@@ -469,10 +454,18 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
     diagnostic.setFix(
         replaceIndex(context, name, indices, axis, range + ".index", site));
   } else if (fixed.size() == view.dims.size()) {
-    std::string fix = name + "[";
+    std::string fix = name + "[", dims;
     for (auto [i, part] : llvm::enumerate(fixed))
       fix += (i ? ", " : "") + part;
-    diagnostic.setFix(fix + "]");
+    // What is written may be meant as the transpose.
+    for (const SemaValue &each : indices)
+      dims += (dims.empty() ? "\"" : ", \"") + each.axis->dim->name + "\"";
+    llvm::StringRef declared = parameterTexts[view.parameter];
+    bool isPlain = size_t(declared.count('"')) == 2 * view.dims.size() &&
+                   declared.consume_front(name + ": Out[\"") &&
+                   declared.ends_with("\"]");
+    diagnostic.setFix(isPlain ? name + ": Out[" + dims + "], or " + fix + "]"
+                              : fix + "]");
   } else if (std::string other = context.findRange(*view.dims[axis]);
              !other.empty()) {
     std::string fix = name + "[";

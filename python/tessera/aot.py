@@ -13,6 +13,7 @@ from . import _core, gpu, source
 from .arguments import Spec, spec_from_words
 from .dtypes import as_dtype
 from .errors import ArgumentError, CompileError, FileError
+from .targets import gpu_named
 
 # What runs on every x86-64 processor since 2013, and faster where it can.
 LEVELS = {"cpu": ("cpu:avx512", "cpu:avx2"), "cpu:avx2": ("cpu:avx2",), "cpu:avx512": ("cpu:avx512",)}
@@ -61,7 +62,9 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
     for target in [targets] if isinstance(targets, str) else targets:
         if target not in LEVELS and not (isinstance(target, str) and target.startswith("sm_") and gpu.is_gpu(target)):
             kind = "not yet" if str(target).startswith(("sm_", "cudatile:", "gfx", "spirv")) else "no such target"
-            raise CompileError(source.at_user(f"{kind}: ahead of time for {target!r}; there are {', '.join(LEVELS)}, sm_80 ...", 'targets=["cpu"]', str(target)))
+            meant = gpu_named(str(target))
+            raise CompileError(source.at_user(f"{kind}: {target!r}, ahead of time; there are {', '.join(LEVELS)}, sm_80 ...",
+                                              f'targets=["cpu", "{meant}"]' if meant else 'targets=["cpu"]', str(target)))
         levels += [level for level in LEVELS.get(target, (target,)) if level not in levels]
     # The first version that a GPU can run is taken: the newest of them.
     levels.sort(key=lambda level: _age(level) if level.startswith("sm_") else (0, 0, ""), reverse=True)

@@ -303,7 +303,7 @@ def check_shapes(fn, given: dict) -> None:
             longer, axes, least = (origin, next(other.dims for other in fn.parameters if other.name == origin), size) if expected > size else (p.name, p.dims, expected)
             cut = f"{longer}[{':, ' * axes.index(dim)}:{least}]"
             fn._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}",
-                     p.name, f"{turned}.T" if turned else f"{cut}, if the rest is not wanted")
+                     p.name, p.kind == "out" and _call_without(fn, p, drop=True) or (f"{turned}.T" if turned else f"{cut}, if the rest is not wanted"))
     for p in fn.parameters:
         array = given.get(p.name)
         for axis, dim in enumerate(p.dims or ()) if array is not None else ():

@@ -176,6 +176,9 @@ def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
     if wanted is int and key == "cluster" and isinstance(value, (tuple, str)):
         return None
     if wanted is int and not isinstance(value, int) or not isinstance(value, (wanted, int, str) if wanted is str else (wanted, int)):
+        if wanted is dict and isinstance(value, (tuple, list)) and len(dims) >= len(value) > 0:  # (128, 64): of the first dims and the last
+            names = [*list(dims)[: len(value) - 1], list(dims)[-1]]
+            return f"{key} of {what} is a dict, not {value!r}", f"{key}=dict({', '.join(f'{name}={size!r}' for name, size in zip(names, value))})"
         example = {int: "4", bool: "True", str: '"auto"', dict: "dict(M=128)"}[wanted]
         return f"{key} of {what} is {'an' if wanted is int else 'a'} {wanted.__name__}, not {value!r}", f"{key}={example}"
     if key == "num_warps" and value not in (1, 2, 4, 8, 16, 32):

@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import math
@@ -335,7 +336,11 @@ def _subject(fn, args: tuple, kwargs: dict):
         race = Race(fn, bound)
         return (lambda: fn(**race.given, **out)), race.restore, race.given
     if not callable(fn):
-        raise ArgumentError(source.at_user(f"tessera.profile takes a function or kernel, not {type(fn).__name__}", "tessera.profile(softmax, x)", "profile"))
+        call = source.call_of_user()
+        given, fix = call.args[0] if call and call.args else None, "profile(f, x)"
+        if isinstance(given, ast.Call):  # profile(f(x))
+            fix = f"{ast.unparse(call.func)}({', '.join([ast.unparse(given.func), *map(ast.unparse, (*given.args, *given.keywords))])})"
+        raise ArgumentError(source.at_user(f"tessera.profile takes a function or kernel, not {type(fn).__name__}", fix, ast.unparse(given) if given else "profile"))
     return (lambda: fn(*args, **kwargs)), (lambda: None), {str(k): v for k, v in enumerate((*args, *kwargs.values()))}
 
 

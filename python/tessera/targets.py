@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 
-from . import architectures, source
+from . import architectures, arrays, source
 from .wording import a_kind
 from .errors import CompileError
 
@@ -17,14 +17,26 @@ TARGETS = ("cpu", "cpu:avx2", "cpu:avx512")
 
 # Targets of the language; what gpu.NAMES does not have of them, this version does not compile for.
 _LATER = ("sm_", "cudatile:", "sim:", "gfx", "spirv")
-_TARGET_NAMES = {"cuda": "sm_90a", "gpu": "sm_90a", "nvidia": "sm_90a", "nvptx": "sm_90a", "ptx": "sm_90a", "sm90": "sm_90a", "h100": "sm_90a",
+_TARGET_NAMES = {"cuda": "sm_90a", "gpu": "sm_90a", "nvidia": "sm_90a", "nvptx": "sm_90a", "ptx": "sm_90a", "sm90": "sm_90a", "h100": "sm_90a", "h200": "sm_90a",
+                 "t4": "sm_75", "a100": "sm_80", "a10": "sm_86", "l4": "sm_89", "l40": "sm_89", "rtx4090": "sm_89", "b100": "sm_100a", "b200": "sm_100a",
+                 "ampere": "sm_80", "hopper": "sm_90a", "blackwell": "sm_100a",
                  "rocm": "gfx942", "hip": "gfx942", "amd": "gfx942", "amdgpu": "gfx942", "mi300": "gfx942", "opencl": "spirv", "vulkan": "spirv",
                  "xpu": "spirv", "avx2": "cpu:avx2", "avx512": "cpu:avx512", "x86": "cpu", "host": "cpu", "native": "cpu"}
+
+
+def gpu_named(name: str) -> str:
+    """"sm_80" for "a100"; "" for what is no name of a GPU we compile for."""
+    meant = _TARGET_NAMES.get(name.lower(), "")
+    return meant if meant.startswith("sm_") else ""
 
 
 def check_target(target: str) -> str:
     if isinstance(target, str) and target in TARGETS:
         return target
+    if arrays.is_array(target):
+        call = source.call_of_user()
+        name = ast.unparse(call.func) if call else "f.compile"
+        raise CompileError(source.at_user(f"{name} takes the dtypes of arguments by name, not arrays", f'{name}(target="cpu", A=tsr.fp32, B=tsr.fp32)'))
     if not isinstance(target, str):
         raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", 'target="cpu"'))
     from . import gpu
@@ -71,5 +83,5 @@ def check_schedule_target(target: str) -> None:
     if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or target.startswith(_LATER)):
         return
     near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
-    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_90a, cudatile:sm_90, sim:sm_90a, gfx942, spirv",
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90",
                                       f'target="{near}"', target if isinstance(target, str) else "target"))

@@ -424,8 +424,12 @@ def _declared(fn: Function, space, where, numerics, strategy, attributes, cache,
             if changes[name] is not None:
                 setattr(made, name, changes[name])
     elif space is not None:
+        single = [name for name, values in space.items() if isinstance(values, (int, float, str))] if isinstance(space, dict) else []
+        if single:
+            raise TuningMistake("space", f"{single[0]} in space is a list of values, not {space[single[0]]!r}", f"{single[0]}=[{space[single[0]]!r}]")
         if not isinstance(space, dict) or not all(isinstance(values, (list, tuple)) and values for values in space.values()):
-            raise TuningMistake("space", f"space is a dict of lists, not {space!r}", "space=dict(BLOCK_M=[64, 128])")
+            raise TuningMistake("space", f"space is a dict of lists, not {space!r}",
+                                f"space=dict({next((p.name for p in fn.parameters if p.kind == 'const'), 'num_warps')}=[64, 128])")
         made.axes = Space.of_dict(space).axes
     elif own is not None:
         made = dataclasses.replace(_tuning_of(fn, target), **{n: v for n, v in changes.items() if v is not None})

@@ -153,6 +153,11 @@ def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
         p = tsr.range_at(N, n.start, BN)
         Y[n] = tsr.sum(X[n], n) - tsr.sum(X[p], p) + X[n]
 '''
+TRANSPOSE = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["N", "M"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        Y[n, m] = X[m, n]
+'''
 
 
 def softmax(x):
@@ -235,6 +240,12 @@ CASES = [
          [("x.chunk(2, 1)", "x[:, :N // 2], x[:, N // 2:]")], "x[:, :N // 2], x[:, N // 2:]", expected=X[:, :35] - X[:, 35:]),
     Case("another name of a const", "@tsr.kernel.schedule(BM=64)" + TWICE.removeprefix("@tsr.kernel").replace("BM, N", "N, BM"), [("BLOCK_M=64", "BM=64")],
          "BM=64", lambda f: f(V), V * 2),
+    Case("a range without its dim", AT.replace("n in tsr.grid(tsr.tile(N, BN))", "i in tsr.grid(tsr.cdiv(N, BN))").replace("n.start", "i * BN").replace(
+         "Y[n] = tsr.sum(X[n], n) - tsr.sum(X[p], p) + X[n]", "Y[p] = X[p] * 2"), [("tsr.range_at(i * BN, BN)", "tsr.range_at(N, i * BN, BN)")],
+         "tsr.range_at(N, i * BN, BN)", lambda f: f(V), V * 2),
+    Case("a transpose", TRANSPOSE, [('Y: Out["M", "N"]', 'Y: Out["N", "M"]')], 'Y: Out["N", "M"], or Y[m, n]', expected=X.T),
+    Case("a tuple of tile sizes", '@tsr.function.schedule(tile=dict(M=64, N=32))\ndef f(x: Tensor["M", "K"], w: Tensor["K", "N"]):\n    return x @ w\n',
+         [("tile=(64, 32)", "tile=dict(M=64, N=32)")], "tile=dict(M=64, N=32)", lambda f: f(X, W), X @ W),
     Case("any number of arrays", TOTAL, [("*xs", "xs0, xs1, xs2"), ("    y = xs[0]", "    xs = (xs0, xs1, xs2,)\n    y = xs[0]")],
          "xs0, xs1, xs2 in place of *xs, and xs = (xs0, xs1, xs2,) as the first line", lambda f: f(V, V, V), V * 3),
 ]
@@ -271,7 +282,14 @@ def scale(X: tsr.Tensor["N"], Y: tsr.Out["N"], factor: tsr.fp32, BN: tsr.const =
         Y[n] = X[n] * factor
 
 
+@tsr.kernel
+def product(A: tsr.Tensor["M", "K"], B: tsr.Tensor["K", "N"], C: tsr.Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
+        C[m, n] = A[m, :] @ B[:, n]
+
+
 wide = np.zeros((3, 4), np.float32)
+turned = np.zeros((40, 50), np.float32)
 CALLS = {
     "a number for an Out": (lambda: scale(V, 2.0), "scale(V, factor=2.0)"),
     "a number behind an Out": (lambda: scale(V, V.copy()), "scale(X, factor=factor)"),
@@ -280,12 +298,18 @@ CALLS = {
     "ptx": (lambda: scale.inspect_ir("ptx"), 'scale.inspect_ir("ptx", target="sm_80")'),
     "the name of a file": (lambda: scale.resume("edited.mlir"), "scale.resume(open('edited.mlir').read())"),
     "the name of a stage": (lambda: scale.resume("tile"), 'scale.resume(scale.inspect_ir("tile"))'),
+    "an Out of another shape": (lambda: product(X, W, turned), "product(X, W)"),
+    "arrays for compile": (lambda: scale.compile(V), 'scale.compile(target="cpu", A=tsr.fp32, B=tsr.fp32)'),
+    "a number in a space": (lambda: scale.tune(V, factor=2.0, space=dict(BN=64), seconds=1), "BN=[64]"),
+    "the name of a card": (lambda: scale.inspect_ir("tile", target="A100"), 'target="sm_80"'),
+    "a card ahead of time": (lambda: scale.aot("nowhere", targets="cuda"), 'targets=["cpu", "sm_90a"]'),
+    "what a call returned": (lambda: tsr.profile(scale(V, factor=2.0)), "tsr.profile(scale, V, factor=2.0)"),
     "an array as the reference": (lambda: scale.check(V, factor=2.0, reference=V * 2), "reference=lambda *inputs: V * 2"),
 }
 
 
 @pytest.mark.parametrize("call, fix", CALLS.values(), ids=CALLS)
 def test_fix_of_a_call(call, fix):
-    with pytest.raises(tsr.ArgumentError) as caught:
+    with pytest.raises(tsr.TesseraError) as caught:
         call()
     assert f" fix:  {fix}\n" in without_colour(str(caught.value)), caught.value
