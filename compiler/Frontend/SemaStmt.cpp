@@ -139,7 +139,8 @@ void Analyzer::setVariable(const std::string &name, SemaValue value,
       op->setLoc(
           NameLoc::get(builder.getStringAttr(name), named.getChildLoc()));
   }
-  if (value.kind == ValueKind::Range && value.axis->name.empty())
+  if (value.kind == ValueKind::Range &&
+      StringRef(value.axis->name).ends_with(")")) // its text so far
     value.axis->name = name;
   value.name = name;
   value.origin = where;

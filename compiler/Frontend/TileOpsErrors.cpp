@@ -495,6 +495,9 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
 /// `text` with the word `from` replaced.
 static std::string replaceWord(llvm::StringRef text, llvm::StringRef from,
                                llvm::StringRef to) {
+  if (size_t at = text.find(from);
+      from.ends_with(")") && at != llvm::StringRef::npos)
+    return (text.take_front(at) + to + text.drop_front(at + from.size())).str();
   return changeWords(text, [&](llvm::StringRef word, char before, char) {
     return (before != '.' && word == from ? to : word).str();
   });
@@ -633,9 +636,12 @@ LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
   // It was made before: where it is made, one range serves both.
   if (fix.empty() && same)
     fix = "one range for both: " + same->name + " where " + extra.name +
-          " is used, or r = tsr.range_at(" + extra.dim->name + ", " +
-          extra.name + ".start, " + std::to_string(extra.size) +
-          ") in the load and in the store";
+          " is used, or r = " +
+          (extra.name.back() == ')'
+               ? extra.name
+               : "tsr.range_at(" + extra.dim->name + ", " + extra.name +
+                     ".start, " + std::to_string(extra.size) + ")") +
+          " in the load and in the store";
   Diagnostic &diagnostic = context.error(
       valueExpr ? valueExpr->range : site.range,
       (value.name.empty() ? std::string("the value") : value.name) + " is " +

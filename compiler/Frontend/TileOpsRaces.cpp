@@ -164,16 +164,18 @@ std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
 }
 
 /// The most that an integer may be, if it is a constant or has one as bound.
-static std::optional<int64_t> getMost(mlir::Value value) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  auto least = value.getDefiningOp<arith::MinSIOp>();
-  if (!least)
-    return std::nullopt;
-  std::optional<int64_t> a = getMost(least.getLhs()),
-                         b = getMost(least.getRhs());
-  return a && b ? std::min(*a, *b) : a ? a : b;
+static std::optional<int64_t> getMost(mlir::Value root) {
+  std::optional<int64_t> most;
+  llvm::SetVector<mlir::Value> worklist;
+  worklist.insert(root);
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    APInt number;
+    if (matchPattern(worklist[next], m_ConstantInt(&number)))
+      most = std::min(most.value_or(INT64_MAX), number.getSExtValue());
+    else if (auto least = worklist[next].getDefiningOp<arith::MinSIOp>())
+      worklist.insert_range(least->getOperands());
+  }
+  return most;
 }
 
 /// Whether a loop may have more than one turn.

@@ -149,6 +149,7 @@ ValueResult TileOps::callRangeAt(const CallArguments &arguments,
   axis.size = *size;
   axis.dim = context.dimOf(*(*bound)[0]);
   axis.where = site.range;
+  axis.name = context.quote(site.range); // until it is given one
   axis.extent = limits[0];
   axis.range = tile::RangeAtOp::create(
       b, at, tile::RangeType::get(b.getContext(), *size), limits[1], limits[0]);

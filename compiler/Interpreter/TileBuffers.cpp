@@ -522,7 +522,8 @@ private:
 
   void visit(Value tile, const Axes &axes) {
     Operation *op = tile.getDefiningOp();
-    if (!op || !isa<RankedTensorType>(tile.getType()))
+    if (!op || !isa<RankedTensorType>(tile.getType()) ||
+        !seen.insert({tile.getAsOpaquePointer(), axes}).second)
       return;
     if (auto load = dyn_cast<tile::LocalLoadOp>(op)) {
       note(load, axes);
@@ -589,6 +590,7 @@ private:
   SmallVector<std::pair<tile::LocalStoreOp, Axes>> stores;
   SmallVector<tile::StoreOp> viewStores;
   SmallVector<Operation *> several; // loads that are used in several ways
+  std::set<std::pair<void *, Axes>> seen;
 };
 } // namespace
 

@@ -220,26 +220,11 @@ PlanHeader::PlanHeader(FunctionOpInterface function, PlanNames &names,
   }
 }
 
+/// Empty of comparisons without signs, which a plan does not have.
 static StringRef spellingOf(arith::CmpIPredicate predicate) {
-  using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::eq:
-    return "==";
-  case P::ne:
-    return "!=";
-  case P::slt:
-  case P::ult:
-    return "<";
-  case P::sle:
-  case P::ule:
-    return "<=";
-  case P::sgt:
-  case P::ugt:
-    return ">";
-  case P::sge:
-  case P::uge:
-    return ">=";
-  }
+  static constexpr StringRef signs[] = {"==", "!=", "<", "<=", ">", ">="};
+  return unsigned(predicate) < std::size(signs) ? signs[unsigned(predicate)]
+                                                : StringRef();
 }
 
 namespace {

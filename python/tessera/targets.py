@@ -33,11 +33,11 @@ def gpu_named(name: str) -> str:
 def check_target(target: str) -> str:
     if isinstance(target, str) and target in TARGETS:
         return target
-    if arrays.is_array(target):
-        call = source.call_of_user()
-        name = ast.unparse(call.func) if call else "f.compile"
-        raise CompileError(source.at_user(f"{name} takes the dtypes of arguments by name, not arrays", f'{name}(target="cpu", A=tsr.fp32, B=tsr.fp32)'))
     if not isinstance(target, str):
+        if arrays.is_array(target):
+            call = source.call_of_user()
+            name = ast.unparse(call.func) if call else "f.compile"
+            raise CompileError(source.at_user(f"{name} takes the dtypes of arguments by name, not arrays", f'{name}(target="cpu", A=tsr.fp32, B=tsr.fp32)'))
         raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", 'target="cpu"'))
     from . import gpu
 

@@ -575,6 +575,12 @@ def difference(X: Tensor["M"], Y: Out["M"]):
         r = tsr.range_at(M, m.start + 1, 16)
         Y[m] = X[r] - X[m]
 ''', V + "difference(v)"),
+    Case("range-without-a-name", '''
+@tsr.kernel
+def shifted(X: Tensor["M"], s, Y: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        Y[m] = X[tsr.range_at(M, m.start + s, 16)]
+''', V + "shifted(v, 3)"),
     Case("foreign-name-without-a-like", '''
 @tsr.function
 def f(x: Tensor["M", "N"]):

@@ -47,6 +47,16 @@ def test_a_number_meets_i32_in_a_kernel(kernel, target):
     np.testing.assert_array_equal(least(X, -(2**31), target=target), [-(2**31)] * 4)
 
 
+@tsr.kernel
+def of_bits(X: Tensor["N", i32], s, Y: Out["N", i32]):
+    for n in tsr.grid(tsr.tile(N, 4)):
+        Y[n] = X[n] + s % 7 + (s ^ 3) + (s << 2)
+
+
+def test_what_a_plan_has_no_operation_for_compiles():
+    np.testing.assert_array_equal(of_bits(X[:3], 12), X[:3] + 12 % 7 + (12 ^ 3) + (12 << 2))
+
+
 @tsr.function
 def power(a, b):
     return a**b

@@ -33,8 +33,6 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A number of axes, or a step, beyond this is a mistake.
-
 static bool isNumber(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.isSignless() &&

@@ -131,11 +131,17 @@ tile::ForOp RowEnd::findKeeps(tile::NestOp &nest) {
 
 /// Does every program compute the same?
 bool RowEnd::isInvariant(Value value) {
-  Operation *op = value.getDefiningOp();
-  return !op || isa<tile::DimOp>(op) ||
-         (isa<arith::ArithDialect>(op->getDialect()) &&
-          llvm::all_of(op->getOperands(),
-                       [&](Value operand) { return isInvariant(operand); }));
+  SetVector<Value> worklist;
+  worklist.insert(value);
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    Operation *op = worklist[next].getDefiningOp();
+    if (!op || isa<tile::DimOp>(op))
+      continue;
+    if (!isa<arith::ArithDialect>(op->getDialect()))
+      return false;
+    worklist.insert_range(op->getOperands());
+  }
+  return true;
 }
 
 /// Maps `value`, of the kernel's own block, to what it is in another program.

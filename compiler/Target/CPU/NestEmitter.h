@@ -80,8 +80,7 @@ private:
   void emitPackedBlocks(const Packed &to, int64_t rows, bool interleave);
   void emitPackedBlock(const Packed &to, int64_t rows, bool interleave);
   bool isTransposing(tile::StoreOp store) const;
-  bool isContiguousAlong(mlir::Value tile, mlir::ArrayRef<int64_t> axes,
-                         int64_t wanted, bool &some) const;
+  bool isReadAlongRows(mlir::Value root) const;
   mlir::Value orZero(mlir::Value value, mlir::Value keep);
 
   void emitLoops(size_t depth);

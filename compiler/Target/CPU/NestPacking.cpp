@@ -143,41 +143,41 @@ bool NestEmitter::runAsPacking() {
   return true;
 }
 
-/// Are all that the tile is loaded from, and `some` is, contiguous along
-/// `wanted`, if they depend on it?
-bool NestEmitter::isContiguousAlong(Value tile, ArrayRef<int64_t> axes,
-                                    int64_t wanted, bool &some) const {
-  Operation *op = tile.getDefiningOp();
-  if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
-    const CpuView &view = lower.views[load.getView()];
-    if (load.getMask() || load.getIndexAxes() || view.packing)
+/// Is all that the tile is loaded from, and there is some, contiguous along its
+/// first axis where it depends on that?
+bool NestEmitter::isReadAlongRows(Value root) const {
+  bool some = false;
+  SetVector<std::pair<Value, int64_t>> worklist; // and what the axis is there
+  worklist.insert({root, 0});
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    auto [tile, wanted] = worklist[next];
+    Operation *op = tile.getDefiningOp();
+    if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
+      const CpuView &view = lower.views[load.getView()];
+      if (load.getMask() || load.getIndexAxes() || view.packing)
+        return false;
+      int64_t axisOfTile = 0;
+      for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+        if (isa<RankedTensorType>(index.getType()))
+          return false;
+        if (!isa<tile::RangeType>(index.getType()) || axisOfTile++ != wanted)
+          continue;
+        if (view.staticStrides[axis] != 1)
+          return false;
+        some = true;
+      }
+    } else if (auto transpose = dyn_cast_or_null<tile::TransposeOp>(op)) {
+      worklist.insert(
+          {transpose.getInput(), transpose.getPermutation()[wanted]});
+    } else if (op && OpTrait::hasElementwiseMappableTraits(op)) {
+      for (Value operand : op->getOperands())
+        if (isa<RankedTensorType>(operand.getType()))
+          worklist.insert({operand, wanted});
+    } else {
       return false;
-    int64_t next = 0;
-    for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
-      if (isa<RankedTensorType>(index.getType()))
-        return false;
-      if (!isa<tile::RangeType>(index.getType()))
-        continue;
-      if (axes[next++] != wanted)
-        continue;
-      if (view.staticStrides[axis] != 1)
-        return false;
-      some = true;
     }
-    return true;
   }
-  if (auto transpose = dyn_cast_or_null<tile::TransposeOp>(op)) {
-    SmallVector<int64_t> inner(axes.size());
-    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
-      inner[axis] = axes[i];
-    return isContiguousAlong(transpose.getInput(), inner, wanted, some);
-  }
-  if (!op || !OpTrait::hasElementwiseMappableTraits(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !isa<RankedTensorType>(operand.getType()) ||
-           isContiguousAlong(operand, axes, wanted, some);
-  });
+  return some;
 }
 
 /// Does the store write along its last axis what lies along the other one?
@@ -196,8 +196,7 @@ bool NestEmitter::isTransposing(tile::StoreOp store) const {
   for (auto [index, size] : llvm::zip(store.getIndices(), view.staticSizes))
     if (!isa<tile::RangeType>(index.getType()) && !tile::isInside(index, size))
       return false;
-  bool some = false;
-  return isContiguousAlong(store.getValue(), {0, 1}, 0, some) && some;
+  return isReadAlongRows(store.getValue());
 }
 
 bool NestEmitter::runAsTransposing() {

@@ -51,22 +51,33 @@ bool target::hasHalfLines(tile::NestOp nest, int64_t vectorAxis) {
 
 /// A number of the kernel that is no NaN with bits in its lower half: not from
 /// memory of f32.
-static bool isComputed(Value number) {
-  Operation *op = number.getDefiningOp();
-  if (!op) {
-    // What a row leaves to the next (DelayStores.h) comes after the arguments.
-    auto argument = cast<BlockArgument>(number);
-    auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp());
-    return !func ||
-           argument.getArgNumber() >= func.getFunctionType().getNumInputs();
+static bool isComputed(Value root) {
+  SetVector<Value> worklist;
+  worklist.insert(root);
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    Value number = worklist[next];
+    Operation *op = number.getDefiningOp();
+    if (!op) {
+      // What a row leaves to the next (DelayStores.h) comes after the
+      // arguments.
+      auto argument = cast<BlockArgument>(number);
+      auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp());
+      if (func &&
+          argument.getArgNumber() < func.getFunctionType().getNumInputs())
+        return false;
+    } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (!load.getView().getType().getElementType().isBF16())
+        return false;
+    } else if (op->getNumRegions() != 0 || isa<arith::BitcastOp>(op)) {
+      if (!isa<tile::NestOp, tile::ForOp>(op))
+        return false;
+    } else {
+      for (Value operand : op->getOperands())
+        if (isa<FloatType>(operand.getType()))
+          worklist.insert(operand);
+    }
   }
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    return load.getView().getType().getElementType().isBF16();
-  if (op->getNumRegions() != 0 || isa<arith::BitcastOp>(op))
-    return isa<tile::NestOp, tile::ForOp>(op);
-  return llvm::all_of(op->getOperands(), [](Value operand) {
-    return !isa<FloatType>(operand.getType()) || isComputed(operand);
-  });
+  return true;
 }
 
 /// Element-wise on lines of bf16, where the order of lanes does not matter.

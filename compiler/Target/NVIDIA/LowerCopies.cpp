@@ -22,45 +22,62 @@ using namespace tessera::target;
 using layout::Index;
 using layout::Layout;
 
+namespace {
 /// What is known to divide an index, or the start of a range; 0 for zero.
-static int64_t divisorOf(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop || argument != loop.getRange())
-      return 1;
-    return std::gcd(divisorOf(loop.getStart()), loop.getSize());
+struct Divisors {
+  llvm::DenseMap<Value, int64_t> known; // paths to a value may double
+
+  int64_t of(Value value) {
+    auto found = known.find(value);
+    return found != known.end() ? found->second : known[value] = compute(value);
   }
-  Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto number = dyn_cast<IntegerAttr>(constant.getValue());
-    return number ? std::abs(number.getInt()) : 1;
+
+private:
+  int64_t compute(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop || argument != loop.getRange())
+        return 1;
+      return std::gcd(of(loop.getStart()), loop.getSize());
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      auto number = dyn_cast<IntegerAttr>(constant.getValue());
+      return number && number.getInt() != INT64_MIN ? std::abs(number.getInt())
+                                                    : 1;
+    }
+    if (isa<arith::AddIOp, arith::SubIOp>(op))
+      return std::gcd(of(op->getOperand(0)), of(op->getOperand(1)));
+    if (isa<arith::MulIOp>(op)) {
+      int64_t a = of(op->getOperand(0)), b = of(op->getOperand(1)), product;
+      return llvm::MulOverflow(a, b, product) ? a : product;
+    }
+    if (isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op)) {
+      auto by = op->getOperand(1).getDefiningOp<arith::ConstantOp>();
+      auto number = by ? dyn_cast<IntegerAttr>(by.getValue()) : IntegerAttr();
+      int64_t whole = of(op->getOperand(0));
+      bool divides =
+          number && number.getInt() > 0 && whole % number.getInt() == 0;
+      return divides ? whole / number.getInt() : 1;
+    }
+    // A start below 0 is moved to the end: either.
+    if (isa<arith::SelectOp>(op))
+      return std::gcd(of(op->getOperand(1)), of(op->getOperand(2)));
+    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
+      return of(op->getOperand(0));
+    if (auto range = dyn_cast<tile::RangeAtOp>(op))
+      return of(range.getStart());
+    if (auto start = dyn_cast<tile::RangeStartOp>(op))
+      return of(start.getRange());
+    if (auto program = dyn_cast<tile::ProgramOp>(op)) {
+      int64_t tile =
+          program.getTiles()[cast<OpResult>(value).getResultNumber()];
+      return tile ? tile : 1;
+    }
+    return 1;
   }
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
-  if (isa<arith::MulIOp>(op))
-    return divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1));
-  if (isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op)) {
-    auto by = op->getOperand(1).getDefiningOp<arith::ConstantOp>();
-    auto number = by ? dyn_cast<IntegerAttr>(by.getValue()) : IntegerAttr();
-    int64_t of = divisorOf(op->getOperand(0));
-    bool divides = number && number.getInt() > 0 && of % number.getInt() == 0;
-    return divides ? of / number.getInt() : 1;
-  }
-  // A start below 0 is moved to the end: either.
-  if (isa<arith::SelectOp>(op))
-    return std::gcd(divisorOf(op->getOperand(1)), divisorOf(op->getOperand(2)));
-  if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
-    return divisorOf(op->getOperand(0));
-  if (auto range = dyn_cast<tile::RangeAtOp>(op))
-    return divisorOf(range.getStart());
-  if (auto start = dyn_cast<tile::RangeStartOp>(op))
-    return divisorOf(start.getRange());
-  if (auto program = dyn_cast<tile::ProgramOp>(op)) {
-    int64_t tile = program.getTiles()[cast<OpResult>(value).getResultNumber()];
-    return tile ? tile : 1;
-  }
-  return 1;
-}
+};
+} // namespace
 
 /// Only of what a loop does not change, where that suffices: computed once.
 Value NvidiaLowering::groupsAligned(Value given, OperandRange indices,
@@ -70,6 +87,7 @@ Value NvidiaLowering::groupsAligned(Value given, OperandRange indices,
   auto include = [&](Value bytes) {
     low = arith::OrIOp::create(builder, loc, low, bytes);
   };
+  Divisors divisors;
   for (auto [number, index] : llvm::enumerate(indices)) {
     if (int64_t stride = view.staticStrides[number]; stride != 1) {
       if (ShapedType::isDynamic(stride) ||
@@ -77,7 +95,7 @@ Value NvidiaLowering::groupsAligned(Value given, OperandRange indices,
         include(mul(toI64(view.strides[number]), i64(view.elementBytes)));
       continue;
     }
-    if (divisorOf(index) * view.elementBytes % bytes == 0)
+    if (divisors.of(index) % bytes * view.elementBytes % bytes == 0)
       continue;
     Value start = isa<tile::RangeType>(index.getType()) ? ranges[index].start
                                                         : scalars.lookup(index);

@@ -96,6 +96,9 @@ static StringRef layoutOf(Value tile) {
 static bool looksAtEnds(Value mask,
                         SmallVectorImpl<std::pair<int64_t, Value>> &ends,
                         int64_t axis = 0) {
+  // More ends than axes are no mask of ours.
+  if (ends.size() > 8)
+    return false;
   Operation *op = mask.getDefiningOp();
   if (auto broadcast = dyn_cast_or_null<tile::BroadcastOp>(op))
     return broadcast.getAxes().size() == 1 && axis == 0 &&

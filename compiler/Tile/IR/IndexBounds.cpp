@@ -22,23 +22,27 @@ std::optional<int64_t> numberOf(Value value) {
   return std::nullopt;
 }
 
-void collect(Value value, int64_t times, IndexSum &sum) {
+/// Of `budget` operations; what comes after them stands for itself. The paths
+/// to a value may double with every operation.
+void collect(Value value, int64_t times, IndexSum &sum, int &budget) {
   if (auto number = numberOf(value)) {
     sum.constant += times * *number;
     return;
   }
-  Operation *op = value.getDefiningOp();
+  Operation *op = --budget > 0 ? value.getDefiningOp() : nullptr;
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
-    collect(op->getOperand(0), times, sum);
-    collect(op->getOperand(1), isa<arith::SubIOp>(op) ? -times : times, sum);
+    collect(op->getOperand(0), times, sum, budget);
+    collect(op->getOperand(1), isa<arith::SubIOp>(op) ? -times : times, sum,
+            budget);
   } else if (isa_and_nonnull<arith::IndexCastOp>(op)) {
-    collect(op->getOperand(0), times, sum);
+    collect(op->getOperand(0), times, sum, budget);
   } else if (isa_and_nonnull<arith::MulIOp>(op)) {
     for (auto [a, b] : {std::pair(0, 1), std::pair(1, 0)})
       if (auto number = numberOf(op->getOperand(b));
           number && std::abs(*number) < kMost / std::abs(times))
-        return *number ? collect(op->getOperand(a), times * *number, sum)
-                       : void();
+        return *number
+                   ? collect(op->getOperand(a), times * *number, sum, budget)
+                   : void();
     sum.add(value, times);
   } else {
     sum.add(value, times);
@@ -70,7 +74,10 @@ std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
 }
 } // namespace
 
-IndexSum::IndexSum(Value index) { collect(index, 1, *this); }
+IndexSum::IndexSum(Value index) {
+  int budget = 256;
+  collect(index, 1, *this, budget);
+}
 
 void IndexSum::add(Value value, int64_t times) {
   auto *known =

@@ -11,6 +11,20 @@
 using namespace mlir;
 using namespace tessera::tile;
 
+/// Whether a plan has the operation; PlanExpressions.cpp writes these.
+static bool isOfPlan(Operation *op) {
+  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return op->getResult(0).getType().isInteger(1);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate() <= arith::CmpIPredicate::sge;
+  return isa<arith::ConstantOp, arith::IndexCastOp, arith::IndexCastUIOp,
+             arith::ExtSIOp, arith::ExtUIOp, arith::AddIOp, arith::SubIOp,
+             arith::MulIOp, arith::FloorDivSIOp, arith::DivUIOp,
+             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemUIOp,
+             arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp,
+             arith::SelectOp>(op);
+}
+
 bool tessera::tile::isMadeOfSizes(Value root) {
   SmallVector<Value> worklist = {root};
   llvm::SmallPtrSet<void *, 16> seen;
@@ -22,7 +36,7 @@ bool tessera::tile::isMadeOfSizes(Value root) {
     if (!seen.insert(value.getAsOpaquePointer()).second ||
         isa_and_present<DimOp>(op))
       continue;
-    if (op ? !isa<arith::ArithDialect>(op->getDialect())
+    if (op ? !isOfPlan(op)
            : !isa<FunctionOpInterface>(value.getParentBlock()->getParentOp()))
       return false;
     if (op)

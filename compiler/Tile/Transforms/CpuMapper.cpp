@@ -89,26 +89,32 @@ SmallVector<Value> CpuMapper::axesOf(Value tile) {
 // Nests
 //===----------------------------------------------------------------------===//
 
-void CpuMapper::collect(Value tile, bool aligned, Accesses &result) {
-  if (!isTile(tile)) {
-    result.scalars.push_back(tile);
-    return;
+CpuMapper::Accesses CpuMapper::collect(ArrayRef<Value> roots) const {
+  Accesses result;
+  // Each value once: the paths to it may double with every operation.
+  SetVector<std::pair<Value, unsigned>> worklist; // and whether it is aligned
+  for (Value root : roots)
+    worklist.insert({root, 1});
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    auto [value, aligned] = worklist[next];
+    if (!isTile(value)) {
+      result.scalars.push_back(value);
+      continue;
+    }
+    if (buffers.count(value)) {
+      result.tiles.push_back({value, aligned});
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    auto load = dyn_cast<LoadOp>(op);
+    if (load)
+      result.loads.push_back(load);
+    for (Value operand : load ? load.getIndices() : op->getOperands())
+      worklist.insert({operand, aligned && CpuMaterialise::isElementwise(op)});
+    if (load && load.getMask())
+      worklist.insert({load.getMask(), aligned});
   }
-  if (buffers.count(tile)) {
-    result.tiles.push_back({tile, aligned});
-    return;
-  }
-  Operation *op = tile.getDefiningOp();
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    result.loads.push_back(load);
-    for (Value index : load.getIndices())
-      collect(index, false, result);
-    if (load.getMask())
-      collect(load.getMask(), aligned, result);
-    return;
-  }
-  for (Value operand : op->getOperands())
-    collect(operand, aligned && CpuMaterialise::isElementwise(op), result);
+  return result;
 }
 
 /// Two numbers along one axis that are never equal: no element is common.
@@ -159,9 +165,7 @@ bool CpuMapper::canMerge(Root &root, ArrayRef<Value> axes,
 }
 
 void CpuMapper::openNest(Root &root, ArrayRef<Value> axes, Location loc) {
-  Accesses accesses;
-  for (Value tile : root.tiles)
-    collect(tile, true, accesses);
+  Accesses accesses = collect(root.tiles);
   if (canMerge(root, axes, accesses)) {
     // Only pure scalar ops stand between; none of them uses the nest.
     Block *block = builder.getInsertionBlock();
@@ -314,9 +318,7 @@ Value CpuMapper::inPlaceBuffer(Value tile) {
   for (BlockArgument argument : def->getBlock()->getArguments()) {
     if (!isTile(argument) || buffers.lookup(argument) != found)
       continue;
-    SmallVector<CpuMaterialise::Reader> all;
-    plan.readers(argument, true, all);
-    for (auto reader : all)
+    for (auto reader : plan.readers(argument))
       if (!(plan.position(reader.op) < plan.position(def) ||
             (reader.op == def && reader.aligned)))
         return {};
@@ -340,10 +342,8 @@ bool CpuMapper::canTakeOver(Value init, Operation *loop) {
     return false;
   if (llvm::count(loop->getOperands(), init) != 1)
     return false;
-  SmallVector<CpuMaterialise::Reader> all;
-  plan.readers(init, true, all);
   // The loop itself reads it once, as its operand, and nowhere inside.
-  return llvm::count_if(all, [&](auto reader) {
+  return llvm::count_if(plan.readers(init), [&](auto reader) {
            return plan.position(reader.op) >= plan.position(loop);
          }) == 1;
 }
@@ -385,9 +385,7 @@ SmallVector<Value> CpuMapper::carryOut(ValueRange values, ValueRange targets) {
       pending.push_back({value, target});
   }
   auto reads = [&](Value tile, Value buffer, bool sameElementToo) {
-    Accesses accesses;
-    collect(tile, true, accesses);
-    return llvm::any_of(accesses.tiles, [&](auto access) {
+    return llvm::any_of(collect(tile).tiles, [&](auto access) {
       return buffers.lookup(access.first) == buffer &&
              (sameElementToo || !access.second);
     });

@@ -86,7 +86,7 @@ private:
   mlir::Value chooseBuffer(mlir::Value tile);
   mlir::Value allocate(BufferType type, mlir::Location loc);
 
-  void collect(mlir::Value tile, bool aligned, Accesses &result);
+  Accesses collect(mlir::ArrayRef<mlir::Value> roots) const;
   bool canMerge(Root &root, mlir::ArrayRef<mlir::Value> axes,
                 const Accesses &accesses);
   void openNest(Root &root, mlir::ArrayRef<mlir::Value> axes,

@@ -99,29 +99,37 @@ int64_t CpuMaterialise::cost(Value tile) {
   return costs[tile] = std::min<int64_t>(sum, 1000);
 }
 
-void CpuMaterialise::readers(Value tile, bool aligned,
-                             SmallVectorImpl<Reader> &result) const {
-  Block *block = tile.getParentBlock();
-  for (OpOperand &use : tile.getUses()) {
-    Operation *user = use.getOwner();
-    if (user->getBlock() != block) {
-      result.push_back({block->findAncestorOpInBlock(*user), false});
-      continue;
+SmallVector<CpuMaterialise::Reader> CpuMaterialise::readers(Value root) const {
+  SmallVector<Reader> result;
+  Block *block = root.getParentBlock();
+  // Values that are computed where they are read, each once: the paths to them
+  // may double with every operation.
+  SetVector<std::pair<Value, unsigned>> worklist; // and whether it is aligned
+  worklist.insert({root, 1});
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    auto [tile, aligned] = worklist[next];
+    for (OpOperand &use : tile.getUses()) {
+      Operation *user = use.getOwner();
+      if (user->getBlock() != block) {
+        result.push_back({block->findAncestorOpInBlock(*user), false});
+        continue;
+      }
+      if (isRoot(user)) {
+        bool sameElement = isa<StoreOp, AtomicOp, ReduceOp, AssertOp>(user);
+        if (auto mma = dyn_cast<MmaOp>(user))
+          sameElement = tile == mma.getAcc() && tile != mma.getLhs() &&
+                        tile != mma.getRhs();
+        result.push_back({user, aligned && sameElement});
+        continue;
+      }
+      bool same = aligned && isElementwise(user);
+      if (isMaterialised(user->getResult(0)))
+        result.push_back({user, same});
+      else
+        worklist.insert({user->getResult(0), same});
     }
-    if (isRoot(user)) {
-      bool sameElement = isa<StoreOp, AtomicOp, ReduceOp, AssertOp>(user);
-      if (auto mma = dyn_cast<MmaOp>(user))
-        sameElement = use.get() == mma.getAcc() && use.get() != mma.getLhs() &&
-                      use.get() != mma.getRhs();
-      result.push_back({user, aligned && sameElement});
-      continue;
-    }
-    bool same = aligned && isElementwise(user);
-    if (isMaterialised(user->getResult(0)))
-      result.push_back({user, same});
-    else
-      readers(user->getResult(0), same, result);
   }
+  return result;
 }
 
 /// A load may move to its readers only past stores to other views, and into a
@@ -130,9 +138,7 @@ bool CpuMaterialise::conflictsWithStores(LoadOp load) const {
   auto found = writers.find(load.getView());
   if (found == writers.end())
     return false;
-  SmallVector<Reader> all;
-  readers(load.getResult(), true, all);
-  for (Reader reader : all) {
+  for (Reader reader : readers(load.getResult())) {
     for (Operation *writer : found->second) {
       int64_t at = position(writer);
       if (writer == reader.op) {
@@ -176,8 +182,7 @@ bool CpuMaterialise::decide(Value tile) {
   }
   if (isa<BroadcastOp, TransposeOp>(op) || price < kTripThroughL1)
     return false;
-  SmallVector<Reader> all;
-  readers(tile, true, all);
+  SmallVector<Reader> all = readers(tile);
   // In one nest an element is computed once, however often it is read.
   return llvm::any_of(all, [&](const Reader &reader) {
     return reader.op != all[0].op || (!reader.aligned && all.size() > 1);

@@ -35,8 +35,7 @@ public:
     mlir::Operation *op;
     bool aligned; ///< only the element that is being computed
   };
-  void readers(mlir::Value tile, bool aligned,
-               llvm::SmallVectorImpl<Reader> &result) const;
+  llvm::SmallVector<Reader> readers(mlir::Value root) const;
 
   int64_t position(mlir::Operation *op) const { return positions.lookup(op); }
 

@@ -93,23 +93,29 @@ int64_t tessera::tile::unitAxis(Value view, OperandRange indices,
   return -1;
 }
 
-bool tessera::tile::isUniformAlong(Value tile, int64_t axis) {
-  Operation *op = tile.getDefiningOp();
-  if (!op)
-    return false;
-  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
-    return isUniformAlong(convert.getInput(), axis);
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    for (auto [i, to] : llvm::enumerate(broadcast.getAxes()))
-      if (to == axis)
-        return isUniformAlong(broadcast.getInput(), int64_t(i));
-    return true;
+bool tessera::tile::isUniformAlong(Value root, int64_t rootAxis) {
+  SetVector<std::pair<Value, int64_t>> worklist;
+  worklist.insert({root, rootAxis});
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    auto [tile, axis] = worklist[next];
+    Operation *op = tile.getDefiningOp();
+    if (!op)
+      return false;
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      for (auto [i, to] : llvm::enumerate(broadcast.getAxes()))
+        if (to == axis)
+          worklist.insert({broadcast.getInput(), int64_t(i)});
+      continue;
+    }
+    if (isa<FillOp, arith::ConstantOp>(op)) // constants are splats (C2)
+      continue;
+    if (!isa<ConvertLayoutOp>(op) && !isElementwise(op))
+      return false;
+    for (Value operand : op->getOperands())
+      if (tileType(operand))
+        worklist.insert({operand, axis});
   }
-  if (isa<FillOp, arith::ConstantOp>(op)) // constants are splats (C2)
-    return true;
-  return isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value v) {
-           return !tileType(v) || isUniformAlong(v, axis);
-         });
+  return true;
 }
 
 static Layout resultLayout(TransposeOp op, const Layout &input) {

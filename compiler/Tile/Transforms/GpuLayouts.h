@@ -103,7 +103,7 @@ bool isWithinWarp(const layout::Layout &layout, int64_t axis);
 int64_t unitAxis(mlir::Value view, mlir::OperandRange indices,
                  std::optional<mlir::ArrayAttr> indexAxes);
 /// Are all elements along `axis` the same, as far as can be seen?
-bool isUniformAlong(mlir::Value tile, int64_t axis);
+bool isUniformAlong(mlir::Value root, int64_t rootAxis);
 
 /// Do the same threads hold the same elements in the same registers?
 bool isSame(const layout::Layout &a, const layout::Layout &b);

@@ -85,27 +85,29 @@ bool RowKeeper::isRowLoop(ForOp loop) {
 /// Is `later`, in a turn of the loop `to`, what `earlier` was in the same turn
 /// of the loop `from`?
 bool RowKeeper::isSame(Value later, Value earlier, ForOp to, ForOp from) {
-  if (later == earlier)
-    return true;
-  if (later == to.getRange())
-    return earlier == from.getRange();
-  Operation *a = later.getDefiningOp(), *b = earlier.getDefiningOp();
-  if (!a || !b || a->getName() != b->getName() ||
-      a->getBlock() != &to.getBody().front() ||
-      b->getBlock() != &from.getBody().front() ||
-      later.getType() != earlier.getType() ||
-      a->getPropertiesAsAttribute() != b->getPropertiesAsAttribute() ||
-      a->getNumOperands() != b->getNumOperands() || a->getNumRegions() != 0)
-    return false;
-  if (auto load = dyn_cast<LoadOp>(a)) {
-    if (written.contains(load.getView()))
+  SetVector<std::pair<Value, Value>> worklist;
+  worklist.insert({later, earlier});
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    auto [x, y] = worklist[next];
+    if (x == y || (x == to.getRange() && y == from.getRange()))
+      continue;
+    Operation *a = x.getDefiningOp(), *b = y.getDefiningOp();
+    if (!a || !b || a->getName() != b->getName() ||
+        a->getBlock() != &to.getBody().front() ||
+        b->getBlock() != &from.getBody().front() ||
+        x.getType() != y.getType() ||
+        a->getPropertiesAsAttribute() != b->getPropertiesAsAttribute() ||
+        a->getNumOperands() != b->getNumOperands() || a->getNumRegions() != 0)
       return false;
-  } else if (!isPure(a)) {
-    return false;
+    if (auto load = dyn_cast<LoadOp>(a)) {
+      if (written.contains(load.getView()))
+        return false;
+    } else if (!isPure(a)) {
+      return false;
+    }
+    for (auto [one, other] : llvm::zip(a->getOperands(), b->getOperands()))
+      worklist.insert({one, other});
   }
-  for (auto [x, y] : llvm::zip(a->getOperands(), b->getOperands()))
-    if (!isSame(x, y, to, from))
-      return false;
   return true;
 }
 
