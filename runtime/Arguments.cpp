@@ -84,6 +84,20 @@ tsr_status Run::axisError(int32_t index, int32_t axis, int64_t expected) const {
   const Axis &info = plan.axes[static_cast<size_t>(tensor.firstAxis + axis)];
   std::string size = std::to_string(sizesOf(tensor)[axis]);
   std::string wanted = std::to_string(expected);
+  // A result's sizes are all known.
+  std::string whole;
+  for (int32_t i = 0; tensor.kind == Tensor::Kind::Result && i < tensor.rank;
+       ++i) {
+    int64_t one;
+    const Axis &other = plan.axes[static_cast<size_t>(tensor.firstAxis + i)];
+    if (other.kind == Axis::Kind::Any || other.kind == Axis::Kind::Binds ||
+        eval(other.expr, one) != ExprError::None) {
+      whole.clear();
+      break;
+    }
+    whole +=
+        (i ? " x " : "; " + tensor.name + " must be ") + std::to_string(one);
+  }
   if (info.kind == Axis::Kind::SameDim && info.originTensor == index)
     return makeError(TSR_INVALID_ARGUMENT,
                      nameAndSizes(index) + " disagrees with itself on " +
@@ -94,14 +108,14 @@ tsr_status Run::axisError(int32_t index, int32_t axis, int64_t expected) const {
                      nameAndSizes(info.originTensor) + " and " +
                          nameAndSizes(index) + " disagree on " + info.text +
                          ": " + wanted + " from " + origin + ", " + size +
-                         " from " + tensor.name);
+                         " from " + tensor.name + whole);
   }
   std::string formula = info.expr.kind == Expression::Kind::Constant
                             ? wanted
                             : info.text + " = " + wanted;
   return makeError(TSR_INVALID_ARGUMENT,
                    nameAndSizes(index) + ": axis " + std::to_string(axis) +
-                       " must be " + formula + ", but is " + size);
+                       " must be " + formula + ", but is " + size + whole);
 }
 
 /// Checks the sizes of a tensor that was given, computes those of one that was

@@ -262,7 +262,7 @@ ValueResult Analyzer::unknownName(const std::string &name,
     error(where, "'" + name + "' has no value here: it is assigned only " +
                      gone->second.why)
         .addNote(gone->second.where, "assigned here")
-        .setFix(gone->second.fix);
+        .setFix(getFirstValueFix(name, gone->second.fix, where));
     return failure();
   }
   for (const std::unique_ptr<Scope> &outer : scopes)

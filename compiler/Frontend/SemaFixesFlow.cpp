@@ -7,6 +7,7 @@
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -50,9 +51,15 @@ std::string Analyzer::negate(const Expr &test) const {
   return "not (" + quote(test.range) + ")";
 }
 
-/// The innermost `for` around a statement.
-static const For *findLoop(const Body &body, const Stmt &stmt) {
-  const For *result = nullptr;
+static const Body *getLoopBody(const Stmt *stmt) {
+  if (auto *loop = dynCast<For>(stmt))
+    return &loop->body;
+  auto *loop = dynCast<While>(stmt);
+  return loop ? &loop->body : nullptr;
+}
+
+/// The innermost loop around a statement.
+static const Stmt *findLoop(const Body &body, const Stmt &stmt) {
   auto isInside = [&](const Stmt *outer) {
     return outer->range.begin.line <= stmt.range.begin.line &&
            stmt.range.end.line <= outer->range.end.line;
@@ -61,45 +68,111 @@ static const For *findLoop(const Body &body, const Stmt &stmt) {
     if (!isInside(each))
       continue;
     std::vector<const Body *> inside;
+    const Stmt *result = nullptr;
     if (auto *branch = dynCast<If>(each)) {
       inside = {&branch->body, &branch->orelse};
-    } else if (auto *loop = dynCast<For>(each)) {
-      result = loop;
-      inside = {&loop->body};
-    } else if (auto *loop = dynCast<While>(each)) {
-      inside = {&loop->body};
+    } else if (const Body *turns = getLoopBody(each)) {
+      result = each;
+      inside = {turns};
     }
     for (const Body *one : inside)
-      if (const For *inner = findLoop(*one, stmt))
+      if (const Stmt *inner = findLoop(*one, stmt))
         result = inner;
+    if (result)
+      return result;
+  }
+  return nullptr;
+}
+
+/// Whether a text has the name as a word.
+static bool mentions(llvm::StringRef text, llvm::StringRef name) {
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  while (!text.empty()) {
+    llvm::StringRef word = text.take_while(isWord);
+    if (word == name)
+      return true;
+    text = text.drop_front(std::max<size_t>(word.size(), 1));
+  }
+  return false;
+}
+
+/// The statements, each with `indent` in front of its lines.
+std::string Analyzer::quoteLines(llvm::ArrayRef<Stmt *> stmts,
+                                 const std::string &indent) const {
+  std::string result;
+  for (const Stmt *stmt : stmts) {
+    llvm::SmallVector<llvm::StringRef> lines;
+    std::string text = quote(stmt->range);
+    llvm::StringRef(text).split(lines, '\n');
+    for (auto [i, line] : llvm::enumerate(lines)) {
+      if (i)
+        line = line.drop_front(std::min<size_t>(
+            stmt->range.begin.column - 1, line.size() - line.ltrim().size()));
+      result += "\n" + indent + line.str();
+    }
   }
   return result;
 }
 
-/// `while i < n and x > 0:` for a loop with `if x <= 0: break`.
+/// `while i < n and x > 0:` for a loop with `if x <= 0: break`; with a name for
+/// "not yet", where the condition is of what the turn computes.
 std::string Analyzer::getWhileFix(const Stmt &stmt) {
-  const If *guard = findGuard(scope().definition->body, &stmt).first;
-  const For *loop = findLoop(scope().definition->body, stmt);
-  auto *call = loop ? dynCast<Call>(loop->iter) : nullptr;
-  std::string callee = call ? quote(call->func->range) : std::string();
-  if (!guard || !call || call->args.empty() || !call->keywords.empty() ||
-      !is<Name>(loop->target))
+  const Stmt *loop = findLoop(scope().definition->body, stmt);
+  const Body *body = loop ? getLoopBody(loop) : nullptr;
+  auto isGuard = [&](const Stmt *one) {
+    auto *branch = dynCast<If>(one);
+    return branch && branch->body.size() == 1 && branch->body[0] == &stmt &&
+           branch->orelse.empty();
+  };
+  auto *counted = loop ? dynCast<For>(loop) : nullptr;
+  auto *call = counted ? dynCast<Call>(counted->iter) : nullptr;
+  bool isCounted = call && !call->args.empty() && call->keywords.empty() &&
+                   is<Name>(counted->target);
+  size_t at = body ? llvm::find_if(*body, isGuard) - body->begin() : 0;
+  if (!body || at == body->size() || (counted && !isCounted))
     return "stop= of tsr.tile, or a 'while' with the condition in its test";
-  std::string name = quote(loop->target->range), test = negate(*guard->test),
-              first = quote(call->args[0]->range);
-  // What the body computes first cannot be asked before it.
-  for (size_t at; (at = test.find(name + ".start")) != std::string::npos;)
-    test.replace(at, name.size() + 6, "start");
-  if (llvm::StringRef(callee).ends_with("tile") && call->args.size() == 2) {
-    std::string size = quote(call->args[1]->range);
-    return "start = 0\nwhile start < " + first + " and " + test + ":\n    " +
-           name + " = tsr.range_at(" + first + ", start, " + size +
-           ")\n    ...  # the body, without the break\n    start += " + size;
+  llvm::ArrayRef<Stmt *> all = *body;
+  std::string test = negate(*checkedCast<If>(all[at])->test);
+  // How the loop counts, and what it asks for. What the turn computes cannot be
+  // asked for before it.
+  bool isComputed = at > 0;
+  std::string start, ask, first, step;
+  if (counted) {
+    std::string name = quote(counted->target->range),
+                callee = quote(call->func->range),
+                end = quote(call->args[0]->range);
+    if (llvm::StringRef(callee).ends_with("tile") && call->args.size() == 2) {
+      std::string size = quote(call->args[1]->range);
+      for (size_t place;
+           (place = test.find(name + ".start")) != std::string::npos;)
+        test.replace(place, name.size() + 6, "start");
+      isComputed |= mentions(test, name);
+      start = "start = 0\n";
+      ask = "start < " + end;
+      first =
+          "\n    " + name + " = tsr.range_at(" + end + ", start, " + size + ")";
+      step = "\n    start += " + size;
+    } else if (callee == "range" && call->args.size() == 1) {
+      start = name + " = 0\n";
+      ask = name + " < " + end;
+      step = "\n    " + name + " += 1";
+    } else {
+      return "a 'while' with the condition in its test: while " + test + ":";
+    }
+  } else {
+    ask = quote(checkedCast<While>(loop)->test->range);
+    if (ask == "True" || ask == "1")
+      ask.clear();
   }
-  if (callee == "range" && call->args.size() == 1)
-    return name + " = 0\nwhile " + name + " < " + first + " and " + test +
-           ":\n    ...  # the body, without the break\n    " + name + " += 1";
-  return "a 'while' with the condition in its test: while " + test + ":";
+  llvm::ArrayRef<Stmt *> rest = all.drop_front(at + 1);
+  if (!isComputed)
+    return start + "while " + (ask.empty() ? "" : ask + " and ") + test + ":" +
+           first + quoteLines(rest, "    ") + step;
+  std::string more = quoteLines(rest, "        ");
+  return start + "going = True\nwhile going" +
+         (ask.empty() ? "" : " and " + ask) + ":" + first +
+         quoteLines(all.take_front(at), "    ") + "\n    going = " + test +
+         (more.empty() ? "" : "\n    if going:" + more) + step;
 }
 
 /// "if n.start < N:" and the rest of the body inside it, for

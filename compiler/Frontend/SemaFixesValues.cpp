@@ -112,8 +112,16 @@ std::string Analyzer::getNeutralStart(const std::string &name,
                                       const SemaValue &like, BinaryOperator op,
                                       llvm::StringRef where,
                                       SourceRange loop) const {
-  if (like.kind == ValueKind::Range)
-    return "the use of " + name + " inside that loop";
+  if (like.kind == ValueKind::Range) {
+    // "for k in tsr.tile(K, BK):" once more, around the line.
+    std::string head = quote({like.axis->where.file,
+                              {like.axis->where.begin.line, 1},
+                              {like.axis->where.begin.line, 200}});
+    llvm::StringRef text = llvm::StringRef(head).trim();
+    return text.starts_with("for ") && text.ends_with(":")
+               ? text.str()
+               : "the use of " + name + " inside that loop";
+  }
   // A tile over a range that only a loop has is made again where it is used.
   auto isInside = [&](Axis *axis) {
     return loop.isValid() && axis->where.begin >= loop.begin;
@@ -140,6 +148,34 @@ std::string Analyzer::getNeutralStart(const std::string &name,
   if (operand.dtype != DType::FP32)
     text += ", dtype=tsr." + dtype;
   return text + ") " + where.str();
+}
+
+std::string Analyzer::getFirstValueFix(const std::string &name, std::string fix,
+                                       const SourceRange &where) const {
+  auto quoteOfLine = [&](uint32_t from, uint32_t to) {
+    return quote(
+        {where.file, {where.begin.line, from}, {where.begin.line, to}});
+  };
+  std::string front = quoteOfLine(1, where.begin.column),
+              back = quoteOfLine(where.end.column, where.end.column + 200);
+  // A loop once more, around a line that stores at its positions.
+  if (llvm::StringRef(fix).ends_with(":")) {
+    std::string line = llvm::StringRef(front).ltrim().str() + name +
+                       llvm::StringRef(back).rtrim().str();
+    std::string target = llvm::StringRef(line).split(" = ").first.str();
+    bool isStored =
+        line != target && (llvm::StringRef(target).contains("[" + name) ||
+                           llvm::StringRef(target).contains(", " + name));
+    fix = isStored ? fix + "\n    " + line
+                   : "the use of " + name + " inside that loop";
+  }
+  // A factor is 1 where nothing is said.
+  llvm::StringRef before = llvm::StringRef(front).rtrim();
+  bool isFactor = before.ends_with("*") || before.ends_with("/") ||
+                  llvm::StringRef(back).ltrim().starts_with("*");
+  if (size_t at = fix.find(" = 0"); isFactor && at != std::string::npos)
+    fix[at + 3] = '1';
+  return fix;
 }
 
 std::string Analyzer::suggestFirst(const std::string &name,

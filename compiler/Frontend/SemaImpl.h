@@ -112,6 +112,9 @@ public:
                               SourceRange loop = {}) const;
   bool isKnown(const std::string &name);
   /// "best = tsr.full(tsr.lowest, m)" for a None before a loop.
+  /// How a name that has no value at `where` gets one.
+  std::string getFirstValueFix(const std::string &name, std::string fix,
+                               const SourceRange &where) const;
   std::string suggestFirst(const std::string &name,
                            const SemaValue &later) const;
   /// What a name that is not defined could be before it is used.
@@ -209,6 +212,8 @@ private:
   std::string getReturnFix(const Return &stmt);
   std::string getGuardFix(const Stmt &stmt);
   std::string getWhileFix(const Stmt &stmt);
+  std::string quoteLines(llvm::ArrayRef<Stmt *> stmts,
+                         const std::string &indent) const;
   std::string negate(const Expr &test) const;
   std::string getCastFix(const std::string &name, DType dtype);
   std::string describeStatement(const Stmt &stmt);

@@ -72,9 +72,15 @@ ValueResult TensorOps::callPermute(const NamedCall &call) {
     permutation.push_back(*one);
   }
   if (int64_t(permutation.size()) != rankOf(*input)) {
+    // The axes that are not named stay behind those that are.
     std::string fix = nameOf(*input, all[0].expr) + ".permute(";
-    for (int64_t i = rankOf(*input) - 1; i >= 0; --i)
-      fix += std::to_string(i) + (i ? ", " : ")");
+    SmallVector<int64_t> every = permutation;
+    for (int64_t i = 0; i < rankOf(*input); ++i)
+      if (!llvm::is_contained(permutation, i))
+        every.push_back(i);
+    for (auto [i, one] : llvm::enumerate(every))
+      fix += (i ? ", " : "") + std::to_string(one);
+    fix += ")";
     return fail(call.site.range,
                 "permute needs every axis of " + describeShape(*input) +
                     " once, but has " + std::to_string(permutation.size()),
@@ -166,7 +172,20 @@ ValueResult TensorOps::callReshape(const NamedCall &call) {
       noteOrigin(diagnostic, *input, name);
     std::string first =
         to.rank() > 1 && to.dims[0] ? to.dims[0]->name + ", " : "";
-    diagnostic.setFix(name + ".reshape(" + first + "-1)");
+    std::string fix = first + "-1";
+    // The last of the given sizes that may be another one, so that all fit.
+    for (size_t i = to.rank(); i-- > 0 && have.empty() && want.empty();) {
+      int64_t size = to.extents[i].isConstant() ? to.extents[i].constant : 0;
+      if (int(i) == inferred || size == 0 ||
+          haveFactor % (wantFactor / size) != 0 || inferred >= 0)
+        continue;
+      fix.clear();
+      for (size_t k = 0; k < to.rank(); ++k)
+        fix += (k ? ", " : "") + (k == i ? std::string("-1")
+                                         : axisText(to.extents[k], to.dims[k]));
+      break;
+    }
+    diagnostic.setFix(name + ".reshape(" + fix + ")");
     return failure();
   };
   std::string counts = std::to_string(haveFactor) + " elements do not fill " +

@@ -242,6 +242,8 @@ private:
                                   const SourceRange &where) override;
   std::string getLastTurnFix(mlir::OpResult result, const std::string &name,
                              const std::string &value) override;
+  bool isOfGrid(const Axis &axis) const;
+  bool isWholeRow(const Axis &axis) const;
   mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
   void reportPartOfRow(const Axis &axis, bool isOfGrid, const OpSite &site);
   /// Refuses tsr.range_at(start, 64).

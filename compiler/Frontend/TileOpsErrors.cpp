@@ -31,14 +31,17 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
                                     const std::string &other) {
   if (value.isTile() || value.isNumber())
     return success();
-  std::string name = nameOf(value, expr);
+  std::string name = nameOf(value, expr), positions;
+  if (value.kind == ValueKind::Range)
+    positions = rewriteRanges(expr, where);
+  bool isStart = llvm::StringRef(positions).ends_with(".start");
   Diagnostic &diagnostic = context.error(
-      expr ? expr->range : where, what.str() + " needs tiles or numbers, but " +
-                                      name + " is " + describe(value) +
-                                      (other.empty() ? "" : "; " + other));
+      expr && !isStart ? expr->range : where,
+      what.str() + " needs tiles or numbers, but " + name + " is " +
+          describe(value) + (other.empty() ? "" : "; " + other));
   if (value.kind == ValueKind::Range)
     diagnostic.addNote(value.axis->where, "the range " + name)
-        .setFix(rewriteRanges(expr, where));
+        .setFix(positions);
   else if (std::string index = getPointerIndex(context.quote(where), name);
            value.kind == ValueKind::View && what == "+" && !index.empty())
     diagnostic.setFix(name + "[" + index + "]");
@@ -92,6 +95,16 @@ static std::string changeWords(
 /// The whole of an operation with ranges in it, as positions: m.index + 1.
 std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
   std::string text = context.quote(where);
+  // Triton's pid * BLOCK is where a range of BLOCK elements starts.
+  auto [left, right] = llvm::StringRef(text).split('*');
+  for (auto [range, size] : {std::pair(left, right), std::pair(right, left)}) {
+    std::optional<SemaValue> one, other;
+    if (context.isRange(range.trim()) &&
+        (one = context.tryFix(range.trim().str())) &&
+        (other = context.tryFix(size.trim().str())) &&
+        other->getConstantInt() == one->axis->size)
+      return range.trim().str() + ".start";
+  }
   // `if m == 0` asks which program or turn it is.
   SourceRange before{where.file, {where.begin.line, 1}, where.begin};
   std::string line = context.quote(before);

@@ -23,6 +23,45 @@ namespace tessera::frontend {
 // Axes
 //===----------------------------------------------------------------------===//
 
+/// Is the tile made of a reduction, element by element?
+static bool isReduced(mlir::Value tile) {
+  llvm::SetVector<mlir::Value> worklist;
+  worklist.insert(tile);
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    Operation *op = worklist[next].getDefiningOp();
+    if (isa_and_present<tile::ReduceOp>(op))
+      return true;
+    if (op && OpTrait::hasElementwiseMappableTraits(op))
+      worklist.insert_range(op->getOperands());
+  }
+  return false;
+}
+
+/// The line with `x` instead of `tsr.mean(x, N)`; empty if it is not one line.
+static std::string quoteWithout(const SemaContext &context,
+                                const std::string &reducing, const Expr *x,
+                                const CallArgument &axis) {
+  if (!x || reducing.empty() || x->range.begin.line != axis.where.end.line)
+    return "";
+  auto quoteOfLine = [&](unsigned from, unsigned to) {
+    return context.quote({x->range.file,
+                          {x->range.begin.line, from},
+                          {x->range.begin.line, to}});
+  };
+  std::string front = quoteOfLine(1, x->range.begin.column);
+  std::string back =
+      quoteOfLine(axis.where.end.column, axis.where.end.column + 200);
+  size_t call = front.rfind(reducing + "(");
+  size_t close = back.find(')');
+  if (call == std::string::npos || close == std::string::npos ||
+      call + reducing.size() + 1 != front.size())
+    return "";
+  while (call > 0 && (front[call - 1] == '.' || llvm::isAlnum(front[call - 1])))
+    --call;
+  return llvm::StringRef(front).take_front(call).ltrim().str() +
+         context.parenthesize(x) + back.substr(close + 1);
+}
+
 FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
                                      const CallArgument &axis,
                                      const Expr *tileExpr) {
@@ -90,6 +129,13 @@ FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
     diagnostic.setFix(keyword + tile.axes.back()->name);
     return failure();
   }
+  if ((wanted || value.kind == ValueKind::Dim) && isReduced(tile.ssa))
+    if (std::string line = quoteWithout(context, reducing, tileExpr, axis);
+        !line.empty()) {
+      diagnostic.message += ": it is reduced already";
+      diagnostic.setFix(line);
+      return failure();
+    }
   if (tile.axes.size() == 1) {
     diagnostic.setFix(keyword + tile.axes[0]->name);
     return failure();
@@ -407,6 +453,12 @@ ValueResult TileOps::callScan(llvm::StringRef name,
     return failure();
   }
   Location at = context.loc(site.range);
+  if (const Axis &along = *x.axes[*axis ? **axis : 0]; !isWholeRow(along))
+    emitRemark(at) << callee << " begins anew in each tile of " << along.name
+                   << ": it is of the " << along.size
+                   << " elements of a tile, not of all along "
+                   << (along.dim ? along.dim->name : along.name)
+                   << "; of a tile with all of them, X[:], it runs through";
   DType original = x.dtype;
   if (name != "cummax")
     x = *convert(x, getAccumulate(x.dtype), at);
@@ -423,20 +475,29 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   return result;
 }
 
-/// A softmax over one tile of a loop or of the grid is of that tile alone, and
-/// its values depend on the tile's size.
-LogicalResult TileOps::checkWholeRow(const Axis &axis, const OpSite &site) {
+bool TileOps::isOfGrid(const Axis &axis) const {
+  return llvm::any_of(gridAxes,
+                      [&](const GridAxis &one) { return one.axis == &axis; });
+}
+
+/// One tile of a loop or of the grid is no whole row.
+bool TileOps::isWholeRow(const Axis &axis) const {
   APInt extent;
   bool isWhole =
       axis.kind != Axis::Kind::Range ||
       (axis.dim && axis.dim->size >= 0 && axis.dim->size <= axis.size) ||
       (axis.extent && matchPattern(axis.extent, m_ConstantInt(&extent)) &&
        extent.sle(axis.size));
-  bool isOfGrid = llvm::any_of(
-      gridAxes, [&](const GridAxis &one) { return one.axis == &axis; });
-  if (isWhole || !(isOfGrid || isa_and_nonnull<BlockArgument>(axis.range)))
+  return isWhole ||
+         !(isOfGrid(axis) || isa_and_nonnull<BlockArgument>(axis.range));
+}
+
+/// A softmax over one tile is of that tile alone, and its values depend on the
+/// tile's size.
+LogicalResult TileOps::checkWholeRow(const Axis &axis, const OpSite &site) {
+  if (isWholeRow(axis))
     return success();
-  reportPartOfRow(axis, isOfGrid, site);
+  reportPartOfRow(axis, isOfGrid(axis), site);
   return failure();
 }
 

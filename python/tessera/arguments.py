@@ -364,7 +364,8 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
                 continue
             if p.dims is None:
                 raise ArgumentError(source.at_user(
-                    f"{p.name} of {fn.__name__} has no annotation, so its rank is not known", f'{p.name}: Tensor["M", "N"], or call {fn.__name__} once'))
+                    f"{p.name} of {fn.__name__} has no annotation ({fn.source.file}:{fn.source.first_line}), so its rank is not known",
+                    f'{fn._call_text()} once before this line, with arrays; or, in the signature, {p.name}: Tensor["M", "N"], with its own dims'))
             known = dtypes.get(p.name) or (by_name(p.dtype) if p.dtype else None) or by_name("fp32")
             wanted = []
             for axis, dim in enumerate(p.dims):

@@ -285,6 +285,23 @@ def _inputs_of(reference, given: dict) -> dict:
     return named if named and needed <= set(given) else given
 
 
+def _check_arity(fn, reference, inputs: dict) -> None:
+    """An error before anything runs if the reference cannot be called with what the function is given."""
+    import inspect
+
+    try:
+        signature = inspect.signature(reference)
+    except (TypeError, ValueError):
+        return
+    try:
+        if not hasattr(reference, "inspect_ir"):
+            signature.bind(*inputs.values())
+    except TypeError:
+        name, names = getattr(reference, "__name__", "reference"), ", ".join(inputs)
+        fix = f"reference=lambda {names}: ..." if name == "<lambda>" else f"def {name}({names}):"
+        raise ArgumentError(source.at_user(f"reference is {name}{signature}, but it is called with what {fn.__name__} is: {names}", fix, "reference")) from None
+
+
 def _call_reference(reference, inputs: dict) -> list:
     """Its results, computed with floats of 64 bits or more."""
     if hasattr(reference, "inspect_ir"):  # one of ours: not rounded at all
@@ -314,6 +331,8 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         checker = Checker(fn, args, kwargs, target.removeprefix("sim:"))
+        if reference is not None:
+            _check_arity(fn, reference, _inputs_of(reference, checker.given))
         rows = [checker.stage(name) for name in oracle.INTERPRETED]
         rows.append(checker.machine())
         if not target.startswith("cpu"):

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import types
@@ -176,7 +177,7 @@ class _Maker:
         if not isinstance(budget, int) or budget < 1:
             fail(f"takes a positive int as budget, not {budget!r}", "budget=100", "budget")
         if where is not None and not isinstance(where, str):
-            fail(f"takes a string as where, not {type(where).__name__}", 'where="BLOCK_M * BLOCK_N <= 32768"', "where")
+            fail(f"takes a string as where, not {type(where).__name__}", f'where="{_as_where(space)}"', "where")
 
     @staticmethod
     def _check_attributes(given, fail) -> None:
@@ -193,6 +194,27 @@ class _Maker:
 
 function = _Maker("function")
 kernel = _Maker("kernel")
+
+
+def _as_where(space: dict) -> str:
+    """The text of the user's `where=lambda c: c["BM"] * c["BN"] <= 512`, over the names of the space."""
+    call = source.call_of_user()
+    given = next((each.value for each in call.keywords if each.arg == "where"), None) if call else None
+    names = [str(name) for name in space or ()] or ["BLOCK_M"]
+    if isinstance(given, ast.Lambda):
+
+        class Names(ast.NodeTransformer):
+            def visit_Subscript(self, node):
+                key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+                return ast.Name(key) if isinstance(key, str) else self.generic_visit(node)
+
+            def visit_Attribute(self, node):
+                return ast.Name(node.attr) if node.attr in names else self.generic_visit(node)
+
+        body = Names().visit(given.body)
+        if all(node.id in names for node in ast.walk(body) if isinstance(node, ast.Name)):
+            return ast.unparse(body).replace('"', "'")
+    return f"{' * '.join(names[:2])} <= 32768"
 
 
 def accum(dtype):

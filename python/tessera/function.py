@@ -293,6 +293,9 @@ class Function(_runtime.Callable):
         overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
         if overlap and not fix:
             fix = "arrays of their own in out=" if overlap[2].startswith("out") else f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"
+        elif sizes := re.search(r"; out= must be ([\d x]+)$", text):
+            shape = ", ".join(sizes[1].split(" x ")) + ("" if " x " in sizes[1] else ",")
+            raise ArgumentError(source.at_user(text, source.empty_like_argument("out", f"({shape})"), "out=")) from None
         elif ("disagree" in text or "must have rank" in text) and "out=" in text and not fix:
             fix = f"{self.__name__}(...) without out=, which allocates it"
         self._fail(text, fix=fix)
@@ -456,8 +459,10 @@ class Function(_runtime.Callable):
             shown = [*stages, *(["ptx"] if not target.startswith("cpu") else []), "llvm"]
             near = {"ptx": "ptx", "cubin": "ptx", "sass": "ptx", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
                 str(stage), source.nearest(stage, shown, "tile"))
+            elsewhere = near == "ptx" and target.startswith("cpu")
+            what = f"{target} has no stage 'ptx', GPUs do" if stage == "ptx" else f"no stage is called {stage!r}"
             raise ArgumentError(source.at_user(
-                f"no stage is called {stage!r}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"' + (', target="sm_80")' if near == "ptx" and target.startswith("cpu") else ")"), str(stage)))
+                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"' + (', target="sm_80")' if elsewhere else ")"), str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))
         if stage in ("llvm", "ptx"):
             return compilation.llvm() if stage == "llvm" else compilation.ptx()

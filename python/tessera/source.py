@@ -149,6 +149,17 @@ def argument_of_call(parameter: str, position: int | None) -> ast.expr | None:
     return by_name or (call.args[position] if position is not None and position < len(call.args) else None)
 
 
+def empty_like_argument(keyword: str, shape: str) -> str:
+    """`out=np.empty((2, 3), c.dtype)` for a call with `out=c`, in the words of the array's library."""
+    given = argument_of_call(keyword, None)
+    name = ast.unparse(given) if given is not None else keyword
+    frame = user_frame()
+    value = {**frame.f_globals, **frame.f_locals}.get(name) if frame is not None else None
+    if type(value).__module__.partition(".")[0] == "torch":
+        return f"{keyword}=torch.empty({shape}, dtype={name}.dtype)"
+    return f"{keyword}=np.empty({shape}, {name}.dtype)"
+
+
 def in_words_of_call(fix: str, parameter: str, position: int | None) -> str:
     """The fix with the argument that the user's call gives for the parameter in its place, where that is short."""
     given = argument_of_call(parameter, position)

@@ -45,6 +45,9 @@ def placed(fn, mistake: TuningMistake) -> CompileError:
     found = source.find_keyword(fn.source, "autotune", mistake.keyword)
     if found is None:
         return mistake
+    line, begin, end, row = found
+    if (at := row.find(mistake.part, begin)) >= 0:
+        found = line, at, at + len(mistake.part), row
     return CompileError(source.render(fn.source.file, *found, mistake.message, mistake.fix))
 
 

@@ -135,9 +135,11 @@ def _identity(fn: Function, tuning: options.Tuning, bound: dict, given: dict, ca
     sizes = _sizes(fn, given)
     for name in tuning.key:
         if name not in sizes and name not in bound:
-            near = source.nearest(name, sizes, next(iter(sizes), "M"))
+            free = [one for one in sizes if one not in tuning.key]
+            near = source.nearest(name, free, next(iter(free), "")) if free else ""
+            right = [near if one == name else one for one in tuning.key if one != name or near]
             raise placed(fn, TuningMistake("key", f"key names {name!r}, which is no dim or parameter of {fn.__name__}: {', '.join(sizes)}",
-                                           f'key=["{near}"]'))
+                                           "key=[" + ", ".join(f'"{one}"' for one in right or ["M"]) + "]", f'"{name}"'))
     key = [(name, sizes.get(name, bound.get(name))) for name in tuning.key]
     tensors = [(name, array.dtype.name, array.unit_axis, len(array.sizes)) for name, array in given.items()]
     consts = [(p.name, repr(bound[p.name])) for p in fn.parameters if p.kind == "const" and p.name in bound]

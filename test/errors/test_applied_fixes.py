@@ -125,9 +125,11 @@ def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
     for m in tsr.grid(tsr.tile(M, BM)):
         acc = tsr.zeros(m)
         start = 0
-        while start < N and tsr.max(acc, m) <= 1e9:
+        going = True
+        while going and start < N:
             n = tsr.range_at(N, start, BN)
             acc += tsr.sum(X[m, n], n)
+            going = tsr.max(acc, m) <= 1e9
             start += BN
         S[m] = acc
 '''
@@ -137,9 +139,11 @@ WITH_BREAK = """for n in tsr.tile(N, BN):
                 break
 """
 WITHOUT_BREAK = """start = 0
-        while start < N and tsr.max(acc, m) <= 1e9:
+        going = True
+        while going and start < N:
             n = tsr.range_at(N, start, BN)
             acc += tsr.sum(X[m, n], n)
+            going = tsr.max(acc, m) <= 1e9
             start += BN
 """
 POINTERS = '''@tsr.kernel
@@ -171,6 +175,41 @@ def updated(f, shape, *args):
     return result
 
 
+HALVED = '''@tsr.function
+def f(x: Tensor["M", "N"]):
+    y = x
+    going = True
+    while going:
+        new = y * 0.5
+        going = tsr.max(tsr.abs(new)) >= 1.0
+        if going:
+            y = new
+    return y
+'''
+SHARES = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        top = tsr.full(tsr.lowest, m)
+        for n in tsr.tile(N, BN):
+            top = tsr.maximum(top, tsr.max(X[m, n], n))
+        for n in tsr.tile(N, BN):
+            Y[m, n] = X[m, n] - top
+'''
+CENTRED = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M"], BM: const = 16):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        x = X[m, :]
+        top = tsr.max(x, N)
+        Y[m] = tsr.sum(x, N) - top
+'''
+DOUBLED = '''@tsr.kernel
+def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        at = n.start + tsr.arange(BN)
+        Y[at] = X[at] * 2
+'''
+
+
 class Case(NamedTuple):
     name: str
     program: str  # right but for the first of `edits`, which undone make the mistake
@@ -181,6 +220,27 @@ class Case(NamedTuple):
 
 
 CASES = [
+    Case("while True", HALVED, [('''    while True:
+        new = y * 0.5
+        if tsr.max(tsr.abs(new)) < 1.0:
+            break
+        y = new
+''', HALVED[HALVED.index("    going = True"):HALVED.index("    return")])],
+         """going = True
+       while going:
+           new = y * 0.5
+           going = tsr.max(tsr.abs(new)) >= 1.0
+           if going:
+               y = new""", expected=X / 8),
+    Case("a size that does not fit", '@tsr.function\ndef f(x: Tensor[50, 70]):\n    return x.reshape(50, 10, -1)\n', [("x.reshape(50, 10, 8)", "x.reshape(50, 10, -1)")], "x.reshape(50, 10, -1)", expected=X.reshape(50, 10, 7)),
+    Case("an axis that is not named", '@tsr.function\ndef f(x: Tensor["B", "M", "N"]):\n    return x.permute(1, 0, 2)\n', [("x.permute(1, 0)", "x.permute(1, 0, 2)")],
+         "x.permute(1, 0, 2)", lambda f: f(B), B.transpose(1, 0, 2)),
+    Case("a loop that is over", SHARES, [("\n        Y[m, n] = X[m, n] - top", "\n        for n in tsr.tile(N, BN):\n            Y[m, n] = X[m, n] - top")],
+         "for n in tsr.tile(N, BN):\n           Y[m, n] = X[m, n] - top", expected=X - X.max(1, keepdims=True)),
+    Case("reduced twice", CENTRED, [("- tsr.max(top, N)", "- top")], "Y[m] = tsr.sum(x, N) - top", expected=X.sum(1) - X.max(1)),
+    Case("a program's number times its size", DOUBLED, [("n * BN + tsr", "n.start + tsr")], "n.start", lambda f: f(V), V * 2),
+    Case("a factor in one arm", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    if tsr.max(x) > 100.0:\n        scale = tsr.max(x)\n    return x * scale\n',
+         [("\n    if tsr", "\n    scale: fp32 = 1.0\n    if tsr")], "scale: fp32 = 1.0 before it", expected=X),
     Case("range with a step", PRODUCT, [("for k in range(0, K, BK):", "for k in tsr.tile(K, BK):")], "for k in tsr.tile(K, BK):", lambda f: f(X, W), X @ W),
     Case("= for +=", PRODUCT, [("acc = A[m, k]", "acc += A[m, k]")], "acc += A[m, k] @ B[k, n]", lambda f: f(X, W), X @ W),
     Case("the last maximum", MOST, [("top = tsr.max(X[m, n], n)", "top = tsr.maximum(top, tsr.max(X[m, n], n))")],
@@ -230,8 +290,8 @@ CASES = [
     Case("a lambda", ACTIVATED, [("    act = lambda t: t * 2.0\n    return act(x)", "    return act(x)")],
          "outside this function:\n       @tsr.function\n       def act(t):\n           return t * 2.0", expected=X * 2 + 1),
     Case("break", UNTIL, [(WITH_BREAK, WITHOUT_BREAK)],
-         "start = 0\n       while start < N and tsr.max(acc, m) <= 1e9:\n           n = tsr.range_at(N, start, BN)\n           ...  # the body, without the break"
-         "\n           start += BN", expected=X.sum(1)),
+         "start = 0\n       going = True\n       while going and start < N:\n           n = tsr.range_at(N, start, BN)\n           acc += tsr.sum(X[m, n], n)"
+         "\n           going = tsr.max(acc, m) <= 1e9\n           start += BN", expected=X.sum(1)),
     Case("a pointer that is read", POINTERS, [("tsr.load(X + n.index)", "tsr.load(X, (n.index,))")], "tsr.load(X, (n.index,))", lambda f: f(V), V * 2),
     Case("dim and start of a range", AT, [("tsr.range_at(n.start, N, BN)", "tsr.range_at(N, n.start, BN)")], "tsr.range_at(N, n.start, BN)", lambda f: f(V), V),
     Case("chunks", '@tsr.function\ndef f(x: Tensor["M", 70]):\n    a, b = x[:, :35], x[:, 35:]\n    return a - b\n', [("x.chunk(2, dim=-1)", "x[:, :35], x[:, 35:]")],
@@ -288,7 +348,12 @@ def product(A: tsr.Tensor["M", "K"], B: tsr.Tensor["K", "N"], C: tsr.Out["M", "N
         C[m, n] = A[m, :] @ B[:, n]
 
 
-wide = np.zeros((3, 4), np.float32)
+@tsr.function
+def total(x: tsr.Tensor["M", "N"]):
+    return tsr.sum(x, dim=1)
+
+
+wide = np.zeros(4, np.float32)
 turned = np.zeros((40, 50), np.float32)
 CALLS = {
     "a number for an Out": (lambda: scale(V, 2.0), "scale(V, factor=2.0)"),
@@ -304,6 +369,8 @@ CALLS = {
     "the name of a card": (lambda: scale.inspect_ir("tile", target="A100"), 'target="sm_80"'),
     "a card ahead of time": (lambda: scale.aot("nowhere", targets="cuda"), 'targets=["cpu", "sm_90a"]'),
     "what a call returned": (lambda: tsr.profile(scale(V, factor=2.0)), "tsr.profile(scale, V, factor=2.0)"),
+    "a reference of other arguments": (lambda: scale.check(V, factor=2.0, reference=lambda x: x), "reference=lambda X, factor: ..."),
+    "an out= of another shape": (lambda: total(X, out=wide), "out=np.empty((50,), wide.dtype)"),
     "an array as the reference": (lambda: scale.check(V, factor=2.0, reference=V * 2), "reference=lambda *inputs: V * 2"),
 }
 

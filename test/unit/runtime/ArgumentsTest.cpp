@@ -118,7 +118,7 @@ TEST_F(Arguments, ComputedAxes) {
   EXPECT_EQ(runIt(view(a, {5, 6}), view(b, {2, 3, 5, 9}), view(c, {3})),
             "W (2 x 3 x 5 x 9): axis 2 must be 4, but is 5");
   EXPECT_EQ(runIt(view(a, {5, 6}), view(b, {2, 3, 4, 9}), view(c, {4})),
-            "Y (4): axis 0 must be n + 1 = 3, but is 4");
+            "Y (4): axis 0 must be n + 1 = 3, but is 4; Y must be 3");
   EXPECT_EQ(runPlan(head + "arg %S in f32 [$N, $N]\nbody\nend\n", {},
                     {view(a, {2, 3})}),
             "S (2 x 3) disagrees with itself on N: 2 and 3");

@@ -280,7 +280,7 @@ const Mistake mistakes[] = {
     2 |     return x.permute(1, 0)
       |            ^~~~~~~~~~~~~~~
  note: f.py:1:7: x is [x.shape[0], x.shape[1], x.shape[2]] fp32
- fix:  x.permute(2, 1, 0)
+ fix:  x.permute(1, 0, 2)
 )"},
     {"not_yet",
      "x: [4, 4]",
