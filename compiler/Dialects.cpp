@@ -5,6 +5,7 @@
 
 #include "compiler/Graph/IR/Graph.h"
 #include "compiler/Graph/Transforms/Passes.h"
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/ScheduleToTile/Passes.h"
@@ -32,8 +33,9 @@
 using namespace mlir;
 
 void tessera::registerDialects(DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, schedule::ScheduleDialect,
-                  tile::TileDialect, target::TargetDialect>();
+  registry
+      .insert<graph::GraphDialect, plan::PlanDialect, schedule::ScheduleDialect,
+              tile::TileDialect, target::TargetDialect>();
   registry.insert<affine::AffineDialect, amx::AMXDialect, arith::ArithDialect,
                   func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect,

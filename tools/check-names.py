@@ -8,7 +8,7 @@ import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-dialects = {"Graph": "gir", "Schedule": "sched", "Tile": "tile", "Target": "tessera_target"}
+dialects = {"Graph": "gir", "Plan": "plan", "Schedule": "sched", "Tile": "tile", "Target": "tessera_target"}
 ops = set()
 for stage, dialect in dialects.items():
     text = (root / f"compiler/{stage}/IR/{stage}Ops.td").read_text()

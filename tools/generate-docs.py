@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BIN = pathlib.Path(os.environ.get("TESSERA_BIN", ROOT / "build/release/bin"))
-DIALECTS = {"gir": "compiler/Graph/IR/GraphOps.td", "sched": "compiler/Schedule/IR/ScheduleOps.td",
+DIALECTS = {"gir": "compiler/Graph/IR/GraphOps.td", "plan": "compiler/Plan/IR/PlanOps.td", "sched": "compiler/Schedule/IR/ScheduleOps.td",
             "tile": "compiler/Tile/IR/TileOps.td", "tessera_target": "compiler/Target/IR/TargetOps.td"}
 LICENSE = "<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->\n"
 OUTPUT = re.compile(r"(<!-- output of: (.*?) -->\n```(\w*)\n)(.*?)(```\n)", re.S)
