@@ -8,7 +8,7 @@
 
 namespace tessera::sim::check {
 
-static std::string where(uint64_t address, bool isShared) {
+std::string where(uint64_t address, bool isShared) {
   char text[64];
   std::snprintf(text, sizeof text, "%s address 0x%" PRIx64,
                 isShared ? "shared" : "global", address);
@@ -16,7 +16,7 @@ static std::string where(uint64_t address, bool isShared) {
 }
 
 /// "the cp.async.bulk at PTX line 12", for messages.
-static std::string opName(const Inst &inst, const Launch &launch) {
+std::string opName(const Inst &inst, const Launch &launch) {
   std::string_view spelling =
       inst.source ? std::string_view(inst.source->spelling) : "copy";
   size_t end = spelling.find(".shared");
@@ -57,6 +57,8 @@ void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
     missing = "the phase of " +
               mbarrierName(block, (copy.thread & (firstAgent - 1)) * 8) +
               " that it completes";
+  else if ((copy.thread & ~(firstAgent - 1)) == wgmmaAgent)
+    missing = "it (wgmma.wait_group)";
   else if (!copyWrites)
     missing = "cp.async.bulk.wait_group.read";
   std::string thread = threadName(w, lane);
@@ -295,6 +297,29 @@ Mark BlockChecker::agentMark(const AsyncOp &op, bool write) const {
   return mark;
 }
 
+void BlockChecker::rememberReader(ByteState &byte, const Mark &mine) {
+  // The reader before is not forgotten: who knows of this operation's end
+  // need not know what the issuing thread knew.
+  auto isMine = [&](const Mark &r) {
+    return !r.inst || (r.thread == mine.thread && r.block == mine.block);
+  };
+  if (isMine(byte.read)) {
+    byte.read = mine;
+    return;
+  }
+  if (!byte.readers) {
+    byte.readers = std::make_unique<std::vector<Mark>>();
+    byte.readers->reserve(4);
+  }
+  for (Mark &r : *byte.readers)
+    if (isMine(r)) {
+      r = mine;
+      return;
+    }
+  if (byte.readers->size() < 1024)
+    byte.readers->push_back(mine);
+}
+
 void BlockChecker::asyncByte(ByteState &byte, AsyncRange &range,
                              uint64_t address) {
   const AsyncOp &op = range.op;
@@ -331,29 +356,13 @@ void BlockChecker::asyncByte(ByteState &byte, AsyncRange &range,
     if (byte.readers)
       for (const Mark &r : *byte.readers)
         against(r, false, "write-after-read");
-    byte.readers.reset();
+    if (byte.readers)
+      byte.readers->clear(); // rings are read and overwritten again and again
     byte.read = Mark();
     byte.write = mine;
     return;
   }
-  // The reader before is not forgotten: who knows of this operation's end
-  // need not know what the issuing thread knew.
-  auto isMine = [&](const Mark &r) {
-    return !r.inst || (r.thread == mine.thread && r.block == mine.block);
-  };
-  if (isMine(byte.read)) {
-    byte.read = mine;
-    return;
-  }
-  if (!byte.readers)
-    byte.readers = std::make_unique<std::vector<Mark>>();
-  for (Mark &r : *byte.readers)
-    if (isMine(r)) {
-      r = mine;
-      return;
-    }
-  if (byte.readers->size() < 1024)
-    byte.readers->push_back(mine);
+  rememberReader(byte, mine);
 }
 
 void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,

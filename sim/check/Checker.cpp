@@ -539,6 +539,7 @@ void BlockChecker::finished() {
            0);
   }
   finishAsync();
+  finishWarpGroups();
 }
 
 void BlockChecker::copyIssued(Warp &w, const PendingCopy &copy) {

@@ -17,6 +17,7 @@
 // Bulk copies, st.async and red.async are agents of their own: what signals
 // an mbarrier is known to who saw its phase complete, what belongs to a bulk
 // group to who waited for the group (and from there on by the usual ways).
+// wgmma reads shared memory as such an agent too, one for every warp.
 // They use the async proxy: a generic access before them must have a
 // fence.proxy.async on the way, which a second clock, `fenced`, remembers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,10 +65,11 @@ using ClockPtr = std::shared_ptr<const Clock>;
 
 /// Numbers that stand for asynchronous agents where a thread's could: what
 /// signals the mbarrier at 8 * n, the writes and the reads of the bulk groups
-/// of thread n. Epochs are phases of the mbarrier and numbers of groups.
+/// of thread n, the reads of the wgmma groups of warp n. Epochs are phases of
+/// the mbarrier and numbers of groups.
 constexpr uint32_t firstAgent = 1u << 28;
 constexpr uint32_t mbarrierAgent = 1u << 28, bulkWriteAgent = 2u << 28,
-                   bulkReadAgent = 3u << 28;
+                   bulkReadAgent = 3u << 28, wgmmaAgent = 4u << 28;
 /// Epoch of what has not happened yet: nobody knows it.
 constexpr uint32_t inFlight = ~0u;
 
@@ -117,8 +119,28 @@ struct MbarrierState {
   std::vector<Copy> unseenCopies;
 };
 
+/// What all warps of a warp group have to execute alike; without `inst`,
+/// setmaxnreg with the same values.
+struct WarpGroupStep {
+  const Inst *inst = nullptr;
+  uint64_t a = 0, b = 0; // descriptors
+  bool accumulates = false;
+};
+
+/// Four warps, and how far each of them is.
+struct WarpGroup {
+  std::vector<WarpGroupStep> steps;
+  std::vector<const Inst *> places; // who executed them first
+  size_t done[4] = {};
+  bool isReported = false;
+};
+
 /// Strong accesses of two threads that can see each other's scope never race.
 bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock);
+
+/// "shared address 0x10" and "the cp.async.bulk at PTX line 12".
+std::string where(uint64_t address, bool isShared);
+std::string opName(const Inst &inst, const Launch &launch);
 
 class Checker;
 
@@ -138,7 +160,14 @@ struct BlockChecker {
     uint32_t thread, group;
     const Inst *inst;
   };
-  std::vector<OpenBulk> openBulk; // groups whose reads nobody waited for
+  std::vector<OpenBulk> openBulk;       // groups whose reads nobody waited for
+  std::vector<WarpGroup> warpGroups[2]; // wgmma, setmaxnreg
+  /// What the lanes of a warp know together.
+  struct WarpView {
+    std::array<ClockPtr, 32> known;
+    ClockPtr joined;
+  };
+  std::vector<WarpView> warpViews;
 
   BlockChecker(Checker &owner, Block &block);
   /// `values`: the bytes one lane is about to write, if they are known.
@@ -179,6 +208,16 @@ struct BlockChecker {
   /// The issuing thread waited for the copies of cp.async.mbarrier.arrive.
   void asyncObserved(const AsyncOp &op);
   void bulkWaited(uint32_t thread, uint32_t group, bool readOnly);
+  // check/WgmmaChecker.cpp
+  /// The next step of a warp that its warp group has to take together.
+  void warpGroupStep(Warp &w, const Inst &i, uint32_t mask,
+                     const WarpGroupStep &step);
+  /// A wgmma reads these 16-byte chunks of shared memory.
+  void wgmmaIssued(Warp &w, const Inst &i, const std::vector<uint32_t> &chunks,
+                   uint32_t group);
+  void wgmmaWaited(Warp &w, uint32_t group);
+  void report(const char *kind, Warp &w, const Inst &i, unsigned lane,
+              uint64_t address, const Inst *other, const std::string &message);
   void copyIssued(Warp &w, const PendingCopy &copy);
   void copyDone(Warp &w, const PendingCopy &copy);
 
@@ -200,6 +239,8 @@ private:
                   uint64_t address, bool isShared, const char *what);
   // check/AsyncChecker.cpp
   Warp &warpOf(uint32_t thread);
+  /// An agent reads the byte.
+  static void rememberReader(ByteState &byte, const Mark &mine);
   Mark agentMark(const AsyncOp &op, bool write) const;
   /// What an operation does to a range, and marks that it was found to be
   /// ordered after: neighbours often have the same.
@@ -217,8 +258,11 @@ private:
                   bool isShared, bool write, bool wasWrite);
   void reportAsync(Warp &w, const Inst &i, unsigned lane, const Mark &copy,
                    uint64_t address, bool isShared, bool copyWrites);
-  void report(const char *kind, Warp &w, const Inst &i, unsigned lane,
-              uint64_t address, const Inst *other, const std::string &message);
+  // check/WgmmaChecker.cpp
+  const ClockPtr &knownToWarp(unsigned warp);
+  void wgmmaByte(ByteState &byte, Warp &w, const Inst &i, uint32_t address,
+                 const Clock &known);
+  void finishWarpGroups();
   void exitAsync(Warp &w, uint32_t mask);
   void finishAsync();
 };

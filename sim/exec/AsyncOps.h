@@ -26,6 +26,7 @@ struct AsyncOp {
   struct Piece {
     uint64_t from, to;
     uint32_t bytes;
+    bool operator==(const Piece &) const = default;
   };
 
   const Inst *inst = nullptr;

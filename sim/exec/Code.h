@@ -98,6 +98,12 @@ struct FrameValue {
   Ref ref = 0;
 };
 
+/// A register of wgmma that another instruction uses.
+struct RegisterTouch {
+  uint32_t number; // in the function
+  bool isWritten;
+};
+
 /// One decoded function.
 struct Code {
   const ptx::Function *function = nullptr;
@@ -105,6 +111,8 @@ struct Code {
   uint32_t registerBytes = 0;
   std::vector<uint8_t> constants;
   std::vector<FrameValue> frameValues;
+  /// By instruction; empty if the function has no wgmma.
+  std::vector<std::vector<RegisterTouch>> wgmmaTouches;
   uint32_t localBytes = 0; // local variables and call parameters
   std::vector<uint32_t> paramOffsets, returnOffsets; // in the local frame
 };

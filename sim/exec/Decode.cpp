@@ -49,9 +49,9 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeBarrier, {"bar", "barrier"});
     add(decodeMbarrier, {"mbarrier"});
     add(decodeWarp, {"shfl", "vote", "match", "redux", "activemask", "elect"});
-    add(decodeControl,
-        {"bra", "brx", "call", "ret", "exit", "trap", "brkpt", "nanosleep",
-         "pmevent", "griddepcontrol", "setmaxnreg"});
+    add(decodeControl, {"bra", "brx", "call", "ret", "exit", "trap", "brkpt",
+                        "nanosleep", "pmevent", "griddepcontrol"});
+    add(decodeWgmma, {"wgmma", "setmaxnreg"});
     add(decodeMma, {"mma"});
     add(decodeWmma, {"wmma"});
     add(decodeMatrixMove, {"ldmatrix", "stmatrix", "movmatrix"});
@@ -226,6 +226,7 @@ void Decoder::run() {
   end.id = program.instructionCount++;
   end.line = function.body.empty() ? function.line : function.body.back().line;
   code.insts.push_back(end);
+  findWgmmaTouches(code);
   for (Inst &inst : code.insts) {
     if (inst.flow == Flow::Branch)
       inst.target = firstInst[inst.target];

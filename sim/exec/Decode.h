@@ -85,6 +85,9 @@ private:
 using DecodeFn = void (*)(Decoder &, Inst &);
 DecodeFn findDecoder(std::string_view base);
 
+/// Fills Code::wgmmaTouches.
+void findWgmmaTouches(Code &code);
+
 // One per family, each in the file that executes it.
 void decodeInteger(Decoder &, Inst &);
 void decodeBits(Decoder &, Inst &);
@@ -101,6 +104,7 @@ void decodeWarp(Decoder &, Inst &);
 void decodeControl(Decoder &, Inst &);
 void decodeMma(Decoder &, Inst &);
 void decodeWmma(Decoder &, Inst &);
+void decodeWgmma(Decoder &, Inst &);
 void decodeMatrixMove(Decoder &, Inst &);
 void decodeAsyncCopy(Decoder &, Inst &);
 void decodeBulkCopy(Decoder &, Inst &);

@@ -186,32 +186,7 @@ void mmaSparse(Warp &w, const Inst &i, uint32_t) {
   uint8_t column[16][128];
   for (unsigned row = 0; row < 16; ++row)
     for (unsigned n = 0; n < half; ++n) {
-      unsigned lane, bit, position;
-      if (p.elementBits == 16) { // 2 of 4, two bits each
-        unsigned k = n / 2 * 4;
-        lane = 4 * (row % 8) + 2 * p.selector + k / 16;
-        bit = 16 * (row / 8) + 4 * (k % 16 / 4) + 2 * (n & 1);
-        position = k + (meta[lane] >> bit & 3);
-      } else if (p.elementBits == 32) { // tf32, 1 of 2
-        unsigned k = n * 2;
-        lane = 4 * (row % 8) + 2 * p.selector + k / 8;
-        bit = 16 * (row / 8) + 4 * (k % 8 / 2);
-        unsigned code = meta[lane] >> bit & 15;
-        if (code != 0xe && code != 0x4)
-          throw Fault{Fault::IllegalInstruction,
-                      "sparse tf32 metadata must be 1110 or 0100"};
-        position = k + (code == 0xe ? 1 : 0);
-      } else if (p.elementBits == 8) {
-        unsigned k = n / 2 * 4;
-        lane = 4 * (row % 8) + row / 8 + 2 * (k / 32);
-        bit = 4 * (k % 32 / 4) + 2 * (n & 1);
-        position = k + (meta[lane] >> bit & 3);
-      } else { // 4-bit, pairs: 4 of 8
-        unsigned k = n / 4 * 8, halfK = k / 2;
-        lane = 4 * (row % 8) + row / 8 + 2 * (halfK / 32);
-        bit = 4 * (halfK % 32 / 4) + 2 * (n / 2 & 1);
-        position = k + 2 * (meta[lane] >> bit & 3) + (n & 1);
-      }
+      unsigned position = keptColumn(meta, row, n, p.elementBits, p.selector);
       column[row][n] = uint8_t(position);
       if (p.ordered && p.elementBits != 32) {
         unsigned stride = p.elementBits == 4 ? 2 : 1;
@@ -460,6 +435,37 @@ void mmaVolta(Warp &w, const Inst &i, uint32_t) {
 }
 
 } // namespace
+
+unsigned keptColumn(const uint32_t *meta, unsigned row, unsigned n,
+                    unsigned elementBits, unsigned selector) {
+  if (elementBits == 16) { // 2 of 4, two bits each
+    unsigned k = n / 2 * 4;
+    unsigned lane = 4 * (row % 8) + 2 * selector + k / 16;
+    unsigned bit = 16 * (row / 8) + 4 * (k % 16 / 4) + 2 * (n & 1);
+    return k + (meta[lane] >> bit & 3);
+  }
+  if (elementBits == 32) { // tf32, 1 of 2
+    unsigned k = n * 2;
+    unsigned lane = 4 * (row % 8) + 2 * selector + k / 8;
+    unsigned bit = 16 * (row / 8) + 4 * (k % 8 / 2);
+    unsigned code = meta[lane] >> bit & 15;
+    if (code != 0xe && code != 0x4)
+      throw Fault{Fault::IllegalInstruction,
+                  "sparse tf32 metadata must be 1110 or 0100"};
+    return k + (code == 0xe ? 1 : 0);
+  }
+  if (elementBits == 8) {
+    unsigned k = n / 2 * 4;
+    unsigned lane = 4 * (row % 8) + row / 8 + 2 * (k / 32);
+    unsigned bit = 4 * (k % 32 / 4) + 2 * (n & 1);
+    return k + (meta[lane] >> bit & 3);
+  }
+  // 4-bit, pairs: 4 of 8
+  unsigned k = n / 4 * 8, halfK = k / 2;
+  unsigned lane = 4 * (row % 8) + row / 8 + 2 * (halfK / 32);
+  unsigned bit = 4 * (halfK % 32 / 4) + 2 * (n / 2 & 1);
+  return k + 2 * (meta[lane] >> bit & 3) + (n & 1);
+}
 
 int32_t signOf(uint32_t raw, unsigned bits, bool isSigned) {
   return isSigned ? int32_t(raw << (32 - bits)) >> (32 - bits) : int32_t(raw);

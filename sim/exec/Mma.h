@@ -25,6 +25,10 @@ struct MmaPlan {
 };
 
 const Format *tensorFormat(ptx::Type type);
+/// Sparse products: the column that the n-th kept element of a row stands in,
+/// as the metadata of the warp's lanes say.
+unsigned keptColumn(const uint32_t *metadata, unsigned row, unsigned n,
+                    unsigned elementBits, unsigned selector);
 int32_t signOf(uint32_t raw, unsigned bits, bool isSigned);
 /// Adds C to the products and writes D of an integer mma.
 void finishInteger(Warp &w, const MmaPlan &p, const int64_t (*d)[8]);

@@ -269,8 +269,8 @@ bool decodeRing(Decoder &d, Inst &inst) {
   for (Type t : d.source->types)
     floats |= ptx::isFloat(t);
   std::string_view base = d.source->base;
-  for (std::string_view name :
-       {"mov", "ld", "ldu", "st", "selp", "shfl", "atom", "red", "mma", "wmma"})
+  for (std::string_view name : {"mov", "ld", "ldu", "st", "selp", "shfl",
+                                "atom", "red", "mma", "wmma", "wgmma"})
     if (base == name)
       return false; // bits, or told apart where they are executed
   if (!floats)

@@ -108,6 +108,7 @@ uint64_t fillPattern(const TensorMap &map) {
 
 void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
   const auto &plan = *static_cast<const TensorPlan *>(i.extra.get());
+  std::vector<AsyncOp::Piece> stored; // by a lane before
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     TensorBox box;
@@ -131,6 +132,12 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
       uint64_t global = box.isStore ? piece.to : piece.from;
       if (global != AsyncOp::fill)
         globalPointer(w, global, piece.bytes, box.isStore, l);
+    }
+    // All lanes of a warp may ask for the same store (CUTLASS): it is one.
+    if (box.isStore && !plan.reduces) {
+      if (op->pieces == stored)
+        continue;
+      stored = op->pieces;
     }
     signalAt(w, i, l, plan, *op);
     if (plan.reduces) {

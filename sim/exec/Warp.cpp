@@ -7,6 +7,7 @@
 #include "sim/exec/Builtins.h"
 #include "sim/exec/Limits.h"
 #include "sim/exec/Mbarrier.h"
+#include "sim/exec/Wgmma.h"
 #include "sim/ptx/SpecialRegisters.h"
 #include "sim/report/Counters.h"
 
@@ -287,8 +288,11 @@ bool Warp::run(uint64_t budget) {
     progress = true;
     uint64_t slice =
         groups.size() > 1 ? std::min<uint64_t>(budget, 4096) : budget;
-    if (adversarial)
+    if (adversarial) {
       slice = std::min<uint64_t>(slice, 1 + random() % 64);
+      if (wgmma)
+        wgmma->poll();
+    }
     uint64_t before = slice;
     execute(next, slice);
     uint64_t used = before - slice;
@@ -337,6 +341,8 @@ void Warp::exitLanes(unsigned i, uint32_t mask) {
   groups[i].mask &= ~mask;
   if (block->checker)
     block->checker->exited(*this, mask);
+  if (wgmma && !live)
+    wgmma->exited();
   if (!groups[i].mask)
     groups.erase(groups.begin() + i);
   // Lanes that waited for the exited ones may go on.
@@ -394,6 +400,8 @@ void Warp::execute(unsigned i, uint64_t &budget) {
       if (worker.counters)
         worker.counters->instruction(in, active, mask);
     }
+    if (wgmma && active) [[unlikely]]
+      wgmma->touch(in, *frame->code, pc, active);
     if (in.flow == Flow::Next) {
       if (active)
         in.fn(*this, in, active);

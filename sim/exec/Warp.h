@@ -18,6 +18,7 @@
 namespace tessera::sim {
 
 struct Block;
+class WgmmaQueue;
 
 /// The registers of one active call.
 struct Frame {
@@ -85,6 +86,8 @@ struct Warp {
   /// While counting: bytes per commit group that a lane has not waited for;
   /// the last one is still open.
   std::vector<std::vector<uint32_t>> inFlight;
+  /// Once it executed wgmma, unless products are computed at once.
+  std::shared_ptr<WgmmaQueue> wgmma;
   uint64_t cachedLow = 1, cachedHigh = 0, cachedGeneration = 0;
   bool cachedWritable = false;
 

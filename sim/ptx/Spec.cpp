@@ -8,7 +8,13 @@ namespace tessera::sim::ptx {
 
 namespace {
 
+/// `m64nNk16` in a list stands for every N.
 bool contains(std::string_view list, std::string_view word) {
+  std::string shape;
+  if (word.substr(0, 4) == "m64n" && word.find('k') != std::string_view::npos) {
+    shape = "m64nN" + std::string(word.substr(word.find('k')));
+    word = shape;
+  }
   while (!list.empty()) {
     size_t blank = list.find(' ');
     if (list.substr(0, blank) == word)

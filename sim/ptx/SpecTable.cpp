@@ -37,7 +37,6 @@ namespace {
 constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
-constexpr std::string_view hopper = "wgmma (sm_90) is not modelled";
 constexpr std::string_view blackwell =
     "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
 constexpr std::string_view bulk = "clusters of one block";
@@ -167,7 +166,7 @@ constexpr Spec table[] = {
     {"nanosleep", "", "", "u32", 1, 1, 70, E, "Control", "yields to other warps"},
     {"pmevent", "", "mask", "", 1, 1, 20, H, "Control", ""},
     {"griddepcontrol", "", "launch_dependents wait", "", 0, 0, 90, H, "Control", "grids run one after the other"},
-    {"setmaxnreg", "", "inc dec sync aligned", "u32", 1, 1, 90, H, "Control", "the register pool is not modelled"},
+    {"setmaxnreg", "", "inc dec sync aligned", "u32", 1, 1, 90, E, "Control", "checked; the register pool is not modelled"},
     {"getctarank", "", "shared::cluster", "u32 u64", 2, 2, 90, E, "Control", bulk},
     {"mapa", "", "shared::cluster", "u32 u64", 3, 3, 90, E, "Control", bulk},
     {"clusterlaunchcontrol", "", "try_cancel query_cancel async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all is_canceled get_first_ctaid get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z v4", "b128 b32 pred", 2, 3, 100, R, "Control", blackwell},
@@ -184,7 +183,11 @@ constexpr Spec table[] = {
     {"wmma", "load", "a b c sync aligned row col global shared shared::cta " WMMASHAPES, "f16 f32 bf16 tf32 f64 s32 u8 s8 u4 s4 b1", 2, 3, 70, E, "Matrix", ""},
     {"wmma", "store", "d sync aligned row col global shared shared::cta " WMMASHAPES, "f16 f32 f64 s32", 2, 3, 70, E, "Matrix", ""},
     {"wmma", "mma", "sync aligned row col xor and popc satfinite " RND " " WMMASHAPES, "f16 f32 bf16 tf32 f64 s32 u8 s8 u4 s4 b1", 4, 4, 70, E, "Matrix", ""},
-    {"wgmma", "", "mma_async sp sync aligned fence commit_group wait_group satfinite and popc m64n8k16 m64n8k8 m64n8k32 m64n8k256 m64n16k16 m64n16k8 m64n16k32 m64n24k16 m64n32k16 m64n32k8 m64n32k32 m64n64k16 m64n64k8 m64n64k32 m64n96k16 m64n128k16 m64n128k8 m64n128k32 m64n192k16 m64n256k16 m64n256k8 m64n256k32", "f16 f32 bf16 tf32 s32 u8 s8 b1 e4m3 e5m2", 0, 10, 90, R, "Matrix", hopper},
+    {"wgmma", "fence", "sync aligned", "", 0, 0, 90, E, "Matrix", ""},
+    {"wgmma", "commit_group", "sync aligned", "", 0, 0, 90, E, "Matrix", ""},
+    {"wgmma", "wait_group", "sync aligned", "", 1, 1, 90, E, "Matrix", ""},
+    {"wgmma", "mma_async sp", "sync aligned satfinite m64nNk16 m64nNk32 m64nNk64", "f16 f32 bf16 tf32 s32 u8 s8 e4m3 e5m2", 6, 10, 90, E, "Matrix", "sm_90a only"},
+    {"wgmma", "mma_async", "sync aligned satfinite and popc m64nNk8 m64nNk16 m64nNk32 m64nNk256", "f16 f32 bf16 tf32 s32 u8 s8 b1 e4m3 e5m2", 4, 8, 90, E, "Matrix", "sm_90a only"},
     {"tcgen05", "", "mma sp ws alloc dealloc relinquish_alloc_permit ld st cp shift down commit fence::before_thread_sync fence::after_thread_sync wait::ld wait::st sync aligned cta_group::1 cta_group::2 kind::f16 kind::tf32 kind::f8f6f4 kind::i8 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X collector::a::fill collector::a::use collector::a::lastuse collector::a::discard collector::b0::fill collector::b0::use collector::b0::lastuse collector::b0::discard collector::b1::fill collector::b2::fill collector::b3::fill collector::b3::discard ashift shared::cta shared::cluster mbarrier::arrive::one multicast::cluster 32x32b 16x64b 16x128b 16x256b 16x32bx2 x1 x2 x4 x8 x16 x32 x64 x128 pack::16b unpack::16b 128x128b 128x256b 32x128b 64x128b 4x256b warpx4 warpx2::01_23 warpx2::02_13", "b32 b64 b8x16 b6x16_p32 b4x16_p64", 0, 9, 100, R, "Matrix", blackwell},
 
     {"cp", "reduce async bulk tensor", "shared::cta global L2::cache_hint bulk_group add min max inc dec and or xor 1d 2d 3d 4d 5d tile im2col_no_offs", "", 2, 3, 90, E, "Asynchronous copies", tensor},

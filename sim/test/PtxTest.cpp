@@ -69,16 +69,17 @@ TEST(Ptx, ScopesHideNamesAndLabels) {
 TEST(Ptx, RefusalsSayWhatIsSupported) {
   Harness h;
   LaunchOptions o;
-  std::string text = std::string(head) + ".visible .entry k() {\n"
-                                         "wgmma.fence.sync.aligned;\nret;\n}";
+  std::string text = std::string(head) +
+                     ".visible .entry k() {\n"
+                     "tcgen05.wait::ld.sync.aligned;\nret;\n}";
   try {
     h.launch(text, "k", o, {});
     FAIL();
   } catch (const ptx::Error &e) {
     EXPECT_EQ(
         std::string(e.what()),
-        "5:1: 'wgmma.fence.sync.aligned': not supported: wgmma (sm_90) is "
-        "not modelled; the "
+        "5:1: 'tcgen05.wait::ld.sync.aligned': not supported: tcgen05, bulk "
+        "stores and cluster launch control (sm_100) are not modelled; the "
         "simulator is one of " +
             archNames() + " and executes what `tessera-sim table` lists");
   }

@@ -6,6 +6,7 @@ that the PTX ISA prints (5.5.7); the simulator has address arithmetic."""
 import ctypes
 import itertools
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -183,7 +184,7 @@ ret;
 """
 
 
-def launch(case, store=False, operation="", map_=None, rank=None, **options):
+def launch(case, store=False, operation="", map_=None, rank=None, change=lambda text: text, **options):
     code, encoded = case.encode()
     assert code == 0
     shared = np.frombuffer(random.Random(5).randbytes((case.shared + case.total + 1023) // 1024 * 1024), np.uint8).copy()
@@ -193,7 +194,7 @@ def launch(case, store=False, operation="", map_=None, rank=None, **options):
     device.expose(shared.ctypes.data, shared.nbytes, "shared")
     at = (case.at + [0] * 5)[:5]
     params = (map_ or encoded) + struct.pack("<Q5iIII", shared.ctypes.data, *at, case.shared, case.total, shared.nbytes)
-    module = device.load(kernel(rank or case.rank, store, operation))
+    module = device.load(change(kernel(rank or case.rank, store, operation)))
     report = module.launch("k", 1, 32, params, arch="sm_90a", shared=shared.nbytes, **options)
     return report, before, shared
 
@@ -250,6 +251,23 @@ def test_store(rank):
         np.testing.assert_array_equal(shared, before)
         np.testing.assert_array_equal(case.memory, expected, err_msg=str(vars(case)))
     assert written > 1000
+
+
+def test_store_by_all_lanes():
+    """CUTLASS lets a whole warp execute the same store; it is one."""
+    def by_all(text):
+        text, count = re.subn(r"@!%p bra ISSUED;\n.*\n.*\n", "", text)
+        assert count == 1
+        return text
+    for seed in range(8):
+        case = Case(seed, rank=3, store=True)
+        expected = case.memory.copy()
+        report, before, _ = launch(case, store=True, change=by_all, check=True, adversarial=seed % 2 == 1, seed=seed)
+        assert report.ok and not report.errors, report.text()
+        for target, source in case.walk():
+            if target is not None:
+                expected[target] = before[source]
+        np.testing.assert_array_equal(case.memory, expected)
 
 
 @pytest.mark.parametrize("operation, type_", [(".add", "s32"), (".min", "u64"), (".max", "s64"), (".or", "u32"),

@@ -1,8 +1,7 @@
 # Unmodified Triton kernels on the simulator against float64 references.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every kernel runs on each architecture where Triton 3.9 emits no wgmma for
-it; test_triton_tma.py has tensor descriptors. Options: TESSERA_SIM_CHECK=1 turns the checker on,
-TESSERA_SIM_SEED=n makes the schedules adversarial."""
+"""On sm_90 dots are wgmma; test_triton_tma.py has tensor descriptors. Options: TESSERA_SIM_CHECK=1 turns the
+checker on, TESSERA_SIM_SEED=n makes the schedules adversarial."""
 
 import os
 
@@ -18,7 +17,7 @@ import tessera.sim.triton as sim_triton  # noqa: E402
 import triton_kernels as k  # noqa: E402
 
 ALL = ["sm_80", "sm_90", "sm_120"]
-MMA = ["sm_80", "sm_120"]  # sm_90 uses wgmma for dot
+MMA = ["sm_80", "sm_90", "sm_120"]
 
 
 def on(*archs):
@@ -76,7 +75,7 @@ def run_matmul(dtype, out, acc, precision, size=(128, 128, 128), block=(64, 64, 
     return c, a.double() @ b.double(), (a.double().abs() @ b.double().abs()).max()
 
 
-@on(*MMA)
+@on(*ALL)
 @pytest.mark.parametrize("dtype,out,acc,precision,unit", [
     (torch.float16, torch.float16, tl.float32, "tf32", 2**-11),
     (torch.float16, torch.float16, tl.float16, "tf32", 2**-10),
@@ -92,27 +91,27 @@ def test_matmul(sim, dtype, out, acc, precision, unit):
     close(c, want, 0, 2 * unit * magnitude)
 
 
-@on(*MMA)
+@on(*ALL)
 def test_matmul_s8(sim):
     c, want, _ = run_matmul(torch.int8, torch.int32, tl.int32, "tf32", block=(64, 64, 64))
     assert torch.equal(c.double(), want)
 
 
-@on(*MMA)
+@on(*ALL)
 def test_matmul_fp8e5(sim):
     c, want, magnitude = run_matmul(torch.float8_e5m2, torch.float16, tl.float32, "tf32",
                                     block=(64, 64, 64))
     close(c, want, 2**-10, 2**-12 * magnitude)
 
 
-@on("sm_120")
+@on("sm_90", "sm_120")
 def test_matmul_fp8e4(sim):
     c, want, magnitude = run_matmul(torch.float8_e4m3fn, torch.float16, tl.float32, "tf32",
                                     block=(64, 64, 64))
     close(c, want, 2**-10, 2**-12 * magnitude)
 
 
-@on(*MMA)
+@on(*ALL)
 def test_matmul_splitk(sim):
     M = N = K = 128
     a, b = torch.randn(M, K).half(), torch.randn(K, N).half()
@@ -165,7 +164,7 @@ def test_matmul_block_scaled(sim, kind):
     close(c, want, 2**-10)
 
 
-@on(*MMA)
+@on(*ALL)
 def test_grouped_gemm(sim):
     sizes = [(64, 128, 64), (128, 64, 96)]
     As = [torch.randn(m, kk).half() for m, n, kk in sizes]
@@ -191,7 +190,7 @@ def attention(q, kk, v, scale, causal):
     return torch.softmax(s, -1), s
 
 
-@on(*MMA)
+@on(*ALL)
 @pytest.mark.parametrize("causal,D,dtype", [(True, 64, torch.float16), (False, 128, torch.bfloat16)])
 def test_attention_forward(sim, causal, D, dtype):
     S = 128
@@ -205,7 +204,7 @@ def test_attention_forward(sim, causal, D, dtype):
     close(lse, torch.logsumexp(s, -1) / np.log(2), 2**-12)
 
 
-@on(*MMA)
+@on(*ALL)
 def test_attention_backward(sim):
     S, D, heads = 128, 64, 1
     q, kk, v = attention_inputs(heads, S, D)
@@ -406,7 +405,7 @@ def test_cross_entropy(sim):
     close(loss, torch.nn.functional.cross_entropy(x.double(), t, reduction="none"), 2**-20)
 
 
-@on(*MMA)
+@on(*ALL)
 def test_conv2d(sim):
     H = W = 8
     x, w = torch.randn(H, W, 32).half(), torch.randn(3, 3, 32, 64).half()
