@@ -7,16 +7,16 @@
 #include "compiler/Dialects.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/StageText.h"
-#include "compiler/Target/CudaTile/CudaTile.h"
+#include "compiler/Target/IR/LaunchNeeds.h"
 #include "compiler/Testing/Mutate.h"
 #include "compiler/Tile/IR/Tile.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -29,12 +29,9 @@ struct Compilation::Impl {
   explicit Impl(CompileOptions options) : options(std::move(options)) {
     DialectRegistry registry;
     registerDialects(registry);
-    if (machineOf(this->options.target) == Machine::Nvidia) {
-      registerGpuDialects(registry);
-      target::registerNvidiaTranslations(registry);
-    } else {
-      target::registerCpuTranslations(registry);
-    }
+    const Machine *machine = findMachine(this->options.target);
+    if (machine && machine->registerDialects)
+      machine->registerDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     context.printOpOnDiagnostic(false); // The stage's line is shown instead.
@@ -379,19 +376,18 @@ bool Compilation::lowerByPass(const std::string &stage,
                               const Plant *plant) {
   std::string last = printBetween(*impl->module);
   int64_t number = 0;
+  auto observe = [&](StringRef toward, StringRef pass, ModuleOp module) {
+    std::string planted;
+    if (plant && plant->pass == number)
+      planted = testing::mutate(module, plant->seed);
+    std::string text = printBetween(module);
+    if (text != last)
+      steps.push_back({number, toward.str(), pass.str(), text, planted});
+    last = std::move(text);
+    ++number;
+  };
   return impl->guarded([&] {
-    return lowerTo(*impl->module, stage, impl->options, &impl->times,
-                   [&](StringRef toward, StringRef pass, ModuleOp module) {
-                     std::string planted;
-                     if (plant && plant->pass == number)
-                       planted = testing::mutate(module, plant->seed);
-                     std::string text = printBetween(module);
-                     if (text != last)
-                       steps.push_back(
-                           {number, toward.str(), pass.str(), text, planted});
-                     last = std::move(text);
-                     ++number;
-                   });
+    return lowerTo(*impl->module, stage, impl->options, &impl->times, observe);
   });
 }
 
@@ -404,111 +400,80 @@ std::vector<Decision> Compilation::decisions() const {
   (*impl->module)->walk([&](Operation *op) {
     Operation *kernel = op->getParentOp();
     auto add = [&](StringRef what, schedule::ParamAttr param) {
-      auto name = kernel->getAttrOfType<StringAttr>("sym_name");
+      StringAttr name = SymbolTable::getSymbolName(kernel);
       all.push_back({name ? name.str() : "",
                      what.str(),
-                     param.getBy().str(),
+                     schedule::stringifyDecider(param.getBy()).str(),
                      param.getValue(),
                      {param.getRange().begin(), param.getRange().end()}});
     };
     if (auto tile = dyn_cast<schedule::TileOp>(op))
       add(("tile " +
            (tile.getName() ? *tile.getName() : std::to_string(tile.getLoop())) +
-           " (" + tile.getKind() + ")")
+           " (" + schedule::stringifyLoopKind(tile.getKind()) + ")")
               .str(),
           tile.getSize());
     else if (auto place = dyn_cast<schedule::PlaceOp>(op))
-      add(place.getWhat(), place.getValue());
+      add(schedule::stringifyPlacement(place.getWhat()), place.getValue());
     else if (auto pipeline = dyn_cast<schedule::PipelineOp>(op))
       add("stages", pipeline.getStages());
   });
   return all;
 }
 
-/// The plan's `requires` line: what the kernels use without asking. The runtime
-/// checks it, and asks the kernel of the system for AMX.
-static std::string requirements(ModuleOp module,
-                                const target::CpuOptions &options) {
-  bool amx = false;
-  module->walk([&](Operation *op) {
-    amx |= llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isa<LLVM::LLVMX86AMXType>(type);
-    });
-  });
-  std::string line = options.resolved().vectorBytes() == 64
-                         ? "requires \"avx512f\" \"avx512bw\" \"avx512vl\""
-                         : "requires \"avx2\" \"fma\"";
-  return line + (amx ? " \"amx-tile\" \"amx-bf16\" \"amx-int8\"\n" : "\n");
-}
-
 FailureOr<std::string> tessera::writePlan(ModuleOp module,
                                           const CompileOptions &options) {
-  std::string text = "tessera.plan 1\n";
-  size_t plans = 0;
-  for (auto plan : module.getOps<tile::PlanOp>()) {
-    ++plans;
-    for (Attribute attribute : plan.getLines()) {
-      StringRef line = cast<StringAttr>(attribute).getValue();
-      if (line == "body" && machineOf(options.target) == Machine::Cpu)
-        text += requirements(module, cpuOptions(options));
-      text += line.str() + "\n";
-    }
-  }
-  if (plans != 1)
+  auto plans = llvm::to_vector(module.getOps<plan::FuncOp>());
+  if (plans.size() != 1)
     return module.emitError()
-           << "a program has one tile.plan, this module has " << plans;
+           << "a program has one plan.func, this module has " << plans.size();
+  // Written, not kept: a text that is resumed is compiled for its own machine.
+  plan::FuncOp plan = plans[0];
+  const Machine *machine = findMachine(options.target);
+  if (machine && machine->features)
+    plan.setFeaturesAttr(machine->features(module, options));
+  std::string text = plan::exportText(plan, target::launchNeeds);
+  plan.removeFeaturesAttr();
   return text;
 }
 
-/// A program that is looked for on the wrong machine.
-static LogicalResult expectMachine(ModuleOp module,
-                                   const CompileOptions &options,
-                                   Machine machine, StringRef what,
-                                   StringRef example) {
-  if (machineOf(options.target) == machine)
-    return success();
-  return module.emitError() << "target " << options.target << " has no " << what
-                            << "; it is made for targets like " << example;
-}
-
-bool Compilation::emitPtx(std::string &text) {
-  if (!impl->guarded([&] {
-        return expectMachine(*impl->module, impl->options, Machine::Nvidia,
-                             "PTX", "sm_80");
-      }) ||
-      !lower("target"))
-    return false;
+bool Compilation::emit(const std::string &format, std::string &bytes) {
   return impl->guarded([&]() -> LogicalResult {
-    auto ptx = target::emitPtx(*impl->module, nvidiaOptions(impl->options));
-    if (failed(ptx))
+    auto made =
+        tessera::emit(*impl->module, format, impl->options, &impl->times);
+    if (failed(made))
       return failure();
-    text = *ptx;
-    return success();
-  });
-}
-
-bool Compilation::emitCudaTile(std::string &bytes) {
-  if (!impl->guarded([&] {
-        return expectMachine(*impl->module, impl->options, Machine::CudaTile,
-                             "CUDA Tile IR", "cudatile:sm_90");
-      }) ||
-      !lower("tile-value"))
-    return false;
-  return impl->guarded([&]() -> LogicalResult {
-    auto written = target::emitCudaTile(*impl->module);
-    if (failed(written))
-      return failure();
-    bytes = *written;
+    bytes = *made;
     return success();
   });
 }
 
 std::string Compilation::plan() const {
-  std::string text = "tessera.plan 1\n";
-  for (auto plan : impl->module->getOps<tile::PlanOp>())
-    for (Attribute line : plan.getLines())
-      text += cast<StringAttr>(line).str() + "\n";
-  return text;
+  for (auto plan : impl->module->getOps<plan::FuncOp>())
+    return plan::exportText(plan, target::launchNeeds);
+  return "";
+}
+
+plan::Launches Compilation::launches(const plan::CallSizes &call) const {
+  for (auto plan : impl->module->getOps<plan::FuncOp>())
+    return plan::launchesOf(plan, call);
+  plan::Launches none;
+  none.unknown = "a program without a plan";
+  return none;
+}
+
+std::vector<std::pair<std::string, plan::LaunchNeeds>>
+Compilation::kernels() const {
+  llvm::MapVector<StringRef, plan::LaunchNeeds> all;
+  impl->module->walk([&](plan::LaunchOp launch) {
+    all.insert({launch.getKernel(),
+                target::launchNeeds(SymbolTable::lookupNearestSymbolFrom(
+                    launch, launch.getKernelAttr()))});
+  });
+  std::vector<std::pair<std::string, plan::LaunchNeeds>> result;
+  for (auto &[name, needs] : all)
+    result.push_back({name.str(), needs});
+  return result;
 }
 
 bool Compilation::finish(Artifact &artifact) {
@@ -547,7 +512,7 @@ bool Compilation::emitObject(const std::string &name,
   }
   return impl->guarded([&]() -> LogicalResult {
     auto bytes =
-        target::emitCpuObject(*impl->module, cpuOptions(impl->options), name);
+        tessera::emit(*impl->module, "object", impl->options, nullptr, name);
     if (failed(bytes))
       return failure();
     object.assign(bytes->begin(), bytes->end());
@@ -556,11 +521,11 @@ bool Compilation::emitObject(const std::string &name,
 }
 
 bool Compilation::finishPlan(Artifact &artifact) {
-  if (!impl->guarded([&] {
-        return expectMachine(*impl->module, impl->options, Machine::Cpu,
-                             "object code", "cpu");
-      }))
-    return false;
+  const Machine *machine = findMachine(impl->options.target);
+  if (machine && !machine->findEmission("object")) {
+    std::string none;
+    return emit("object", none); // says for which targets there is one
+  }
   if (!lower("target"))
     return false;
   return impl->guarded([&]() -> LogicalResult {
@@ -569,22 +534,6 @@ bool Compilation::finishPlan(Artifact &artifact) {
       return failure();
     artifact.plan = *plan;
     artifact.times = impl->times;
-    return success();
-  });
-}
-
-bool Compilation::emitLLVM(std::string &text) {
-  if (!lower("target"))
-    return false;
-  return impl->guarded([&]() -> LogicalResult {
-    auto ir =
-        machineOf(impl->options.target) == Machine::Nvidia
-            ? target::emitNvidiaLLVMIR(*impl->module,
-                                       nvidiaOptions(impl->options))
-            : target::emitLLVMIR(*impl->module, cpuOptions(impl->options));
-    if (failed(ir))
-      return failure();
-    text = *ir;
     return success();
   });
 }

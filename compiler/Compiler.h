@@ -10,6 +10,8 @@
 
 #include "compiler/Frontend/Sema.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Plan/Export.h"
+#include "compiler/Plan/Launches.h"
 
 #include <memory>
 #include <string>
@@ -71,7 +73,8 @@ public:
   /// Goes down to `stage`.
   bool lower(const std::string &stage);
   /// The same, keeping the module's text after each pass that changed it. For
-  /// tests, `plant` makes the output of one pass wrong (Testing/Mutate.h).
+  /// tests, `plant` makes the output of one pass wrong
+  /// (Testing/Mutate.h).
   bool lowerByPass(const std::string &stage, std::vector<PassStep> &steps,
                    const Plant *plant = nullptr);
 
@@ -91,14 +94,15 @@ public:
   /// Keeps, after finishPlan, only what emitObject needs: some kilobytes in the
   /// place of a context with its module.
   void shrink();
-  /// For a GPU: goes down to the end and gives the text of its assembler.
-  bool emitPtx(std::string &text);
-  /// For "cudatile:...": NVIDIA's bytecode.
-  bool emitCudaTile(std::string &bytes);
+  /// What the target's machine calls `format`: "ptx", "llvm", "cudatile".
+  bool emit(const std::string &format, std::string &bytes);
   /// The plan of a module that is at stage tile-value or below.
   std::string plan() const;
-  /// LLVM IR after optimisation.
-  bool emitLLVM(std::string &text);
+  /// What a call of it launches.
+  plan::Launches launches(const plan::CallSizes &call) const;
+  /// Its kernels in the order of their first launches, each with what a launch
+  /// gives it.
+  std::vector<std::pair<std::string, plan::LaunchNeeds>> kernels() const;
 
   const std::string &error() const;
   /// Whether the error is a mistake of ours and not of the program; the text

@@ -5,14 +5,13 @@
 
 #include "compiler/Graph/IR/Graph.h"
 #include "compiler/Graph/Transforms/Passes.h"
-#include "compiler/Plan/IR/Plan.h"
+#include "compiler/Plan/Passes.h"
 #include "compiler/Schedule/IR/Schedule.h"
 #include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/ScheduleToTile/Passes.h"
-#include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/IR/Target.h"
+#include "compiler/Target/Machine.h"
 #include "compiler/Target/Math/ExpandMath.h"
-#include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Tile/IR/Tile.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -20,9 +19,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -42,17 +39,21 @@ void tessera::registerDialects(DialectRegistry &registry) {
                   tensor::TensorDialect, vector::VectorDialect>();
 }
 
-void tessera::registerGpuDialects(DialectRegistry &registry) {
-  registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
+void tessera::registerMachineDialects(DialectRegistry &registry) {
+  for (const Machine *machine : machines())
+    if (machine->registerDialects)
+      machine->registerDialects(registry);
 }
 
 void tessera::registerPasses() {
   graph::registerGraphPasses();
   graph::registerGraphPipeline();
+  plan::registerPlanPasses();
   schedule::registerSchedulePipeline();
   tile::registerScheduleToTilePipeline();
   tile::registerTilePasses();
-  target::registerCpuPasses();
-  target::registerNvidiaPasses();
+  for (const Machine *machine : machines())
+    if (machine->registerPasses)
+      machine->registerPasses();
   target::registerExpandMathPass();
 }

@@ -10,8 +10,9 @@ namespace tessera {
 
 /// The four dialects of ours and the upstream ones that carry payload.
 void registerDialects(mlir::DialectRegistry &registry);
-/// What only GPU targets need beside them; loading it costs time.
-void registerGpuDialects(mlir::DialectRegistry &registry);
+/// What the machines need beside them, for tools that read any of them; a
+/// compilation loads its own machine's only, since that costs time.
+void registerMachineDialects(mlir::DialectRegistry &registry);
 
 /// All passes of all stages, for command-line drivers.
 void registerPasses();

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Read this first: to add a stage is to add a line to `all`. `inspect_ir`,
-// `--compile-to` and the dumps follow from it.
+// `--compile-to` and the dumps follow from it. From stage tile on the passes
+// are the machine's (Target/Machine.h), as is what it emits at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +14,6 @@
 #include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/ScheduleToTile/Passes.h"
 #include "compiler/StageText.h"
-#include "compiler/Target/CPU/CPU.h"
-#include "compiler/Target/CPU/Passes.h"
-#include "compiler/Target/NVIDIA/Passes.h"
-#include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -29,39 +26,9 @@
 using namespace mlir;
 using namespace tessera;
 
-Machine tessera::machineOf(StringRef target) {
-  if (succeeded(target::parseCpuTarget(target)))
-    return Machine::Cpu;
-  if (succeeded(target::parseNvidiaTarget(target)))
-    return Machine::Nvidia;
-  if (target.consume_front("cudatile:"))
-    if (auto arch = nvidia::parseArch(target);
-        arch && *arch >= nvidia::Arch{8, 0, 0}) // as tileiras
-      return Machine::CudaTile;
-  return Machine::None;
-}
-
-std::string tessera::targetNames() {
-  return "cpu, cpu:avx2, cpu:avx512, " + nvidia::archNames() +
-         ", and cudatile: with those from sm_80 on";
-}
-
-target::NvidiaOptions tessera::nvidiaOptions(const CompileOptions &options) {
-  auto found = target::parseNvidiaTarget(options.target);
-  target::NvidiaOptions result =
-      succeeded(found) ? *found : target::NvidiaOptions();
-  result.optLevel = options.optLevel;
-  // Mutants are run without it, to see whether it was right to refuse them.
-  result.proveBarriers = options.mistake != "unproved";
-  return result;
-}
-
-target::CpuOptions tessera::cpuOptions(const CompileOptions &options) {
-  FailureOr<target::CpuOptions> cpu = target::parseCpuTarget(options.target);
-  target::CpuOptions found = succeeded(cpu) ? *cpu : target::CpuOptions();
-  found.optLevel = options.optLevel;
-  found.symbolPrefix = options.symbolPrefix;
-  return found;
+/// The machine of a compilation that has got past `lowerTo`'s own checks.
+static const Machine &machineOf(const CompileOptions &options) {
+  return *findMachine(options.target);
 }
 
 static void buildGraph(OpPassManager &pm, const CompileOptions &) {
@@ -69,8 +36,7 @@ static void buildGraph(OpPassManager &pm, const CompileOptions &) {
 }
 
 static void buildSchedule(OpPassManager &pm, const CompileOptions &options) {
-  schedule::buildSchedulePipeline(pm,
-                                  machineOf(options.target) == Machine::Nvidia);
+  schedule::buildSchedulePipeline(pm, machineOf(options).schedules);
 }
 
 static void buildTileValue(OpPassManager &pm, const CompileOptions &) {
@@ -78,23 +44,18 @@ static void buildTileValue(OpPassManager &pm, const CompileOptions &) {
 }
 
 static void buildTileMapped(OpPassManager &pm, const CompileOptions &options) {
-  if (machineOf(options.target) == Machine::Nvidia)
-    target::buildNvidiaMappedPipeline(pm, nvidiaOptions(options));
-  else
-    target::buildCpuMappedPipeline(pm, cpuOptions(options));
+  machineOf(options).buildMapped(pm, options);
 }
 
 static void buildTarget(OpPassManager &pm, const CompileOptions &options) {
-  if (machineOf(options.target) == Machine::Nvidia)
-    target::buildNvidiaTargetPipeline(pm, nvidiaOptions(options));
-  else
-    target::buildCpuTargetPipeline(pm, cpuOptions(options));
+  machineOf(options).buildTarget(pm, options);
 }
 
-/// Each of the two looks at its own machine's kernels.
+/// Each looks at its own machine's kernels.
 static void checkTarget(OpPassManager &pm) {
-  pm.addPass(target::createCheckContractPass());
-  pm.addPass(target::createCheckNvidiaContractPass());
+  for (const Machine *machine : machines())
+    if (machine->checkTarget)
+      machine->checkTarget(pm);
 }
 
 template <std::unique_ptr<Pass> (*create)()>
@@ -137,9 +98,13 @@ struct TimePasses : PassInstrumentation {
   void runAfterPass(Pass *pass, Operation *) override {
     std::chrono::duration<double, std::milli> taken =
         std::chrono::steady_clock::now() - starts.pop_back_val();
-    // Adaptors only hold other passes; their time would count twice.
-    if (!pass->getArgument().empty())
-      times.push_back({pass->getArgument().str(), taken.count()});
+    // Adaptors only hold other passes; their time would count twice. A pass on
+    // kernels runs once for each.
+    if (pass->getArgument().empty())
+      return;
+    if (times.empty() || times.back().pass != pass->getArgument())
+      times.push_back({pass->getArgument().str(), 0});
+    times.back().milliseconds += taken.count();
   }
   void runAfterPassFailed(Pass *, Operation *) override { starts.pop_back(); }
 
@@ -147,14 +112,22 @@ struct TimePasses : PassInstrumentation {
   SmallVector<std::chrono::steady_clock::time_point> starts;
 };
 
-/// Shows the module after each pass.
+/// Whether no op of this kind stands behind it.
+bool isLastOfItsKind(Operation *op) {
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+    if (next->getName() == op->getName())
+      return false;
+  return true;
+}
+
+/// Shows the module after each pass: one on kernels, after the last of them.
 struct ObservePasses : PassInstrumentation {
   ObservePasses(const PassObserver &observer, StringRef stage)
       : observer(observer), stage(stage) {}
 
   void runAfterPass(Pass *pass, Operation *op) override {
     auto module = dyn_cast<ModuleOp>(op);
-    if (!pass->getArgument().empty())
+    if (!pass->getArgument().empty() && (module || isLastOfItsKind(op)))
       observer(stage, pass->getArgument(),
                module ? module : op->getParentOfType<ModuleOp>());
   }
@@ -166,14 +139,15 @@ struct ObservePasses : PassInstrumentation {
 } // namespace
 
 static LogicalResult dump(ModuleOp module, StringRef directory, size_t number,
-                          StringRef stage) {
+                          StringRef name, StringRef extension, StringRef what) {
   std::string path =
-      llvm::formatv("{0}/{1:d2}-{2}.mlir", directory, number, stage).str();
+      llvm::formatv("{0}/{1:d2}-{2}{3}", directory, number, name, extension)
+          .str();
   std::error_code error = llvm::sys::fs::create_directories(directory);
   if (!error) {
     llvm::raw_fd_ostream file(path, error);
     if (!error)
-      file << printStage(module);
+      file << what;
   }
   if (error)
     return module.emitError()
@@ -204,46 +178,41 @@ LogicalResult tessera::checkStage(ModuleOp module) {
   return pm.run(module);
 }
 
-/// Mapped Tile IR may have been edited, or be another machine's.
-static LogicalResult checkMappedFor(ModuleOp module, const nvidia::Arch &arch) {
-  bool good = true;
-  for (auto func : module.getOps<tile::FuncOp>()) {
-    if (func->hasAttr("tile.arch") && tile::archOf(func) != arch)
-      return func.emitError()
-             << "this Tile IR was mapped for " << tile::archOf(func).name()
-             << ", not for " << arch.name()
-             << ": its copies and instructions are that machine's";
-    func.walk([&](tile::MmaOp mma) {
-      auto given = mma->getAttrOfType<StringAttr>("instruction");
-      if (!given || given.getValue() == "fma")
-        return;
-      good &= succeeded(tile::chooseInstruction(mma, arch));
-      auto known = mma->getAttrOfType<StringAttr>("instruction");
-      if (good && known != given) {
-        mma.emitError() << "instruction = " << given << " is not the product "
-                        << "of these types on " << arch.name() << "; that is "
-                        << known;
-        good = false;
-      }
-    });
-  }
-  return success(good);
+/// Whoever runs passes asks for the same: verifier, times, observer.
+static void prepare(PassManager &pm, StringRef stage,
+                    const CompileOptions &options, std::vector<PassTime> *times,
+                    const PassObserver &observer) {
+  pm.enableVerifier(options.verifyEach);
+  if (times)
+    pm.addInstrumentation(std::make_unique<TimePasses>(*times));
+  if (observer)
+    pm.addInstrumentation(std::make_unique<ObservePasses>(observer, stage));
+}
+
+static LogicalResult requireMachine(ModuleOp module,
+                                    const CompileOptions &options,
+                                    const Machine *&machine) {
+  machine = findMachine(options.target);
+  if (machine)
+    return success();
+  return module.emitError() << "no target is called '" << options.target
+                            << "'; there are " << targetNames();
 }
 
 LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
                                const CompileOptions &options,
                                std::vector<PassTime> *times,
                                PassObserver observer) {
-  Machine machine = machineOf(options.target);
-  if (machine == Machine::None)
-    return module.emitError() << "no target is called '" << options.target
-                              << "'; there are " << targetNames();
+  const Machine *machine;
+  if (failed(requireMachine(module, options, machine)))
+    return failure();
   const Stage *end = find(last), *now = stages().begin();
-  if (machine == Machine::CudaTile && end > find("tile-value") &&
+  if (!machine->buildMapped && end > find("tile-value") &&
       end != stages().end())
     return module.emitError()
            << "target " << options.target
-           << " leaves after stage tile-value; layouts are NVIDIA's there";
+           << " leaves after stage tile-value, as "
+           << machine->emissions.front().what << "; layouts are chosen there";
   if (end == stages().end())
     return module.emitError()
            << "no stage is called '" << last << "'; there are " << stageNames();
@@ -255,25 +224,19 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
              << "the module is already at stage " << at << ", past " << last;
     ++now;
   }
-  auto given = nvidia::parseArch(options.target);
-  if (given && now <= find("tile") && end >= find("tile"))
-    if (nvidia::Arch used = nvidia::promoted(*given); used != *given) {
+  if (machine->remark && now <= find("tile") && end >= find("tile"))
+    if (std::string remark = machine->remark(options.target); !remark.empty()) {
       Operation *first = module.getBody()->empty() ? module.getOperation()
                                                    : &module.getBody()->front();
-      first->emitRemark() << "target " << given->name() << " is compiled as "
-                          << used.name() << ": wgmma exists only there";
+      first->emitRemark() << remark;
     }
   for (; now <= end; ++now) {
-    if (given && now == find("target") &&
-        failed(checkMappedFor(module, nvidia::promoted(*given))))
+    // Mapped Tile IR may have been edited, or be another target's.
+    if (now == find("target") && machine->checkMapped &&
+        failed(machine->checkMapped(module, options)))
       return failure();
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
-    pm.enableVerifier(options.verifyEach);
-    if (times)
-      pm.addInstrumentation(std::make_unique<TimePasses>(*times));
-    if (observer)
-      pm.addInstrumentation(
-          std::make_unique<ObservePasses>(observer, now->name));
+    prepare(pm, now->name, options, times, observer);
     now->build(pm, options);
     if (auto [kind, stage] = StringRef(options.mistake).split('@');
         stage == now->name)
@@ -285,8 +248,55 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
     setStage(module, now->name);
     if (!options.dumpDirectory.empty() &&
         failed(dump(module, options.dumpDirectory, now - stages().begin(),
-                    now->name)))
+                    now->name, ".mlir", printStage(module))))
       return failure();
   }
   return success();
+}
+
+/// An example of a target that emits `name`.
+static const Machine *findEmitter(StringRef name) {
+  for (const Machine *machine : machines())
+    if (machine->findEmission(name))
+      return machine;
+  return nullptr;
+}
+
+FailureOr<std::string> tessera::emit(ModuleOp module, StringRef name,
+                                     const CompileOptions &options,
+                                     std::vector<PassTime> *times,
+                                     StringRef kernel) {
+  const Machine *machine;
+  if (failed(requireMachine(module, options, machine)))
+    return failure();
+  const Emission *emission = machine->findEmission(name);
+  if (!emission) {
+    if (const Machine *other = findEmitter(name))
+      return module.emitError()
+             << "target " << options.target << " has no "
+             << other->findEmission(name)->what
+             << "; it is made for targets like " << other->example;
+    return module.emitError()
+           << "nothing is called '" << name << "'; there are " << stageNames()
+           << ", " << llvm::join(emissionNames(), ", ");
+  }
+  if (getStage(module) != emission->from &&
+      failed(lowerTo(module, emission->from, options, times)))
+    return failure();
+  auto prepareEach = [&](PassManager &pm) {
+    prepare(pm, emission->name, options, times, nullptr);
+  };
+  running.clear();
+  FailureOr<std::string> made =
+      emission->emit(module, {options, kernel, prepareEach});
+  if (failed(made))
+    return failure();
+  running.clear();
+  if (!options.dumpDirectory.empty() &&
+      failed(dump(module, options.dumpDirectory,
+                  find(emission->from) - stages().begin() + 1,
+                  (emission->name + (kernel.empty() ? "" : "-") + kernel).str(),
+                  emission->extension, *made)))
+    return failure();
+  return made;
 }

@@ -4,8 +4,7 @@
 #ifndef TESSERA_COMPILER_PIPELINE_H
 #define TESSERA_COMPILER_PIPELINE_H
 
-#include "compiler/Target/CPU/CPU.h"
-#include "compiler/Target/NVIDIA/NVIDIA.h"
+#include "compiler/Target/Machine.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -18,23 +17,6 @@
 
 namespace tessera {
 
-/// What every stage may want to know; never read from the environment.
-struct CompileOptions {
-  /// "cpu" (this machine), "cpu:avx2" (any x86-64-v3), "sm_80" (NVIDIA, PTX),
-  /// "cudatile:sm_90" (NVIDIA, CUDA Tile IR).
-  std::string target = "cpu";
-  int optLevel = 3;
-  /// Run MLIR's verifier after every pass.
-  bool verifyEach = false;
-  /// If not empty, every stage is written there as NN-name.mlir.
-  std::string dumpDirectory;
-  /// Stands before the names of kernels in the object file, not in the plan.
-  std::string symbolPrefix;
-  /// For tests, "segv@tile": a mistake (see CrashSafety.h) on the way to a
-  /// stage.
-  std::string mistake;
-};
-
 struct Stage {
   llvm::StringLiteral name; // The word `inspect_ir` and `--compile-to` take.
   /// Adds the passes that bring a module from the stage before to this one.
@@ -43,21 +25,12 @@ struct Stage {
   void (*check)(mlir::OpPassManager &);
 };
 
-/// All stages, in the order they run.
+/// The stages of every machine, in the order they run; then come the emissions
+/// of the machine (Target/Machine.h).
 llvm::ArrayRef<Stage> stages();
 
 /// "graph, sched, tile-value, tile, target".
 std::string stageNames();
-
-/// Which compiler of Target/ a target's name belongs to.
-enum class Machine { None, Cpu, Nvidia, CudaTile };
-Machine machineOf(llvm::StringRef target);
-/// "cpu, cpu:avx2, cpu:avx512, sm_80 ...", for messages.
-std::string targetNames();
-
-/// What the CPU target needs of `options`.
-target::CpuOptions cpuOptions(const CompileOptions &options);
-target::NvidiaOptions nvidiaOptions(const CompileOptions &options);
 
 /// The time one pass took.
 struct PassTime {
@@ -82,6 +55,14 @@ mlir::LogicalResult lowerTo(mlir::ModuleOp module, llvm::StringRef last,
                             const CompileOptions &options,
                             std::vector<PassTime> *times = nullptr,
                             PassObserver observer = nullptr);
+
+/// What the target's machine calls `name` ("ptx", "object"), of the whole
+/// module or of one kernel. Goes down to the stage it is made of; `module`
+/// stays there.
+llvm::FailureOr<std::string> emit(mlir::ModuleOp module, llvm::StringRef name,
+                                  const CompileOptions &options,
+                                  std::vector<PassTime> *times = nullptr,
+                                  llvm::StringRef kernel = "");
 
 } // namespace tessera
 

@@ -23,7 +23,7 @@
 namespace tessera {
 
 /// Raised when a stage's text would no longer be read as it was meant.
-inline constexpr int64_t stageFormatVersion = 1;
+inline constexpr int64_t stageFormatVersion = 2;
 
 /// Marks `module` as being at `stage` (an attribute that is printed).
 void setStage(mlir::ModuleOp module, llvm::StringRef stage);

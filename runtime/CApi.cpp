@@ -106,6 +106,15 @@ const char *tsr_plan_kernel(const tsr_plan *plan, int32_t index) {
   return plan->plan->kernels[static_cast<size_t>(index)].c_str();
 }
 
+int64_t tsr_plan_scratch(const tsr_plan *plan) {
+  int64_t most = 0;
+  if (plan)
+    for (const Launch &launch : plan->plan->launches)
+      if (launch.scratch.kind == Expression::Kind::Constant)
+        most = std::max(most, launch.scratch.value);
+  return most;
+}
+
 static tsr_status checkFeatures(const Plan &plan) {
   if (!plan.chip.empty())
     return makeError(TSR_INVALID_ARGUMENT,

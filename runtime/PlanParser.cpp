@@ -47,8 +47,37 @@ bool PlanParser::nextLine(std::string_view &result) {
 bool PlanParser::finishLine(LineLexer &lexer) {
   if (lexer.peek().kind == Token::Kind::EndOfLine)
     return true;
-  return fail("unexpected " + describe(lexer.peek()) +
-              " behind a complete statement");
+  return refuse(lexer.peek(), Reserved::Clause,
+                "unexpected " + describe(lexer.peek()) +
+                    " behind a complete statement");
+}
+
+bool PlanParser::refuse(const Token &token, Reserved place,
+                        std::string otherwise) {
+  struct Word {
+    Reserved place;
+    std::string_view word, meaning;
+  };
+  static constexpr Word words[] = {
+      {Reserved::Header, "constant", "constants that stay on a device"},
+      {Reserved::Header, "status", "a status word that kernels write"},
+      {Reserved::Step, "map", "tensor maps"},
+      {Reserved::Step, "copy", "copies between devices"},
+      {Reserved::Step, "collective", "collectives"},
+      {Reserved::Step, "await", "tokens of asynchronous steps"},
+      {Reserved::Clause, "after", "tokens of asynchronous steps"},
+      {Reserved::Clause, "on", "the device of a value or a launch"},
+      {Reserved::Clause, "cluster", "clusters of blocks"},
+      {Reserved::Clause, "dependent",
+       "launches that begin before the last one has ended"}};
+  for (const Word &one : words)
+    if (one.place == place && token.is(one.word)) {
+      errorCode = TSR_UNSUPPORTED;
+      otherwise = "'" + std::string(one.word) + "' is reserved for " +
+                  std::string(one.meaning) +
+                  ", which this runtime does not have yet";
+    }
+  return fail(std::move(otherwise));
 }
 
 bool PlanParser::expect(LineLexer &lexer, std::string_view symbol) {
@@ -171,8 +200,9 @@ bool PlanParser::parseHeaderLine(LineLexer &lexer, bool &isBody) {
   }
   isBody = lexer.accept("body");
   return isBody ||
-         fail("expected arg, result, message, requires or body, found " +
-              describe(lexer.peek()));
+         refuse(lexer.peek(), Reserved::Header,
+                "expected arg, result, message, requires or body, found " +
+                    describe(lexer.peek()));
 }
 
 bool PlanParser::parseArgument(LineLexer &lexer) {

@@ -108,6 +108,10 @@ private:
   TensorState &stateOf(int32_t index) {
     return states[static_cast<size_t>(index)];
   }
+  /// Where a word of docs/abi.md, section 3.6, stands.
+  enum class Reserved : uint8_t { Header, Step, Clause };
+  /// Fails: the word means something in a later version, or nothing.
+  bool refuse(const Token &token, Reserved place, std::string otherwise);
   bool fail(std::string message) {
     error = std::move(message);
     return false;

@@ -95,7 +95,8 @@ bool PlanParser::parseStep(LineLexer &lexer, bool &isLast) {
     return parseWhile(lexer);
   if (lexer.accept("end"))
     return parseEnd(isLast);
-  return fail("expected a step, found " + describe(lexer.peek()));
+  return refuse(lexer.peek(), Reserved::Step,
+                "expected a step, found " + describe(lexer.peek()));
 }
 
 bool PlanParser::parseLet(LineLexer &lexer) {

@@ -19,7 +19,7 @@ import warnings
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 SEEDS = 1200
-STRUCTURE = {"gir.yield", "gir.condition", "gir.kernel", "tile.func", "tile.return", "tile.plan", "tile.yield", "tile.nest_yield"}
+STRUCTURE = {"gir.yield", "gir.condition", "gir.kernel", "tile.func", "tile.return", "tile.yield", "tile.nest_yield"}
 # Ops the generator does not reach, and why.
 NOT_GENERATED = {
     "gir.print": "writes a line; test/numerics/test_print.py",
@@ -33,6 +33,8 @@ NOT_GENERATED = {
     "tile.cat": "tiles of whole axes, test/numerics/test_tile_ops.py",
     "tile.reshape": "tiles of whole axes, test/numerics/test_tile_ops.py",
 }
+# Defined and verified, but refused by the mapped contract until a machine is lowered to with them.
+NOT_LOWERED = {"tile.mma_async", "tile.mma_wait", "tile.roles"}
 # What Bound.cpp derives for ops that are not scalar ones.
 BOUNDS = {
     "reduce": "gamma(n) of the magnitudes; max, min exact", "scan": "gamma(i) of the magnitudes", "gemm": "gamma(k) of the magnitudes", "mma": "gamma(k) of the magnitudes",
@@ -80,7 +82,7 @@ def rows():
     handled = set(compiler.interpreted_ops())
     scalars = {name: (precision, ring) for name, _, precision, ring in compiler.scalar_ops()}
     scalars["select"] = ("exact", "exact")
-    ops = [op for op in table_gen("compiler/Graph/IR/GraphOps.td", "gir") + table_gen("compiler/Tile/IR/TileOps.td", "tile") if op not in STRUCTURE]
+    ops = [op for op in table_gen("compiler/Graph/IR/GraphOps.td", "gir") + table_gen("compiler/Tile/IR/TileOps.td", "tile") if op not in STRUCTURE | NOT_LOWERED]
     mapped = (ROOT / "compiler/Tile/IR/TileOps.td").read_text().partition("// Mapped level")[2]
     gpu = {f"tile.{name}" for name in re.findall(r'^def \w+ : \w+<"(\w+)"', mapped, re.M)}
     seeds = reached({op for op in ops if op not in NOT_GENERATED})

@@ -12,7 +12,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tessera::registerDialects(registry);
-  tessera::registerGpuDialects(registry);
+  tessera::registerMachineDialects(registry);
   tessera::registerPasses();
   mlir::registerTransformsPasses();
   auto [input, output] = mlir::registerAndParseCLIOptions(

@@ -254,7 +254,8 @@ static bool startFromSource(StringRef text, Compilation &compilation,
     return false;
   if (used)
     *used = request;
-  request.target = targetName;
+  const Machine *machine = findMachine(targetName);
+  request.versionPerHead = machine && machine->versionPerHead;
   if (!compilation.fromSource(request, sources, colour))
     return fail(compilation.error()), false;
   return true;
@@ -277,8 +278,9 @@ static int writeAheadOfTime(StringRef text, const char *program, bool colour) {
   aot::Library library;
   library.functions.emplace_back();
   std::vector<std::string> levels = {targetName};
-  if (targetName == "cpu")
-    levels = {"cpu:avx512", "cpu:avx2"};
+  if (const Machine *machine = findMachine(targetName);
+      machine && machine->portable)
+    levels = machine->portable(targetName);
   for (const std::string &level : levels)
     for (bool unitStrides : {true, false}) {
       aot::Function &function = library.functions.front();
@@ -365,20 +367,10 @@ int main(int argc, char **argv) {
     return 1;
   }
 
-  if (compileTo == "ptx") {
-    std::string ptx;
-    return compilation.emitPtx(ptx) ? write(output, ptx)
-                                    : fail(compilation.error());
-  }
-  if (compileTo == "cudatile") {
+  if (is_contained(emissionNames(), compileTo) && compileTo != "object") {
     std::string bytes;
-    return compilation.emitCudaTile(bytes) ? write(output, bytes)
-                                           : fail(compilation.error());
-  }
-  if (compileTo == "llvm") {
-    std::string ir;
-    return compilation.emitLLVM(ir) ? write(output, ir)
-                                    : fail(compilation.error());
+    return compilation.emit(compileTo, bytes) ? write(output, bytes)
+                                              : fail(compilation.error());
   }
   if (compileTo != "object")
     return compilation.lower(compileTo) ? write(output, compilation.print())

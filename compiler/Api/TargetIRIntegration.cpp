@@ -5,11 +5,13 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Dialects.h"
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "mlir/Parser/Parser.h"
@@ -23,9 +25,7 @@ namespace tessera::target {
 static void loadDialects(MLIRContext *context) {
   DialectRegistry registry;
   registerDialects(registry);
-  registerGpuDialects(registry);
-  registerCpuTranslations(registry);
-  registerNvidiaTranslations(registry);
+  registerMachineDialects(registry);
   context->appendDialectRegistry(registry);
   context->loadAllAvailableDialects();
 }
@@ -44,24 +44,30 @@ TesseraTargetIRIntegration::TesseraTargetIRIntegration(MLIRContext *context)
 /// "cpu:avx2", "sm_80": how the rest of the compiler calls it.
 static FailureOr<std::string> targetName(const TargetLoweringOptions &options,
                                          std::string &error) {
-  const std::string &machine = options.targetArchitecture;
-  if (options.targetPlatform == "cpu")
-    return machine.empty() ? "cpu" : "cpu:" + machine;
-  if (options.targetPlatform != "cuda") {
-    error = "no platform is called '" + options.targetPlatform +
-            "'; there are cpu and cuda";
-    return failure();
+  const std::string &arch = options.targetArchitecture;
+  std::string names;
+  for (const Machine *machine : machines()) {
+    if (!machine->findEmission("llvm"))
+      continue; // no kernel code that this interface could return as text
+    names += (names.empty() ? "" : " and ") + machine->platform.str();
+    if (machine->platform != options.targetPlatform)
+      continue;
+    std::string target = machine->targetOf(arch);
+    if (!machine->has(target)) {
+      error = "no architecture of " + machine->platform.str() +
+              " in this version is called '" + arch + "'; targets are " +
+              targetNames();
+      return failure();
+    }
+    if (machine->imageArch && !options.enableTensorCores) {
+      error = "not yet: GPU kernels without tensor cores";
+      return failure();
+    }
+    return target;
   }
-  if (machineOf(machine) != Machine::Nvidia) {
-    error = "no CUDA architecture of this version is called '" + machine +
-            "'; targets are " + targetNames();
-    return failure();
-  }
-  if (!options.enableTensorCores) {
-    error = "not yet: CUDA kernels without tensor cores";
-    return failure();
-  }
-  return machine;
+  error = "no platform is called '" + options.targetPlatform + "'; there are " +
+          names;
+  return failure();
 }
 
 /// As lines of a C string.
@@ -84,38 +90,18 @@ static std::string quoted(StringRef text) {
   return result;
 }
 
-/// What follows "word " in the first line of the plan that begins so.
-static std::string planWord(StringRef plan, StringRef word,
-                            StringRef otherwise) {
-  SmallVector<StringRef> lines;
-  plan.split(lines, '\n');
-  for (StringRef line : lines)
-    if (StringRef rest = line.trim(); rest.consume_front(word))
-      return rest.trim().str();
-  return otherwise.str();
-}
-
 /// A C function that launches the plan, with everything it needs but the
 /// kernels and the runtime.
-static std::string writeLauncher(StringRef plan) {
-  std::string name = planWord(plan, "function ", "kernel");
-  SmallVector<StringRef> lines;
-  plan.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  std::vector<std::string> kernels;
-  for (StringRef line : lines) {
-    StringRef word = line.trim();
-    if (word.consume_front("launch @")) {
-      std::string kernel = word.substr(0, word.find('(')).str();
-      if (!llvm::is_contained(kernels, kernel))
-        kernels.push_back(kernel);
-    }
-  }
+static std::string writeLauncher(plan::FuncOp func, StringRef plan) {
+  std::string name = func.getName().str();
+  llvm::SetVector<StringRef> kernels;
+  func.walk([&](plan::LaunchOp launch) { kernels.insert(launch.getKernel()); });
   std::string text =
       "/* Launches " + name +
       "; written by Tessera. C11; link the kernels and the runtime. */\n"
       "#include \"tessera-c/runtime.h\"\n\n";
-  for (const std::string &kernel : kernels)
-    text += "int32_t " + kernel +
+  for (StringRef kernel : kernels)
+    text += "int32_t " + kernel.str() +
             "(void *const *pointers, const int64_t *integers, int64_t begin,\n"
             "    int64_t end, void *scratch);\n";
   std::string signature = "tsr_status tessera_launch_" + name +
@@ -128,8 +114,8 @@ static std::string writeLauncher(StringRef plan) {
           signature + ";\n" + signature +
           " {\n"
           "  static const tsr_symbol symbols[] = {";
-  for (const std::string &kernel : kernels)
-    text += "{\"" + kernel + "\", " + kernel + "}, ";
+  for (StringRef kernel : kernels)
+    text += ("{\"" + kernel + "\", " + kernel + "}, ").str();
   text += "};\n"
           "  static const tsr_version version = {plan, sizeof plan - 1, "
           "symbols, " +
@@ -147,9 +133,9 @@ static std::string writeLauncher(StringRef plan) {
 }
 
 /// The same for a GPU: the kernels are in it, as PTX that the driver compiles.
-static std::string writeGpuLauncher(StringRef plan, StringRef ptx,
-                                    StringRef arch) {
-  std::string name = planWord(plan, "function ", "kernel");
+static std::string writeDeviceLauncher(plan::FuncOp func, StringRef plan,
+                                       StringRef image, StringRef arch) {
+  std::string name = func.getName().str();
   std::string signature =
       "tsr_status tessera_launch_" + name +
       "(tsr_device *device, void *stream,\n"
@@ -159,7 +145,7 @@ static std::string writeGpuLauncher(StringRef plan, StringRef ptx,
          "; written by Tessera. C11; link the runtime. */\n"
          "#include \"tessera-c/device.h\"\n\n"
          "static const char plan[] =\n" +
-         quoted(plan) + ";\n\nstatic const char ptx[] =\n" + quoted(ptx) +
+         quoted(plan) + ";\n\nstatic const char ptx[] =\n" + quoted(image) +
          ";\n\n/* The tensors, in the GPU's memory, in the order of the plan's "
          "arguments, then its\n * results. Returns when the work is in the "
          "stream. */\n" +
@@ -206,22 +192,26 @@ TesseraTargetIRIntegration::compileModule(ModuleOp given,
   auto compile = [&]() -> LogicalResult {
     if (failed(lowerTo(*module, "target", options, &times)))
       return failure();
-    bool cpu = machineOf(options.target) == Machine::Cpu;
-    FailureOr<std::string> code =
-        cpu ? emitLLVMIR(*module, cpuOptions(options))
-            : emitPtx(*module, nvidiaOptions(options));
+    const Machine &machine = *findMachine(options.target);
+    // What ships, if it is text.
+    auto text = llvm::find_if(llvm::reverse(machine.emissions),
+                              [](const Emission &e) { return e.isText; });
+    FailureOr<std::string> code = emit(*module, text->name, options);
     if (failed(code))
       return failure();
     result.kernel_code = *code;
     // Kernels that somebody wrote in Target IR have no plan.
-    if (!cpu && module->getOps<tile::PlanOp>().empty())
+    if (machine.imageArch && module->getOps<plan::FuncOp>().empty())
       return success();
     FailureOr<std::string> plan = writePlan(*module, options);
     if (failed(plan))
       return failure();
+    plan::FuncOp func = *module->getOps<plan::FuncOp>().begin();
     result.host_code =
-        cpu ? writeLauncher(*plan)
-            : writeGpuLauncher(*plan, *code, nvidiaOptions(options).chip);
+        machine.imageArch
+            ? writeDeviceLauncher(func, *plan, *code,
+                                  machine.imageArch(options.target))
+            : writeLauncher(func, *plan);
     return success();
   };
   result.success = succeeded(compile());

@@ -140,7 +140,9 @@ struct SemaRequest {
   std::string policy = "deterministic";
   ConstantData accum;             // None, or a dtype
   std::string precision = "ieee"; // of fp32 products: @tsr.precision
-  std::string target = "cpu";
+  /// Whether the head size of attention is a constant of each version
+  /// (Target/Machine.h).
+  bool versionPerHead = false;
   /// Run-time asserts and breakpoints are compiled in.
   bool debug = false;
   /// Schedule keys that are no parameters (num_warps, threads, ...): passed on

@@ -54,11 +54,8 @@ Flow Analyzer::executeWhile(const While &stmt) {
       for (const Stmt *each : stmt.body)
         if (auto *guard = dynCast<If>(each))
           for (const Stmt *inner : guard->body)
-            if (is<Break>(inner)) {
-              error(inner->range, "'break' is not part of the language")
-                  .setFix(getWhileFix(*inner));
-              return Flow::Failed;
-            }
+            if (is<Break>(inner))
+              return execute(inner);
       error(stmt.test->range,
             "this loop never ends: " + quote(stmt.test->range) + " is constant")
           .setFix("for i in range(n):");

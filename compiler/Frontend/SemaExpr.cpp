@@ -101,10 +101,8 @@ ValueResult Analyzer::evaluate(const Expr *expr) {
       fix += (fix.empty() ? "" : "\n") + key->text + " = " +
              quote(dict->values[i]->range);
     }
-    SourceRange line{
-        expr->range.file, {expr->range.begin.line, 1}, expr->range.begin};
     bool isReturned =
-        llvm::StringRef(quote(line)).rtrim().ends_with("return") &&
+        llvm::StringRef(quoteBefore(expr->range)).rtrim().ends_with("return") &&
         !values.empty();
     error(expr->range, "a dict is not a value of a tessera program")
         .setFix(isReturned    ? "return " + values
@@ -289,18 +287,16 @@ ValueResult Analyzer::unknownName(const std::string &name,
                std::end(pythonBuiltins));
   std::vector<std::string> near = nearestNames(name, known);
   Diagnostic &diagnostic = error(where, "'" + name + "' is not defined");
-  SourceRange rest{
-      where.file, where.end, {where.end.line, where.end.column + 200}};
   std::vector<std::string> calls = library->getCallNames();
   llvm::append_range(
       calls, std::initializer_list<const char *>{"tile", "grid", "unroll"});
   if (auto dtype = parseDType(name))
     diagnostic.setFix(getDTypeName(*dtype));
-  else if (std::string call = getCallText(quote(rest));
+  else if (std::string call = getCallText(quoteBehind(where));
            name == "slice" && call.size() > 2)
     diagnostic.setFix(getSliceText(call));
   else if (llvm::is_contained(calls, name))
-    diagnostic.setFix("tsr." + name + getCallText(quote(rest)));
+    diagnostic.setFix("tsr." + name + getCallText(quoteBehind(where)));
   else if (!near.empty())
     diagnostic.setFix(near.front());
   else if (name == "np" || name == "numpy" || name == "torch" || name == "tl" ||

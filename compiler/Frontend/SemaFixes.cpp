@@ -246,7 +246,8 @@ std::string Analyzer::getGridFix(const For &stmt, const SemaValue &iterable) {
   return "for " + names + " in " + quote(stmt.iter->range) + ":";
 }
 
-std::string Analyzer::getReturnFix(const Return &stmt) {
+std::string Analyzer::getReturnFix(const Return &stmt,
+                                   const std::string &place) {
   if (!stmt.value)
     return getGuardFix(stmt);
   const SemaValue *tile = nullptr;
@@ -258,16 +259,16 @@ std::string Analyzer::getReturnFix(const Return &stmt) {
                  return axis->dim && axis->kind == Axis::Kind::Range;
                });
   if (!named)
-    return "a parameter C: Out[...], and here C[m, n] = x; or @tsr.function, "
-           "which returns";
+    return "a parameter C: Out[...], and " + place +
+           " C[m, n] = x; or @tsr.function, which returns";
   std::string dims, indices;
   for (Axis *axis : tile->axes) {
     dims += (dims.empty() ? "\"" : ", \"") + axis->dim->name + "\"";
     indices += (indices.empty() ? "" : ", ") + axis->name;
   }
   std::string out = scope().variables.count("Y") ? "result" : "Y";
-  return "a parameter " + out + ": Out[" + dims + "], and here " + out + "[" +
-         indices + "] = " + quote(stmt.value->range);
+  return "a parameter " + out + ": Out[" + dims + "], and " + place + " " +
+         out + "[" + indices + "] = " + quote(stmt.value->range);
 }
 
 std::string Analyzer::getCastFix(const std::string &name, DType dtype) {

@@ -13,21 +13,31 @@ using namespace mlir;
 
 namespace tessera::frontend {
 
+static const Body *getLoopBody(const Stmt *stmt) {
+  if (auto *loop = dynCast<For>(stmt))
+    return &loop->body;
+  auto *loop = dynCast<While>(stmt);
+  return loop ? &loop->body : nullptr;
+}
+
+/// Whether it is an `if` that has nothing but `inner`.
+static bool isGuardOf(const Stmt *stmt, const Stmt *inner) {
+  auto *branch = dynCast<If>(stmt);
+  return branch && branch->body.size() == 1 && branch->body[0] == inner &&
+         branch->orelse.empty();
+}
+
 /// The `if` that has nothing but this statement, and what stands behind it.
 static std::pair<const If *, llvm::ArrayRef<Stmt *>>
 findGuard(const Body &body, const Stmt *stmt) {
   for (auto [i, each] : llvm::enumerate(body)) {
     std::vector<const Body *> inside;
-    if (auto *branch = dynCast<If>(each)) {
-      if (branch->body.size() == 1 && branch->body[0] == stmt &&
-          branch->orelse.empty())
-        return {branch, llvm::ArrayRef(body).drop_front(i + 1)};
+    if (isGuardOf(each, stmt))
+      return {checkedCast<If>(each), llvm::ArrayRef(body).drop_front(i + 1)};
+    if (auto *branch = dynCast<If>(each))
       inside = {&branch->body, &branch->orelse};
-    } else if (auto *loop = dynCast<For>(each)) {
-      inside = {&loop->body};
-    } else if (auto *loop = dynCast<While>(each)) {
-      inside = {&loop->body};
-    }
+    else if (const Body *turns = getLoopBody(each))
+      inside = {turns};
     for (const Body *one : inside)
       if (auto found = findGuard(*one, stmt); found.first)
         return found;
@@ -49,13 +59,6 @@ std::string Analyzer::negate(const Expr &test) const {
                quote(compare->comparators[0]->range);
   }
   return "not (" + quote(test.range) + ")";
-}
-
-static const Body *getLoopBody(const Stmt *stmt) {
-  if (auto *loop = dynCast<For>(stmt))
-    return &loop->body;
-  auto *loop = dynCast<While>(stmt);
-  return loop ? &loop->body : nullptr;
 }
 
 /// The innermost loop around a statement.
@@ -119,11 +122,7 @@ std::string Analyzer::quoteLines(llvm::ArrayRef<Stmt *> stmts,
 std::string Analyzer::getWhileFix(const Stmt &stmt) {
   const Stmt *loop = findLoop(scope().definition->body, stmt);
   const Body *body = loop ? getLoopBody(loop) : nullptr;
-  auto isGuard = [&](const Stmt *one) {
-    auto *branch = dynCast<If>(one);
-    return branch && branch->body.size() == 1 && branch->body[0] == &stmt &&
-           branch->orelse.empty();
-  };
+  auto isGuard = [&](const Stmt *one) { return isGuardOf(one, &stmt); };
   auto *counted = loop ? dynCast<For>(loop) : nullptr;
   auto *call = counted ? dynCast<Call>(counted->iter) : nullptr;
   bool isCounted = call && !call->args.empty() && call->keywords.empty() &&
@@ -188,9 +187,7 @@ std::string Analyzer::getGuardFix(const Stmt &stmt) {
                  });
   if (!isShort || rest.empty())
     return text + "  # and what follows inside it";
-  for (const Stmt *one : rest)
-    text += "\n    " + quote(one->range);
-  return text;
+  return text + quoteLines(rest, "    ");
 }
 
 } // namespace tessera::frontend

@@ -114,9 +114,8 @@ std::string Analyzer::getNeutralStart(const std::string &name,
                                       SourceRange loop) const {
   if (like.kind == ValueKind::Range) {
     // "for k in tsr.tile(K, BK):" once more, around the line.
-    std::string head = quote({like.axis->where.file,
-                              {like.axis->where.begin.line, 1},
-                              {like.axis->where.begin.line, 200}});
+    std::string head = quoteBefore(like.axis->where) + quote(like.axis->where) +
+                       quoteBehind(like.axis->where);
     llvm::StringRef text = llvm::StringRef(head).trim();
     return text.starts_with("for ") && text.ends_with(":")
                ? text.str()
@@ -152,12 +151,7 @@ std::string Analyzer::getNeutralStart(const std::string &name,
 
 std::string Analyzer::getFirstValueFix(const std::string &name, std::string fix,
                                        const SourceRange &where) const {
-  auto quoteOfLine = [&](uint32_t from, uint32_t to) {
-    return quote(
-        {where.file, {where.begin.line, from}, {where.begin.line, to}});
-  };
-  std::string front = quoteOfLine(1, where.begin.column),
-              back = quoteOfLine(where.end.column, where.end.column + 200);
+  std::string front = quoteBefore(where), back = quoteBehind(where);
   // A loop once more, around a line that stores at its positions.
   if (llvm::StringRef(fix).ends_with(":")) {
     std::string line = llvm::StringRef(front).ltrim().str() + name +
@@ -195,9 +189,7 @@ std::string Analyzer::suggestFirst(const std::string &name,
 std::string Analyzer::suggestStart(const std::string &name,
                                    const SourceRange &where) {
   // tsr.maximum(top, x) in a loop: the least there is, with the axes of x.
-  std::string before = quote({where.file, {where.begin.line, 1}, where.begin});
-  std::string behind =
-      quote({where.file, where.end, {where.end.line, where.end.column + 200}});
+  std::string before = quoteBefore(where), behind = quoteBehind(where);
   llvm::StringRef call = llvm::StringRef(before).rtrim();
   bool isMaximum = call.ends_with("tsr.maximum("),
        isMinimum = call.ends_with("tsr.minimum(");

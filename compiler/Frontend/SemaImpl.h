@@ -111,10 +111,10 @@ public:
                               BinaryOperator op, llvm::StringRef where,
                               SourceRange loop = {}) const;
   bool isKnown(const std::string &name);
-  /// "best = tsr.full(tsr.lowest, m)" for a None before a loop.
   /// How a name that has no value at `where` gets one.
   std::string getFirstValueFix(const std::string &name, std::string fix,
                                const SourceRange &where) const;
+  /// "best = tsr.full(tsr.lowest, m)" for a None before a loop.
   std::string suggestFirst(const std::string &name,
                            const SemaValue &later) const;
   /// What a name that is not defined could be before it is used.
@@ -209,7 +209,8 @@ private:
                                 const SourceRange &where);
   std::string getWhereFix(const If &stmt);
   std::string getGridFix(const For &stmt, const SemaValue &iterable);
-  std::string getReturnFix(const Return &stmt);
+  std::string getReturnFix(const Return &stmt,
+                           const std::string &place = "here");
   std::string getGuardFix(const Stmt &stmt);
   std::string getWhileFix(const Stmt &stmt);
   std::string quoteLines(llvm::ArrayRef<Stmt *> stmts,
@@ -397,6 +398,17 @@ public:
   std::map<int, ViewUse> uses;
   /// Per parameter: in, out, inout, reduce_*; empty for what the body does.
   std::vector<std::string> modes;
+  /// Whether the kernel writes an argument, or says that it will.
+  bool writes() const {
+    auto isWritten = [](const auto &use) {
+      return use.second.firstWrite.isValid() ||
+             use.second.firstAtomic.isValid();
+    };
+    auto isOut = [](const std::string &mode) {
+      return !mode.empty() && mode != "in";
+    };
+    return llvm::any_of(uses, isWritten) || llvm::any_of(modes, isOut);
+  }
   std::vector<std::string> parameterNames;
   std::vector<SourceRange> parameterRanges;
   std::vector<std::string> parameterTexts;

@@ -472,6 +472,25 @@ LogicalResult Analyzer::runKernel() {
         .setFix(suggestStore(parameter));
     return failure();
   }
+  auto says = [](Operation *op) {
+    return isa<tile::PrintOp, tile::AssertOp>(op) ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
+  };
+  if (!state.writes() && !kernel->walk(says).wasInterrupted()) {
+    std::string dims, indices;
+    for (const KernelState::GridAxis &axis : state.gridAxes) {
+      dims += dims.empty() ? "" : ", ";
+      dims += axis.axis && axis.axis->dim ? "\"" + axis.axis->dim->name + "\""
+                                          : quote(axis.where);
+      indices += (indices.empty() ? "" : ", ") + axis.name;
+    }
+    error(definition.nameRange, "the kernel " + definition.name +
+                                    " writes nothing: it has no Out, InOut or "
+                                    "Region")
+        .setFix("a parameter Y: Out[" + dims + "], and in the loop Y[" +
+                indices + "] = ...");
+    return failure();
+  }
   builder.setInsertionPointToEnd(&entry);
   tile::ReturnOp::create(builder, location);
   SmallVector<mlir::Attribute> attributes;
@@ -615,7 +634,7 @@ Analyzer::analyzeKernel(const CapturedFunction &callee,
   inner.policy = callee.policy.empty() ? request.policy : callee.policy;
   inner.accum = callee.accum;
   inner.precision = callee.precision;
-  inner.target = request.target;
+  inner.versionPerHead = request.versionPerHead;
   inner.debug = request.debug;
   Merges known;
   size_t before = diags.getDiagnostics().size();

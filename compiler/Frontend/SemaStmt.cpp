@@ -61,13 +61,17 @@ Flow Analyzer::execute(const Stmt *stmt) {
           .setFix("a second @tsr.kernel for it, called after this one");
       return Flow::Failed;
     }
+    std::string fix = "move it into the loop, or into a kernel of its own";
+    if (auto *result = dynCast<Return>(stmt))
+      fix = getKernelState(*library).writes()
+                ? "delete it: a call returns what the kernel "
+                  "writes"
+                : getReturnFix(*result, "in the loop");
     error(stmt->range, describeStatement(*stmt) +
                            " after the grid of a kernel; only what is inside "
                            "the loop is run")
         .addNote(grid->iter->range, "the grid")
-        .setFix(is<Return>(stmt)
-                    ? "delete it: a call returns what the kernel writes"
-                    : "move it into the loop, or into a kernel of its own");
+        .setFix(fix);
     return Flow::Failed;
   }
   switch (stmt->kind) {
@@ -139,8 +143,7 @@ void Analyzer::setVariable(const std::string &name, SemaValue value,
       op->setLoc(
           NameLoc::get(builder.getStringAttr(name), named.getChildLoc()));
   }
-  if (value.kind == ValueKind::Range &&
-      StringRef(value.axis->name).ends_with(")")) // its text so far
+  if (value.kind == ValueKind::Range && !value.axis->isNamed())
     value.axis->name = name;
   value.name = name;
   value.origin = where;

@@ -77,8 +77,9 @@ struct Axis {
   };
 
   Kind kind = Kind::Range;
-  /// "m", "D"; for messages.
+  /// "m", "D"; for messages. The text of a tsr.range_at until it is assigned.
   std::string name;
+  bool isNamed() const { return name.empty() || name.back() != ')'; }
   int64_t size = 0;
   Dim *dim = nullptr; // may be null: arange, or a range over a number
   /// The !tile.range<size>; null for Unit axes.
@@ -306,6 +307,14 @@ public:
   mlir::LogicalResult notYet(SourceRange where, const std::string &what,
                              std::string fix = {});
   std::string quote(const SourceRange &range) const;
+  /// What stands before, and behind, a place on its line.
+  std::string quoteBefore(const SourceRange &where) const {
+    return quote({where.file, {where.begin.line, 1}, where.begin});
+  }
+  std::string quoteBehind(const SourceRange &where) const {
+    return quote(
+        {where.file, where.end, {where.end.line, where.end.column + 200}});
+  }
   /// The text of an expression as an operand: in parentheses where it needs
   /// them before a method or beside an operator.
   std::string parenthesize(const Expr *expr) const;

@@ -28,7 +28,7 @@
 #include "compiler/Frontend/SemaValue.h"
 #include "compiler/Graph/IR/Extents.h"
 #include "compiler/Graph/IR/Graph.h"
-#include "compiler/Graph/IR/Messages.h"
+#include "compiler/Support/Messages.h"
 
 namespace tessera::frontend {
 

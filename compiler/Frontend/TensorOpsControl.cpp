@@ -258,8 +258,8 @@ LogicalResult TensorOps::assertTrue(const SemaValue &condition,
       if (compare.getKind() == graph::CompareKind::Eq &&
           compare.getLhs().getType() ==
               graph::DimOp::sizeType(context.getContext())) {
-        checkEqual(compare.getLhs(), compare.getRhs(),
-                   graph::escapeBraces(text), loc(site));
+        checkEqual(compare.getLhs(), compare.getRhs(), escapeBraces(text),
+                   loc(site));
         return success();
       }
   if (!context.request.debug)

@@ -7,6 +7,8 @@
 #include "compiler/Frontend/TensorOps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using tessera::graph::Extent;
@@ -22,11 +24,11 @@ void TensorOps::checkIndices(const SemaValue &object, llvm::StringRef name,
   Location location = context.loc(where);
   OpBuilder &builder = context.builder;
   Extent extent = graph::getExtent(object.ssa, axis);
-  std::string text =
-      graph::placeText(location) + (rules.ignored ? "target" : "index") +
-      " {index} in " + graph::escapeBraces(indexName) + ", but axis " +
-      std::to_string(axis) + " of " + graph::escapeBraces(name) + " (" +
-      axisText(extent, object.dims[axis]) + ") has size {size}";
+  std::string text = placeText(location) +
+                     (rules.ignored ? "target" : "index") + " {index} in " +
+                     escapeBraces(indexName) + ", but axis " +
+                     std::to_string(axis) + " of " + escapeBraces(name) + " (" +
+                     axisText(extent, object.dims[axis]) + ") has size {size}";
   graph::CheckIndicesOp::create(
       builder, location, indices.ssa,
       graph::materialize(builder, location, extent),
@@ -91,6 +93,27 @@ mlir::Value TensorOps::fromStart(mlir::Value index, mlir::Value size,
   return emit("gir.select", location, type, {negative, fromEnd, index});
 }
 
+/// The same with another number; of a loop's variable, the loop's end.
+static std::string getIndexFix(const SemaContext &context,
+                               const SemaValue &index, int64_t size,
+                               SourceRange where, const OpSite &site) {
+  std::string whole = context.quote(site.range), part = context.quote(where);
+  if (!part.empty() && llvm::all_of(part, llvm::isDigit))
+    if (size_t at = whole.rfind(part); at != std::string::npos)
+      return whole.substr(0, at) + "-1" + whole.substr(at + part.size());
+  std::string limit = std::to_string(size);
+  SmallVector<llvm::StringRef, 4> found;
+  std::string behind =
+      index.origin.isValid() ? context.quoteBehind(index.origin) : "";
+  if (context.quote(index.origin) == part &&
+      llvm::Regex("^ in range\\(([^(),]*,)? *[^(),]*(,[^()]*)?\\):")
+          .match(behind, &found))
+    return "for " + part + " in range(" +
+           (found[1].empty() ? "" : found[1].str() + " ") + limit +
+           found[2].str() + "):";
+  return "an index below " + limit + " instead of " + part;
+}
+
 /// x[i]: one position of an axis, counted from the end if negative.
 FailureOr<TensorOps::SliceAxis>
 TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
@@ -111,14 +134,8 @@ TensorOps::indexAxis(const SemaValue &object, const SemaValue &index,
                        std::to_string(size.constant));
         if (object.origin.isValid())
           noteOrigin(diagnostic, object, name);
-        // The same with another number.
-        std::string whole = context.quote(site.range),
-                    part = context.quote(where);
-        size_t at = whole.rfind(part);
-        diagnostic.setFix(at == std::string::npos || part.empty()
-                              ? name + "[-1]"
-                              : whole.substr(0, at) + "-1" +
-                                    whole.substr(at + part.size()));
+        diagnostic.setFix(
+            getIndexFix(context, index, size.constant, where, site));
         return failure();
       }
       result.start =

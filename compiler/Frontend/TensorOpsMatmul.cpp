@@ -34,8 +34,7 @@ static graph::GemmOp findScores(mlir::Value value, int depth = 6) {
 /// head whole in a tile. On a GPU its size belongs to the version, as that of
 /// `tsr.attention` does: variants for all sizes would include those that spill.
 bool TensorOps::askForHeads(mlir::Value probabilities, mlir::Value values) {
-  if (llvm::StringRef(context.request.target).starts_with("cpu") ||
-      context.request.policy == "strict")
+  if (!context.request.versionPerHead || context.request.policy == "strict")
     return false;
   while (auto narrowed = probabilities.getDefiningOp<graph::CastOp>())
     probabilities = narrowed.getInput();

@@ -169,7 +169,7 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
       mlir::Value size = graph::materialize(context.builder, location, extent);
       checkEqual(emit("gir.maximum", location, size.getType(),
                       {size, constant(location, int64_t(1))}),
-                 size, graph::escapeBraces(nothing), location);
+                 size, escapeBraces(nothing), location);
     }
   }
   return reduce(kind, *input, *which, *keep, result, correction, call.site);

@@ -28,7 +28,7 @@ void TensorOps::checkFits(const SemaValue &number, const std::string &name,
   nearest = emit("gir.minimum", location, type,
                  {nearest, constant(location, limit - 1)});
   checkEqual(number.ssa, nearest,
-             graph::escapeBraces(name) + " is {lhs}, which does not fit in " +
+             escapeBraces(name) + " is {lhs}, which does not fit in " +
                  getDTypeName(dtype),
              location);
 }
@@ -46,8 +46,8 @@ LogicalResult TensorOps::checkDivisor(llvm::ArrayRef<SemaValue> operands,
   if (failed(holds))
     return failure();
   graph::CheckOp::create(context.builder, loc(site), holds->ssa,
-                         graph::placeText(loc(site)) +
-                             "division by zero: " + divisor + " is 0");
+                         placeText(loc(site)) + "division by zero: " + divisor +
+                             " is 0");
   return success();
 }
 
@@ -78,7 +78,7 @@ ValueResult TensorOps::powerOfInts(const SemaValue &base,
   if (std::optional<int64_t> known = exponent.getConstantInt();
       !known || *known < 0 || *known >> mostBits)
     checkEqual(rest, nearest,
-               graph::escapeBraces(name) +
+               escapeBraces(name) +
                    " is {lhs}, but an exponent or a count of bits is 0 to 63",
                location);
   mlir::Value result = number(1), one = number(1), two = number(2);

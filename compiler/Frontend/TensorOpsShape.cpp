@@ -112,7 +112,7 @@ bool TensorOps::isProvedEqual(const Extent &a, const Dim *aDim, const Extent &b,
 void TensorOps::checkEqual(mlir::Value lhs, mlir::Value rhs,
                            const std::string &message, Location location) {
   graph::CheckEqualOp::create(context.builder, location, lhs, rhs,
-                              graph::placeText(location) + message);
+                              placeText(location) + message);
 }
 
 TensorOps::Agreement TensorOps::agree(const Extent &a, const Dim *aDim,

@@ -106,8 +106,7 @@ std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
       return range.trim().str() + ".start";
   }
   // `if m == 0` asks which program or turn it is.
-  SourceRange before{where.file, {where.begin.line, 1}, where.begin};
-  std::string line = context.quote(before);
+  std::string line = context.quoteBefore(where);
   llvm::StringRef start = llvm::StringRef(line).trim();
   bool isTest = start == "if" || start == "elif" || start == "while";
   const char *attribute = isTest ? ".id" : ".index";
@@ -119,13 +118,6 @@ std::string TileOps::rewriteRanges(const Expr *expr, const SourceRange &where) {
       });
   return result == text && expr ? context.quote(expr->range) + attribute
                                 : result;
-}
-
-/// What stands behind a place on its line.
-static std::string quoteBehind(const SemaContext &context,
-                               const SourceRange &where) {
-  return context.quote(
-      {where.file, where.end, {where.end.line, where.end.column + 200}});
 }
 
 void TileOps::reportPartOfRow(const Axis &axis, bool isOfGrid,
@@ -142,7 +134,7 @@ void TileOps::reportPartOfRow(const Axis &axis, bool isOfGrid,
                : front.count('[') > front.count(']') ? std::string(":")
                                                      : dim;
       });
-  if (llvm::StringRef(quoteBehind(context, site.range)).trim().empty() &&
+  if (llvm::StringRef(context.quoteBehind(site.range)).trim().empty() &&
       llvm::StringRef(whole).contains(':'))
     text = llvm::StringRef(whole).trim().str();
   context
@@ -548,31 +540,6 @@ static std::string getShifted(const SemaContext &context, const Axis &shifted,
          second.substr(found + start.size());
 }
 
-/// What lets a kernel read what it only writes. Y[m] += x, which every program
-/// along another axis does, is an atomic.
-std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
-  std::string place = context.quote(site.range);
-  std::string behind = quoteBehind(context, site.range);
-  llvm::StringRef added = llvm::StringRef(behind).ltrim();
-  const std::string &name = parameterNames[view.parameter];
-  llvm::StringRef indices = place;
-  bool isUpdate = added.consume_front("+=") &&
-                  indices.consume_front(name + "[") &&
-                  indices.consume_back("]");
-  bool isShared = llvm::any_of(gridAxes, [&](const GridAxis &axis) {
-    SmallVector<llvm::StringRef> parts;
-    indices.split(parts, ',');
-    return llvm::none_of(
-        parts, [&](llvm::StringRef part) { return part.trim() == axis.name; });
-  });
-  if (!isUpdate || !isShared)
-    return getAnnotationFix(view.parameter, "InOut[", "]");
-  return "tsr.atomic_add(" + name + ", (" + indices.str() +
-         (indices.contains(',') ? "" : ",") + "), " + added.trim().str() +
-         "), with " +
-         getAnnotationFix(view.parameter, "Region[reduce_sum, Tensor[", "]]");
-}
-
 LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,
                                         const Expr *value, const OpSite &site) {
   std::string from = getDTypeName(dtype), to = getDTypeName(view.dtype);
@@ -650,7 +617,7 @@ LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
   if (fix.empty() && same)
     fix = "one range for both: " + same->name + " where " + extra.name +
           " is used, or r = " +
-          (extra.name.back() == ')'
+          (!extra.isNamed()
                ? extra.name
                : "tsr.range_at(" + extra.dim->name + ", " + extra.name +
                      ".start, " + std::to_string(extra.size) + ")") +

@@ -156,9 +156,9 @@ ValueResult TileOps::callExtendedMma(llvm::StringRef name,
     left = beside->value.ssa;
     right = other->value.ssa;
   }
-  mlir::Value result =
-      tile::MmaOp::create(builder, at, start.getType(), a->value.ssa,
-                          b->value.ssa, start, meta, left, right, "ieee");
+  mlir::Value result = tile::MmaOp::create(
+      builder, at, start.getType(), a->value.ssa, b->value.ssa, start, meta,
+      left, right, "ieee", tile::InstructionAttr());
   return SemaValue::makeTile(result, DType::FP32, alignment.axes,
                              alignment.complete);
 }

@@ -248,6 +248,46 @@ std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
              : "";
 }
 
+/// What lets a kernel read what it only writes. Y[m] += x, which every program
+/// along another axis does, is a loop or an atomic.
+std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
+  std::string place = context.quote(site.range);
+  std::string behind = context.quoteBehind(site.range);
+  llvm::StringRef added = llvm::StringRef(behind).ltrim();
+  const std::string &name = parameterNames[view.parameter];
+  llvm::StringRef indices = place;
+  bool isUpdate = added.consume_front("+=") &&
+                  indices.consume_front(name + "[") &&
+                  indices.consume_back("]");
+  SmallVector<llvm::StringRef> parts;
+  indices.split(parts, ',');
+  auto isIndex = [&](const GridAxis &axis) {
+    return llvm::any_of(
+        parts, [&](llvm::StringRef part) { return part.trim() == axis.name; });
+  };
+  SmallVector<const GridAxis *> shared;
+  for (const GridAxis &axis : gridAxes)
+    if (!isIndex(axis))
+      shared.push_back(&axis);
+  if (!isUpdate || shared.empty())
+    return getAnnotationFix(view.parameter, "InOut[", "]");
+  // All but one axis are tiles of the result: the sum is a loop.
+  bool isSum =
+      modes[view.parameter] == "out" && shared.size() == 1 && shared[0]->axis &&
+      parts.size() + 1 == gridAxes.size() &&
+      llvm::all_of(gridAxes, [](const GridAxis &axis) { return axis.axis; });
+  if (isSum)
+    return "acc = tsr.zeros(" + indices.str() + ")\nfor " + shared[0]->name +
+           " in " + context.quote(shared[0]->where) +
+           ":  # inside the loop of the grid, instead of an axis of it\n"
+           "    acc += " +
+           added.trim().str() + "\n" + place + " = acc";
+  return "tsr.atomic_add(" + name + ", (" + indices.str() +
+         (indices.contains(',') ? "" : ",") + "), " + added.trim().str() +
+         "), with " +
+         getAnnotationFix(view.parameter, "Region[reduce_sum, Tensor[", "]]");
+}
+
 LogicalResult TileOps::checkUpdate(const SemaValue &loaded,
                                    const Subscript &target,
                                    const SourceRange &where) {

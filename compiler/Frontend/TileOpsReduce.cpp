@@ -43,14 +43,8 @@ static std::string quoteWithout(const SemaContext &context,
                                 const CallArgument &axis) {
   if (!x || reducing.empty() || x->range.begin.line != axis.where.end.line)
     return "";
-  auto quoteOfLine = [&](unsigned from, unsigned to) {
-    return context.quote({x->range.file,
-                          {x->range.begin.line, from},
-                          {x->range.begin.line, to}});
-  };
-  std::string front = quoteOfLine(1, x->range.begin.column);
-  std::string back =
-      quoteOfLine(axis.where.end.column, axis.where.end.column + 200);
+  std::string front = context.quoteBefore(x->range),
+              back = context.quoteBehind(axis.where);
   size_t call = front.rfind(reducing + "(");
   size_t close = back.find(')');
   if (call == std::string::npos || close == std::string::npos ||

@@ -12,6 +12,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::graph;
 using namespace tessera::schedule;
+using tile::NumericsAttr;
+using tile::NumericsKind;
 
 namespace {
 
@@ -20,12 +22,16 @@ struct Writer {
   OpBuilder &builder;
   Location loc;
   DictionaryAttr schedule;
-  bool gpu = false;
+  Model model = Model::Caches;
   int64_t group = 0; ///< programs of the first axis before the second moves on
 
-  ParamAttr param(int64_t value, ArrayRef<int64_t> range, StringRef by) {
-    return ParamAttr::get(builder.getContext(), value, range,
-                          builder.getStringAttr(by));
+  bool hasCaches() const { return model == Model::Caches; }
+  ParamAttr param(int64_t value, ArrayRef<int64_t> range, Decider by) {
+    return ParamAttr::get(builder.getContext(), value, range, by);
+  }
+  NumericsAttr numerics(NumericsKind kind, int64_t step = 0,
+                        int64_t parts = 1) {
+    return NumericsAttr::get(builder.getContext(), kind, step, parts);
   }
 
   std::optional<int64_t> user(StringRef key) const {
@@ -40,60 +46,62 @@ struct Writer {
 
   /// Loop `loop` runs over axis `axis` of `value`. Returns the chosen size.
   int64_t tile(int64_t loop, Value value, int64_t axis, int64_t size,
-               ArrayRef<int64_t> range, StringRef kind = "grid") {
+               ArrayRef<int64_t> range, LoopKind kind = LoopKind::Grid) {
     Extent extent = getExtent(value, axis);
     StringRef name = extent.kind == Extent::Kind::Axis
                          ? getDimName(extent.value, extent.axis)
                          : "";
-    StringRef by = "default";
+    Decider by = Decider::Default;
     if (std::optional<int64_t> chosen = userTile(name)) {
       size = *chosen;
-      by = "user";
+      by = Decider::User;
     } else if (extent.isConstant() && extent.constant < size) {
       size = std::max<int64_t>(
           1, std::min<int64_t>(size, llvm::alignTo(extent.constant, 16)));
-      by = "model";
+      by = Decider::Model;
     }
     TileOp::create(builder, loc, builder.getI64IntegerAttr(loop),
-                   param(size, range, by), builder.getStringAttr(kind),
+                   param(size, range, by),
+                   LoopKindAttr::get(builder.getContext(), kind),
                    name.empty() ? StringAttr() : builder.getStringAttr(name));
     return size;
   }
   /// One program, or one turn, per element of the axis.
   void single(int64_t loop, Value value, int64_t axis,
-              StringRef kind = "grid") {
+              LoopKind kind = LoopKind::Grid) {
     tile(loop, value, axis, 1, {1}, kind);
   }
 
-  void place(StringRef what, ArrayRef<int64_t> range, int64_t otherwise = 0) {
-    std::optional<int64_t> value = user(what);
-    PlaceOp::create(
-        builder, loc, builder.getStringAttr(what),
-        param(value.value_or(otherwise), range, value ? "user" : "default"));
+  void place(Placement what, ArrayRef<int64_t> range, int64_t otherwise = 0) {
+    std::optional<int64_t> value = user(stringifyPlacement(what));
+    PlaceOp::create(builder, loc, what,
+                    param(value.value_or(otherwise), range,
+                          value ? Decider::User : Decider::Default));
   }
   /// `sums`: of one product, which is not written as a loop.
   void places(bool products = false, bool fused = false, bool sums = false) {
     // 0: all threads, a whole register, what the loop's size suggests.
-    place("threads", {0, 1, 2, 4, 8, 16});
-    place("vector", {0, 4, 8, 16});
-    place("unroll", {0, 1, 2, 4, 8});
+    place(Placement::Threads, {0, 1, 2, 4, 8, 16});
+    place(Placement::Vector, {0, 4, 8, 16});
+    place(Placement::Unroll, {0, 1, 2, 4, 8});
     if (group || user("group"))
-      place("group", {1, 2, 4, 8, 16}, group);
+      place(Placement::Group, {1, 2, 4, 8, 16}, group);
     // 1: where it pays, which the plan knows.
-    if (!gpu && products)
-      place("pack", {0, 1}, 1);
+    if (hasCaches() && products)
+      place(Placement::Pack, {0, 1}, 1);
     // 1: never.
-    if (!gpu && sums)
-      place("split_k", {0, 1, 2, 4, 8});
-    if (!gpu)
-      place("stream", {0, 1, 2}, 1);
+    if (hasCaches() && sums)
+      place(Placement::SplitK, {0, 1, 2, 4, 8});
+    if (hasCaches())
+      place(Placement::Stream, {0, 1, 2}, 1);
     if (fused || user("fuse"))
-      place("fuse", {0, 1}, 1);
+      place(Placement::Fuse, {0, 1}, 1);
     if (std::optional<int64_t> warps = user("num_warps"))
-      PlaceOp::create(builder, loc, builder.getStringAttr("num_warps"),
-                      param(*warps, {1, 2, 4, 8, 16}, "user"));
+      PlaceOp::create(builder, loc, Placement::NumWarps,
+                      param(*warps, {1, 2, 4, 8, 16}, Decider::User));
     if (std::optional<int64_t> stages = user("num_stages"))
-      PipelineOp::create(builder, loc, param(*stages, {*stages}, "user"));
+      PipelineOp::create(builder, loc,
+                         param(*stages, {*stages}, Decider::User));
   }
 };
 
@@ -126,13 +134,13 @@ Value rowOf(const Group &group, Value value) {
   return row;
 }
 
-std::string writeRows(Writer &writer, const Group &group, Value value) {
+NumericsAttr writeRows(Writer &writer, const Group &group, Value value) {
   bool whole = int64_t(group.gridAxes.size()) < group.rank;
   int64_t size = 1;
   for (int64_t axis = 0; axis < group.rank; ++axis) {
     bool grid = llvm::is_contained(group.gridAxes, axis);
     bool last = axis == group.rank - 1;
-    StringRef kind = grid ? "grid" : "loop";
+    LoopKind kind = grid ? LoopKind::Grid : LoopKind::Loop;
     // Vectors: along the last axis if the kernel iterates it at all.
     if (last && grid && !group.reducesLast) {
       size = writer.tile(axis, value, axis, 256, rowTiles, kind);
@@ -144,7 +152,7 @@ std::string writeRows(Writer &writer, const Group &group, Value value) {
     }
   }
   if (!group.reducesLast)
-    return "columns:sequential";
+    return writer.numerics(NumericsKind::Columns);
   if (!whole) {
     // The root has no axis for the loop: loop number `rank` is that of the
     // reductions. The first one found names its extent.
@@ -152,11 +160,11 @@ std::string writeRows(Writer &writer, const Group &group, Value value) {
       if (auto reduce = dyn_cast<ReduceOp>(op)) {
         Value input = reduce.getInput();
         size = writer.tile(group.rank, input, rankOf(input) - 1, 1024, rowTiles,
-                           "loop");
+                           LoopKind::Loop);
         break;
       }
   }
-  return "rows:sequential-" + std::to_string(size);
+  return writer.numerics(NumericsKind::Rows, size);
 }
 
 GemmOp gemmOf(const Group &group) {
@@ -166,7 +174,7 @@ GemmOp gemmOf(const Group &group) {
   return {};
 }
 
-std::string writeGemm(Writer &writer, const Group &group, Value value) {
+NumericsAttr writeGemm(Writer &writer, const Group &group, Value value) {
   int64_t rank = group.rank;
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, value, axis);
@@ -177,37 +185,35 @@ std::string writeGemm(Writer &writer, const Group &group, Value value) {
   // brings new panels, and wants more rows, and sums that stay in its registers
   // for as long as the second-level cache holds the operands. Vectors of fp32
   // take six rows at a time.
-  bool gpu = writer.gpu;
+  bool shared = !writer.hasCaches();
   Type element = tensorType(gemm.getLhs()).getElementType();
   bool tiles = element.isBF16(), vectors = element.isF32();
   writer.tile(rank - 2, value, rank - 2,
-              gpu       ? 64
+              shared    ? 64
               : tiles   ? 128
               : vectors ? 144
                         : 96,
               {16, 32, 48, 64, 96, 128, 144, 192, 256});
   writer.tile(rank - 1, value, rank - 1, 64, {64, 128, 256, 512});
   SmallVector<int64_t> depths = {64, 128, 256, 512, 1024, 2048};
-  if (gpu)
+  if (shared)
     depths.insert(depths.begin(), 32);
   int64_t depth = writer.tile(rank, gemm.getLhs(), rank - 1,
-                              gpu                ? 32
+                              shared             ? 32
                               : tiles || vectors ? 2048
                                                  : 1024,
-                              depths, "loop");
-  if (!gpu && rank == 2)
+                              depths, LoopKind::Loop);
+  if (!shared && rank == 2)
     writer.group = tiles ? 2 : 4;
-  std::string numerics = "gemm:sequential-" + std::to_string(depth);
-  if (!gpu)
-    numerics += ":parts-" + std::to_string(writer.user("split_k").value_or(0));
-  return numerics;
+  return writer.numerics(NumericsKind::Gemm, depth,
+                         shared ? 1 : writer.user("split_k").value_or(0));
 }
 
 } // namespace
 
 DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
-                                      DictionaryAttr schedule, bool gpu) {
-  if (gpu || group.kind != Group::Kind::Gemm)
+                                      DictionaryAttr schedule, Model model) {
+  if (model != Model::Caches || group.kind != Group::Kind::Gemm)
     return {};
   if (schedule)
     for (NamedAttribute named : schedule)
@@ -259,7 +265,7 @@ namespace {
 /// The head size stays whole in a tile: the smallest of these that holds it.
 constexpr int64_t headSizes[] = {16, 32, 64, 80, 96, 128, 256, 384, 512};
 
-std::string writeAttention(Writer &writer, AttentionOp op) {
+NumericsAttr writeAttention(Writer &writer, AttentionOp op) {
   int64_t rank = rankOf(op.getResult());
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, op.getResult(), axis);
@@ -274,9 +280,10 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
     bucket = found == std::end(headSizes) ? llvm::alignTo(size, 64) : *found;
   }
   // Vectors multiply 6 rows at a time; causal blocks end at whole panels.
-  bool vectors = !writer.gpu && tensorType(op.getQ()).getElementType().isF32();
+  bool vectors =
+      writer.hasCaches() && tensorType(op.getQ()).getElementType().isF32();
   // A wide head leaves a thread's registers less room for rows and keys.
-  bool wide = writer.gpu && bucket >= 256;
+  bool wide = !writer.hasCaches() && bucket >= 256;
   writer.tile(rank - 2, op.getResult(), rank - 2,
               wide                         ? 32
               : vectors && !op.getCausal() ? 48
@@ -284,30 +291,32 @@ std::string writeAttention(Writer &writer, AttentionOp op) {
               {16, 32, 48, 64, 128});
   // Smaller ones do not hold it.
   const int64_t *first = known ? llvm::lower_bound(headSizes, size) : headSizes;
-  TileOp::create(writer.builder, writer.loc,
-                 writer.builder.getI64IntegerAttr(rank - 1),
-                 writer.param(bucket, {first, std::end(headSizes)},
-                              known ? "model" : "default"),
-                 writer.builder.getStringAttr("whole"), StringAttr());
+  TileOp::create(
+      writer.builder, writer.loc, writer.builder.getI64IntegerAttr(rank - 1),
+      writer.param(bucket, {first, std::end(headSizes)},
+                   known ? Decider::Model : Decider::Default),
+      LoopKindAttr::get(writer.builder.getContext(), LoopKind::Whole),
+      StringAttr());
   SmallVector<int64_t> blocks = {32, 64, 128, 256, 512};
   if (wide)
     blocks.insert(blocks.begin(), 16);
   int64_t block = !wide ? 64 : bucket < 512 ? 32 : 16;
-  if (!writer.gpu) {
+  if (writer.hasCaches()) {
     // A row of scores is long: its maximum and its sum are taken once. Keys of
     // 4 bytes and their scores fill the cache twice as soon.
     blocks.push_back(1024);
     block = vectors ? 512 : 1024;
   }
-  int64_t keys = writer.tile(rank, op.getK(), rank - 2, block, blocks, "loop");
-  return "attention:online-" + std::to_string(keys);
+  int64_t keys =
+      writer.tile(rank, op.getK(), rank - 2, block, blocks, LoopKind::Loop);
+  return writer.numerics(NumericsKind::Attention, keys);
 }
 
 /// Programs along all axes but `axis`, which is a loop.
 void writeAlong(Writer &writer, Value value, int64_t axis) {
   int64_t rank = rankOf(value);
   for (int64_t i = 0; i < rank; ++i) {
-    StringRef kind = i == axis ? "loop" : "grid";
+    LoopKind kind = i == axis ? LoopKind::Loop : LoopKind::Grid;
     if (i == rank - 1)
       writer.tile(i, value, i, i == axis ? 1024 : 256, rowTiles, kind);
     else
@@ -317,11 +326,11 @@ void writeAlong(Writer &writer, Value value, int64_t axis) {
 
 } // namespace
 
-std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
-                                     DictionaryAttr schedule, bool gpu) {
+NumericsAttr schedule::writeDecisions(OpBuilder &builder, const Group &group,
+                                      DictionaryAttr schedule, Model model) {
   Value value = group.root->getResult(0);
-  Writer writer{builder, group.root->getLoc(), schedule, gpu};
-  std::string numerics = "elementwise";
+  Writer writer{builder, group.root->getLoc(), schedule, model};
+  NumericsAttr numerics = writer.numerics(NumericsKind::Elementwise);
   switch (group.kind) {
   case Group::Kind::Map:
     writeMap(writer, value);
@@ -337,17 +346,17 @@ std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
     break;
   case Group::Kind::Scan:
     writeAlong(writer, value, cast<ScanOp>(group.root).getAxis());
-    numerics = "scan:sequential";
+    numerics = writer.numerics(NumericsKind::Scan);
     break;
   case Group::Kind::Concat:
     writeAlong(writer, value, cast<ConcatOp>(group.root).getAxis());
-    numerics = "copy";
+    numerics = writer.numerics(NumericsKind::Copy);
     break;
   case Group::Kind::Partial: {
     auto partial = cast<PartialOp>(group.root);
     writer.single(0, value, 0);
-    writer.tile(1, partial.getInput(), 0, 1024, rowTiles, "loop");
-    numerics = "partial:chunk-" + std::to_string(partial.getChunk());
+    writer.tile(1, partial.getInput(), 0, 1024, rowTiles, LoopKind::Loop);
+    numerics = writer.numerics(NumericsKind::Partial, partial.getChunk());
     break;
   }
   }
@@ -360,16 +369,17 @@ std::string schedule::writeDecisions(OpBuilder &builder, const Group &group,
   return numerics;
 }
 
-std::string schedule::writeCopyDecisions(OpBuilder &builder, Value value,
-                                         DictionaryAttr schedule, bool gpu) {
-  Writer writer{builder, value.getLoc(), schedule, gpu};
+NumericsAttr schedule::writeCopyDecisions(OpBuilder &builder, Value value,
+                                          DictionaryAttr schedule,
+                                          Model model) {
+  Writer writer{builder, value.getLoc(), schedule, model};
   writeMap(writer, value);
   writer.places();
-  return "copy";
+  return writer.numerics(NumericsKind::Copy);
 }
 
 void schedule::writeKernelDecisions(OpBuilder &builder, Location loc,
                                     DictionaryAttr schedule, bool products,
-                                    bool gpu) {
-  Writer{builder, loc, schedule, gpu}.places(products);
+                                    Model model) {
+  Writer{builder, loc, schedule, model}.places(products);
 }

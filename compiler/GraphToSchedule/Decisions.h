@@ -5,30 +5,33 @@
 #define TESSERA_COMPILER_GRAPHTOSCHEDULE_DECISIONS_H
 
 #include "compiler/GraphToSchedule/Fusion.h"
+#include "compiler/Schedule/IR/Model.h"
 
 namespace tessera::schedule {
 
 /// Writes `sched.tile`, `sched.place` and `sched.pipeline` for a group at the
 /// builder's position. `schedule` is what the user's decorators said (may be
 /// null). Returns the numerics class.
-std::string writeDecisions(mlir::OpBuilder &builder, const Group &group,
-                           mlir::DictionaryAttr schedule, bool gpu);
+tile::NumericsAttr writeDecisions(mlir::OpBuilder &builder, const Group &group,
+                                  mlir::DictionaryAttr schedule, Model model);
 
 /// Sevens: tiles of M, N and K for a product of at least and at most so many
 /// rows, and of at least and at most so many columns (0: any). One of few rows
 /// reads B once and wants long pieces of its rows; one of few columns reads A
 /// once, and its rows to their ends. Null: none.
 mlir::DenseI64ArrayAttr thinTiles(mlir::OpBuilder &builder, const Group &group,
-                                  mlir::DictionaryAttr schedule, bool gpu);
+                                  mlir::DictionaryAttr schedule, Model model);
 
 /// The same for a copy of `value`.
-std::string writeCopyDecisions(mlir::OpBuilder &builder, mlir::Value value,
-                               mlir::DictionaryAttr schedule, bool gpu);
+tile::NumericsAttr writeCopyDecisions(mlir::OpBuilder &builder,
+                                      mlir::Value value,
+                                      mlir::DictionaryAttr schedule,
+                                      Model model);
 
 /// The keys of a user's `gir.kernel` that are no constants of its body.
 void writeKernelDecisions(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::DictionaryAttr schedule, bool products,
-                          bool gpu);
+                          Model model);
 
 } // namespace tessera::schedule
 

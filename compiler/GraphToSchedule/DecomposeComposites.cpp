@@ -133,8 +133,9 @@ struct Primitives {
     auto type = RankedTensorType::get({ShapedType::kDynamic},
                                       tensorType(x).getElementType());
     Value partial = schedule::PartialOp::create(
-        builder, loc, type, builder.getStringAttr(stringifyReduceKind(kind)), x,
-        builder.getI64IntegerAttr(partialChunk), chunks);
+        builder, loc, type,
+        *schedule::symbolizePartialKind(stringifyReduceKind(kind)), x,
+        partialChunk, chunks);
     return reduceOnce(kind, partial, {0});
   }
 

@@ -24,8 +24,8 @@ namespace {
 /// Rewrites one function by the groups `Fusion` finds, block by block.
 class Rewriter {
 public:
-  explicit Rewriter(func::FuncOp function, bool gpu)
-      : function(function), gpu(gpu),
+  explicit Rewriter(func::FuncOp function, Model model)
+      : function(function), model(model),
         schedule(function->getAttrOfType<DictionaryAttr>("gir.schedule")) {}
 
   LogicalResult run() {
@@ -102,9 +102,11 @@ private:
   /// Starts a kernel before `op`, with an empty body.
   std::pair<FuseOp, Block *> makeFuse(Operation *op, Value value) {
     OpBuilder builder(op);
-    auto fuse = FuseOp::create(builder, value.getLoc(), value.getType(),
-                               builder.getStringAttr(nextName()), ValueRange(),
-                               builder.getStringAttr(""));
+    auto fuse = FuseOp::create(
+        builder, value.getLoc(), value.getType(),
+        builder.getStringAttr(nextName()), ValueRange(),
+        tile::NumericsAttr::get(builder.getContext(),
+                                tile::NumericsKind::Elementwise, 0, 1));
     return {fuse, &fuse.getBody().emplaceBlock()};
   }
 
@@ -132,9 +134,9 @@ private:
     Value result = group.root->getResult(0);
     auto [fuse, body] = makeFuse(group.root, result);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    fuse.setNumerics(writeDecisions(builder, group, schedule, gpu));
-    if (auto thin = thinTiles(builder, group, schedule, gpu))
-      fuse->setAttr("thin", thin);
+    fuse.setNumericsAttr(writeDecisions(builder, group, schedule, model));
+    if (auto thin = thinTiles(builder, group, schedule, model))
+      fuse.setThinAttr(thin);
     SmallVector<Operation *> members;
     for (auto &[op, maps] : group.members)
       members.push_back(op);
@@ -155,7 +157,7 @@ private:
   Value copy(Operation *before, Value value) {
     auto [fuse, body] = makeFuse(before, value);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    fuse.setNumerics(writeCopyDecisions(builder, value, schedule, gpu));
+    fuse.setNumericsAttr(writeCopyDecisions(builder, value, schedule, model));
     IRMapping mapping;
     Value mapped = inside(value, fuse, builder, mapping);
     schedule::YieldOp::create(builder, fuse.getLoc(), mapped);
@@ -285,7 +287,7 @@ private:
   }
 
   func::FuncOp function;
-  bool gpu;
+  Model model;
   DictionaryAttr schedule;
   DenseMap<Value, Value> inMemory;
   int64_t count = 0;
@@ -317,11 +319,12 @@ void writeTuning(OpBuilder &builder, Operation *program, Location loc) {
       tuning.getAs<StringAttr>("numerics"));
 }
 
-void wrapKernel(graph::KernelOp kernel, bool gpu) {
+void wrapKernel(graph::KernelOp kernel, Model model) {
   OpBuilder builder(kernel);
-  auto wrapper =
-      schedule::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(),
-                                 builder.getStringAttr("as-written"));
+  auto wrapper = schedule::KernelOp::create(
+      builder, kernel.getLoc(), kernel.getSymName(),
+      tile::NumericsAttr::get(builder.getContext(),
+                              tile::NumericsKind::AsWritten, 0, 1));
   Block &body = wrapper.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&body);
   bool products = kernel
@@ -333,7 +336,7 @@ void wrapKernel(graph::KernelOp kernel, bool gpu) {
                       .wasInterrupted();
   writeKernelDecisions(builder, kernel.getLoc(),
                        kernel->getAttrOfType<DictionaryAttr>("gir.schedule"),
-                       products, gpu);
+                       products, model);
   writeTuning(builder, kernel, kernel.getLoc());
   kernel->removeAttr("gir.schedule"); // said once, by the decisions
   kernel->removeAttr("gir.autotune");
@@ -348,12 +351,12 @@ struct GraphToSchedulePass
     SmallVector<graph::KernelOp> kernels(
         getOperation().getOps<graph::KernelOp>());
     for (graph::KernelOp kernel : kernels)
-      wrapKernel(kernel, gpu);
+      wrapKernel(kernel, model);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       resolveDims(function);
-      if (failed(Rewriter(function, gpu).run()))
+      if (failed(Rewriter(function, model).run()))
         return signalPassFailure();
       function.walk([&](schedule::FuseOp fuse) {
         OpBuilder builder = OpBuilder::atBlockBegin(&fuse.getBody().front());

@@ -4,6 +4,7 @@
 #ifndef TESSERA_COMPILER_GRAPHTOSCHEDULE_PASSES_H
 #define TESSERA_COMPILER_GRAPHTOSCHEDULE_PASSES_H
 
+#include "compiler/Schedule/IR/Model.h"
 #include "compiler/Schedule/IR/Payload.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -60,7 +60,7 @@ def GraphToSchedulePass : Pass<"graph-to-schedule", "::mlir::ModuleOp"> {
     %s = gir.add %x, %y : tensor<?xf32>
     %r = gir.relu %s : tensor<?xf32>
     // After
-    %r = sched.fuse @f_0 (%x, %y) numerics = "elementwise" : ... {
+    %r = sched.fuse @f_0 (%x, %y) numerics = <elementwise> : ... {
       sched.tile 0 by #sched.param<1024, [256, 1024, 4096], default>
       %s = gir.add ...
       %r = gir.relu ...
@@ -69,8 +69,14 @@ def GraphToSchedulePass : Pass<"graph-to-schedule", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"gpu", "gpu", "bool", /*default=*/"false",
-           "First tile sizes for a GPU's shared memory">,
+    Option<"model", "model", "::tessera::schedule::Model",
+           /*default=*/"::tessera::schedule::Model::Caches",
+           "What keeps the operands that a program reads again",
+           [{::llvm::cl::values(
+             clEnumValN(::tessera::schedule::Model::Caches, "caches",
+                        "the caches of a core"),
+             clEnumValN(::tessera::schedule::Model::SharedMemory,
+                        "shared-memory", "the shared memory of a block"))}]>,
   ];
   let dependentDialects = ["::tessera::graph::GraphDialect",
                            "::tessera::schedule::ScheduleDialect"];

@@ -33,7 +33,7 @@ const Handlers &interpreter::allHandlers() {
     registerTileAccess(handlers);
     registerTileBuffers(handlers);
     registerTileKernels(handlers);
-    registerTilePlan(handlers);
+    registerPlan(handlers);
     registerTileValues(handlers);
     return handlers;
   }();
@@ -193,7 +193,7 @@ std::string Interpreter::findEntry() {
     if (!handlers.findCallable(&op))
       continue;
     StringRef name = SymbolTable::getSymbolName(&op).getValue();
-    if (op.getName().getStringRef() == "tile.plan")
+    if (op.getName().getStringRef() == "plan.func")
       plans.push_back(name);
     else if (!called.contains(name))
       entries.push_back(name);

@@ -29,7 +29,7 @@ class Interpreter;
 using Data = llvm::SmallVector<DatumRef>;
 using Handler = llvm::LogicalResult (*)(mlir::Operation *, Interpreter &);
 /// Runs a function-like op. func.func: arguments and results as they are.
-/// gir.kernel and tile.plan (what a module at a tile stage is entered by): one
+/// gir.kernel and plan.func (what a module at a tile stage is entered by): one
 /// argument per parameter, null for an `out` one that was left out (a given one
 /// only says its shape); results are the written arguments (out, inout, reduce)
 /// in order, then the plan's results.
@@ -71,7 +71,7 @@ void registerArith(Handlers &handlers);
 void registerTileAccess(Handlers &handlers);
 void registerTileBuffers(Handlers &handlers);
 void registerTileKernels(Handlers &handlers);
-void registerTilePlan(Handlers &handlers);
+void registerPlan(Handlers &handlers);
 void registerTileValues(Handlers &handlers);
 
 struct RunOptions {

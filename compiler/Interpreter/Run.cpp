@@ -4,8 +4,10 @@
 #include "compiler/Interpreter/Run.h"
 
 #include "compiler/Interpreter/TileData.h"
+#include "compiler/Plan/IR/Plan.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <cmath>
@@ -104,31 +106,31 @@ static Operation *findFunction(ModuleOp module, StringRef name) {
   return nullptr;
 }
 
-/// "arg %A in f16 [$M, $K]" or "arg $alpha f64"
-static void readPlanArgument(StringRef line, std::vector<RunParameter> &all) {
-  line = line.trim();
-  if (!line.consume_front("arg "))
-    return;
-  auto word = [&] {
-    auto [first, rest] = line.ltrim().split(' ');
-    line = rest;
-    return first;
-  };
+/// An argument of a plan; nothing for its other ops.
+static std::optional<RunParameter> readPlanArgument(Operation &op) {
   RunParameter parameter;
-  StringRef name = word();
-  parameter.name = name.drop_front().str();
-  parameter.mode = name.starts_with("$") ? "in" : word().str();
-  parameter.dtype = word().str();
-  if (line.consume_front("[")) {
-    SmallVector<StringRef> axes;
-    line.split(']').first.split(axes, ',', -1, /*KeepEmpty=*/false);
-    for (StringRef axis : axes) {
-      axis = axis.trim();
-      axis.consume_front("$");
-      parameter.dims.push_back(axis == "?" ? "" : axis.str());
-    }
+  parameter.mode = "in";
+  if (auto scalar = dyn_cast<plan::ScalarOp>(op)) {
+    parameter.name = scalar.getName().str();
+    Type type = scalar.getType();
+    parameter.dtype = type.isF64() ? "f64" : type.isInteger(1) ? "bool" : "i64";
+    return parameter;
   }
-  all.push_back(std::move(parameter));
+  auto argument = dyn_cast<plan::ArgOp>(op);
+  if (!argument)
+    return std::nullopt;
+  parameter.name = argument.getName().str();
+  parameter.mode = plan::stringifyMode(argument.getMode()).str();
+  parameter.dtype = plan::nameOf(argument.getType().getElement()).str();
+  for (Value axis : argument.getAxes()) {
+    APInt number;
+    auto dim = axis.getDefiningOp<plan::DimOp>();
+    parameter.dims.push_back(dim ? dim.getName().str()
+                             : matchPattern(axis, m_ConstantInt(&number))
+                                 ? std::to_string(number.getSExtValue())
+                                 : "");
+  }
+  return parameter;
 }
 
 FailureOr<std::vector<RunParameter>>
@@ -137,9 +139,10 @@ interpreter::runParameters(ModuleOp module, StringRef name) {
   if (!op)
     return failure();
   std::vector<RunParameter> all;
-  if (auto plan = dyn_cast<tile::PlanOp>(op)) {
-    for (Attribute line : plan.getLines())
-      readPlanArgument(cast<StringAttr>(line).getValue(), all);
+  if (auto plan = dyn_cast<plan::FuncOp>(op)) {
+    for (Operation &one : plan.getBody().front())
+      if (std::optional<RunParameter> parameter = readPlanArgument(one))
+        all.push_back(std::move(*parameter));
     return all;
   }
   auto function = dyn_cast<FunctionOpInterface>(innerKernel(op));

@@ -25,24 +25,28 @@ static LogicalResult runFuse(Operation *op, Interpreter &in) {
   return success();
 }
 
-static std::optional<Reduction> reductionNamed(StringRef name) {
-  static constexpr std::pair<llvm::StringLiteral, Reduction> all[] = {
-      {"sum", Reduction::Sum}, {"prod", Reduction::Prod},
-      {"max", Reduction::Max}, {"min", Reduction::Min},
-      {"any", Reduction::Any}, {"all", Reduction::All}};
-  for (auto [text, kind] : all)
-    if (text == name)
-      return kind;
-  return std::nullopt;
+static Reduction reductionOf(schedule::PartialKind kind) {
+  switch (kind) {
+  case schedule::PartialKind::Sum:
+    return Reduction::Sum;
+  case schedule::PartialKind::Prod:
+    return Reduction::Prod;
+  case schedule::PartialKind::Max:
+    return Reduction::Max;
+  case schedule::PartialKind::Min:
+    return Reduction::Min;
+  case schedule::PartialKind::Any:
+    return Reduction::Any;
+  case schedule::PartialKind::All:
+    return Reduction::All;
+  }
+  llvm_unreachable("a kind of reduction");
 }
 
 static LogicalResult runPartial(Operation *op, Interpreter &in) {
   auto partial = cast<schedule::PartialOp>(op);
   const Array &input = in.array(partial.getInput());
-  std::optional<Reduction> kind = reductionNamed(partial.getKind());
-  if (!kind)
-    return op->emitError() << "no reduction is called '" << partial.getKind()
-                           << "'";
+  Reduction kind = reductionOf(partial.getKind());
   int64_t chunk = partial.getChunk(), n = input.size();
   FailureOr<Array> result =
       in.allocate(op, {in.scalar(partial.getSize())}, input.element);
@@ -55,7 +59,7 @@ static LogicalResult runPartial(Operation *op, Interpreter &in) {
   for (int64_t p = 0; p < result->size(); ++p) {
     int64_t begin = std::min(p * chunk, n), end = std::min(begin + chunk, n);
     result->cells[p] = in.domain.reduce(
-        *kind, types, ArrayRef<Cell>(input.cells).slice(begin, end - begin));
+        kind, types, ArrayRef<Cell>(input.cells).slice(begin, end - begin));
   }
   in.set(op->getResult(0), std::move(*result));
   return success();

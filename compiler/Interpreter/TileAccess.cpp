@@ -154,7 +154,7 @@ Cell Access::read(const Place &place) const {
   case Place::Kind::Poison:
     return place.cell;
   case Place::Kind::Absent:
-    if (!state.gpu)
+    if (!state.wholeTiles)
       return Cell::with(State::Absent);
     return in.domain.constant(shown->element, 0);
   case Place::Kind::OutOfBounds:
@@ -272,9 +272,9 @@ static LogicalResult runLoad(Operation *op, Interpreter &in) {
   SmallVector<int64_t> shape;
   if (auto type = dyn_cast<RankedTensorType>(load.getResult().getType())) {
     shape.assign(type.getShape().begin(), type.getShape().end());
-    if (!state.gpu)
+    if (!state.wholeTiles)
       access.limit(shape);
-    if (mask && !state.gpu)
+    if (mask && !state.wholeTiles)
       for (auto [size, other] : llvm::zip_equal(shape, mask->shape))
         size = std::min(size, other);
   }
@@ -293,7 +293,7 @@ static LogicalResult runLoad(Operation *op, Interpreter &in) {
   forEachIndex(shape, [&](ArrayRef<int64_t> index) {
     Cell &cell = result->cells[next++];
     Place place = access.at(index);
-    if (mask && (place.kind != Place::Kind::Absent || state.gpu)) {
+    if (mask && (place.kind != Place::Kind::Absent || state.wholeTiles)) {
       const Cell &wanted = mask->at(index);
       if (!wanted.present()) {
         cell = wanted;
@@ -322,7 +322,7 @@ static LogicalResult forEachStored(Op op, Interpreter &in, Body body) {
   const Array &given = clipToNest(in.array(op.getValue()), clipped, in);
   const Array *mask = op.getMask() ? &in.array(op.getMask()) : nullptr;
   SmallVector<int64_t> shape(given.shape.begin(), given.shape.end());
-  if (!stateOf(in).gpu)
+  if (!stateOf(in).wholeTiles)
     access.limit(shape);
   if (mask)
     for (auto [size, other] : llvm::zip_equal(shape, mask->shape))

@@ -25,7 +25,10 @@ static std::shared_ptr<const BufferLayout> readLayout(Operation *op,
                   std::shared_ptr<const BufferLayout>>
       known;
   ArrayRef<int64_t> shape = type.getShape();
-  std::pair<std::string, std::vector<int64_t>> key = {type.getLayout().str(),
+  const layout::Layout *map =
+      type.getLayout() ? &type.getLayout().getValue() : nullptr;
+  // By text: programs of several contexts are run.
+  std::pair<std::string, std::vector<int64_t>> key = {map ? map->print() : "",
                                                       shape.vec()};
   std::lock_guard lock(mutex);
   if (known.size() > 256)
@@ -34,7 +37,7 @@ static std::shared_ptr<const BufferLayout> readLayout(Operation *op,
   if (entry)
     return entry;
   BufferLayout result;
-  if (key.first.empty()) {
+  if (!map) {
     result.box.assign(shape.begin(), shape.end());
     result.elements = elementCount(shape).value_or(0);
     for (int64_t i = 0; i < result.elements; ++i)
@@ -45,11 +48,6 @@ static std::shared_ptr<const BufferLayout> readLayout(Operation *op,
     op->emitError() << "the buffer's layout " << what;
     return nullptr;
   };
-  std::string problem;
-  std::optional<layout::Layout> map =
-      layout::Layout::parse(key.first, &problem);
-  if (!map)
-    return refuse("cannot be read: " + problem);
   // A ring: slots one after the other, each with the layout.
   int64_t slots = 1;
   if (shape.size() > 1 &&
@@ -104,7 +102,7 @@ static LogicalResult runAlloc(Operation *op, Interpreter &in) {
   buffer->type = cast<tile::AllocOp>(op).getBuffer().getType();
   buffer->element = elementOf(op->getResult(0));
   buffer->elementBytes = tile::scratchBytesOf(buffer->type.getElementType());
-  buffer->shared = buffer->type.getSpace().getValue() == "shared";
+  buffer->shared = buffer->type.getSpace() == tile::Space::Shared;
   buffer->shape.assign(buffer->type.getShape().begin(),
                        buffer->type.getShape().end());
   buffer->layout = readLayout(op, buffer->type);
@@ -112,18 +110,19 @@ static LogicalResult runAlloc(Operation *op, Interpreter &in) {
     return failure();
   buffer->written.assign(buffer->shape.size(), 0);
   int64_t bytes = buffer->layout->elements * buffer->elementBytes;
-  StringRef memory = buffer->shared ? "tile.shared" : "tile.scratch";
-  auto limit = state.kernel->getAttrOfType<IntegerAttr>(memory);
-  auto offset = op->getAttrOfType<IntegerAttr>("offset");
-  if (offset) {
-    buffer->offset = offset.getInt();
-    if (buffer->offset < 0 ||
-        (limit && buffer->offset + bytes > limit.getInt()))
+  std::optional<int64_t> limit;
+  if (auto kernel = dyn_cast<tile::FuncOp>(state.kernel))
+    limit = buffer->shared ? kernel.getSharedBytes() : kernel.getScratchBytes();
+  if (std::optional<int64_t> offset = cast<tile::AllocOp>(op).getOffset()) {
+    buffer->offset = *offset;
+    if (limit && buffer->offset + bytes > *limit)
       return op->emitError()
              << "the buffer ends at byte " << buffer->offset + bytes
-             << ", but the kernel has " << memory << " = " << limit.getInt();
+             << ", but the kernel has "
+             << (buffer->shared ? "shared_bytes" : "scratch_bytes") << " = "
+             << *limit;
   } else { // not placed yet
-    int64_t first = std::max(state.unplaced, limit ? limit.getInt() : 0);
+    int64_t first = std::max(state.unplaced, limit.value_or(0));
     buffer->offset = int64_t(llvm::alignTo(uint64_t(first), 128));
     state.unplaced = buffer->offset + bytes;
   }
@@ -290,17 +289,17 @@ static void spill(tile::LocalStoreOp store, Buffer &buffer,
     return;
   // Garbage only matters where there was something.
   SmallVector<int64_t> reach(llvm::drop_begin(buffer.written, slot.size()));
-  auto zeros = store->getAttrOfType<IntegerAttr>("zero_padding");
+  std::optional<uint64_t> zeros = store.getZeroPadding();
   if (zeros) {
     for (auto [d, length] : llvm::enumerate(lengths))
       reach[d] = std::max(reach[d], length);
-    size_t axis = size_t(zeros.getInt());
+    size_t axis = size_t(*zeros);
     int64_t end = int64_t(llvm::alignTo(uint64_t(lengths[axis]), 32));
     reach[axis] = std::max(
         reach[axis], std::min(end, buffer.layout->box[slot.size() + axis]));
   }
   bool matrix = isa_and_present<tile::MmaOp>(store.getValue().getDefiningOp());
-  bool keep = store->hasAttr("keep_rest");
+  bool keep = store.getKeepRest();
   int64_t vector = nest.getVectorAxis();
   Cell garbage = in.poison(store, "an element of a buffer past the end of its "
                                   "range, where vectors leave garbage");
@@ -314,7 +313,7 @@ static void spill(tile::LocalStoreOp store, Buffer &buffer,
         continue;
       outside = true;
       alongVector &= axes[d] == vector;
-      alongZeros &= zeros && int64_t(d) == zeros.getInt() &&
+      alongZeros &= zeros && d == *zeros &&
                     i < int64_t(llvm::alignTo(uint64_t(lengths[d]), 32));
     }
     if (!outside)
@@ -460,12 +459,13 @@ static LogicalResult runBarrier(Operation *, Interpreter &in) {
 }
 
 void interpreter::useScratch(Operation *op, Interpreter &in) {
-  auto scratch = op->getAttrOfType<IntegerAttr>("scratch");
-  if (!scratch)
+  tile::ExchangeAttr exchange = tile::getExchange(op);
+  if (!exchange)
     return;
   Arena &arena = stateOf(in).arena;
-  arena.barriers += op->hasAttr("unguarded") ? 1 : 2;
-  arena.forEach(scratch.getInt(), [](Arena::Slot &slot) { slot = {}; });
+  arena.barriers += exchange.getUnguarded() ? 1 : 2;
+  arena.forEach(exchange.getOffset().value_or(0),
+                [](Arena::Slot &slot) { slot = {}; });
 }
 
 //===----------------------------------------------------------------------===//

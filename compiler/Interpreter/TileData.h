@@ -212,14 +212,15 @@ class KernelState : public Datum {
 public:
   KernelState(mlir::Operation *kernel, uint64_t launch)
       : Datum(Kind::Other), kernel(kernel), launch(launch),
-        gpu(kernel->hasAttr("tile.block")) {}
+        wholeTiles(mlir::isa<tile::FuncOp>(kernel) &&
+                   mlir::cast<tile::FuncOp>(kernel).hasThreads()) {}
 
   mlir::Operation *kernel;
   uint64_t launch;                        // its number, from 1
   std::optional<tile::AxisRanges> ranges; // made when asked for
   /// Every position of a tile is computed, also those that do not exist: reads
   /// outside give 0, what must be skipped is masked by the program itself.
-  bool gpu;
+  bool wholeTiles;
   int64_t program = 0;
   int64_t programs = -1; // set by tile.program
   int64_t grid = -1;     // how many the plan launches; negative: no plan

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Graph/IR/Graph.h"
+#include "compiler/Interpreter/Plan.h"
 #include "compiler/Interpreter/TileData.h"
-#include "compiler/Interpreter/TilePlan.h"
 #include "compiler/Schedule/IR/Schedule.h"
 
 #include <algorithm>
@@ -191,7 +191,7 @@ static LogicalResult runPrograms(Operation *kernel, Interpreter &in,
     // A new block: nobody is under way in its shared memory.
     state.copies.clear();
     ++state.arena.barriers;
-    if (state.gpu)
+    if (state.wholeTiles)
       state.arena.forEach(0, [](Arena::Slot &slot) { slot.token = 0; });
     Data yielded;
     if (failed(in.run(kernel->getRegion(0), arguments, yielded)))

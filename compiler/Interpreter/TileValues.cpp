@@ -45,7 +45,7 @@ static LogicalResult runIndex(Operation *op, Interpreter &in) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   int64_t size =
-      stateOf(in).gpu ? shape[0] : std::min(shape[0], range.length());
+      stateOf(in).wholeTiles ? shape[0] : std::min(shape[0], range.length());
   FailureOr<Array> result = in.allocate(op, {size}, Element::I64);
   if (failed(result))
     return failure();
@@ -107,8 +107,9 @@ static LogicalResult build(Operation *op, Interpreter &in,
 /// How much of an axis over `range` there is; on a GPU all of it is computed.
 static int64_t lengthOf(Value range, Interpreter &in) {
   int64_t size = cast<tile::RangeType>(range.getType()).getSize();
-  return stateOf(in).gpu ? size
-                         : std::min(size, in.get<TileRange>(range).length());
+  return stateOf(in).wholeTiles
+             ? size
+             : std::min(size, in.get<TileRange>(range).length());
 }
 
 static LogicalResult runFill(Operation *op, Interpreter &in) {
@@ -318,10 +319,8 @@ static LogicalResult runScan(Operation *op, Interpreter &in) {
 /// Positions of k past the range that an AMX step multiplies all the same: the
 /// packed operands hold zeros there, or else the sum is garbage.
 static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
-  auto unit = stateOf(in).nest
-                  ? stateOf(in).nest->getAttrOfType<StringAttr>("unit")
-                  : StringAttr();
-  if (!unit || unit.getValue() != "amx" || length == 0)
+  tile::NestOp nest = stateOf(in).nest;
+  if (!nest || nest.getUnit() != tile::MatrixUnit::Amx || length == 0)
     return 0;
   Type element = getElementTypeOrSelf(mma.getLhs().getType());
   return llvm::alignTo(length, tile::amxStep(element)) - length;
@@ -332,12 +331,11 @@ static int64_t paddingOfStep(tile::MmaOp mma, int64_t length, Interpreter &in) {
 /// 13 bits of fraction for fp8 on Ada, 24 or 25 else. Each of k terms costs
 /// less than one unit of these.
 static int precisionOf(tile::MmaOp mma) {
-  auto mark = mma->getAttrOfType<StringAttr>("instruction");
-  StringRef form = mark ? mark.getValue() : StringRef();
-  (void)(form.consume_front("sparse.") || form.consume_front("scaled."));
-  if (!form.starts_with("m") || !form.ends_with(".f32"))
+  tile::InstructionAttr instruction = mma.getInstructionAttr();
+  if (!instruction || instruction.getForm() == tile::MmaForm::Fma ||
+      !getElementTypeOrSelf(mma.getResult()).isF32())
     return 0;
-  return form.contains(".e4m3") || form.contains(".e5m2") ? 12 : 23;
+  return mma.getLhs().getType().getElementTypeBitWidth() == 8 ? 12 : 23;
 }
 
 /// Row m of a sparse operand, with absent cells for what it does not have.
@@ -526,29 +524,27 @@ static LogicalResult runPrint(Operation *op, Interpreter &in) {
   auto finish = [&](StringRef text, ArrayRef<DatumRef> values) {
     state.lines[state.program].push_back(formatPrint(text, values, in.domain));
   };
-  auto part = op->getAttrOfType<StringAttr>("part");
-  StringRef piece = part ? part.getValue() : "";
-  if (piece.empty()) {
+  using tile::PrintPart;
+  std::optional<PrintPart> piece = print.getPart();
+  if (!piece) {
     Data values;
     for (Value value : print.getValues())
       values.push_back(printable(value, in));
     finish(print.getText(), values);
-  } else if (piece == "begin") {
+  } else if (piece == PrintPart::Begin) {
     state.text = print.getText().str();
     state.pieces.clear();
-  } else if (piece == "end") {
+  } else if (piece == PrintPart::End) {
     finish(state.text, state.pieces);
-  } else if (piece == "value") {
+  } else if (piece == PrintPart::Value) {
     for (Value value : print.getValues())
       state.pieces.push_back(printable(value, in));
-  } else if (piece == "element") {
+  } else if (piece == PrintPart::Element) {
     Value tile = print.getValues()[0];
     Array clipped;
     state.pieces.push_back(
         share(whole(tile, clipToNest(in.array(tile), clipped, in))));
-  } else if (piece != "axes") { // the element says all
-    return op->emitError() << "no part of a line is called '" << piece << "'";
-  }
+  } // the element says all of the axes
   return success();
 }
 

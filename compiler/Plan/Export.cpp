@@ -3,8 +3,9 @@
 
 #include "compiler/Plan/Export.h"
 
+#include "compiler/Plan/Text.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Matchers.h"
 
@@ -46,48 +47,12 @@ Expression number(int64_t value) {
   return {std::to_string(value), value < 0 ? Level::Unary : Level::Primary};
 }
 
-std::string quoted(StringRef text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    if (c == '\n')
-      result += "\\n";
-    else if (c == '\t')
-      result += "\\t";
-    else
-      result += c;
-  }
-  return result + "\"";
-}
-
-/// Names of a plan, each given once. `%` and `$` names do not meet.
-class Names {
-public:
-  std::string tensor(StringRef hint) { return "%" + fresh(tensors, hint); }
-  std::string integer(StringRef hint) { return "$" + fresh(integers, hint); }
-
-private:
-  static std::string fresh(llvm::StringSet<> &taken, StringRef hint) {
-    std::string name;
-    for (char c : hint)
-      name += llvm::isAlnum(c) || c == '_' || c == '.' || (c & 0x80) ? c : '_';
-    if (name.empty())
-      name = "t";
-    std::string result = name;
-    for (unsigned i = 1; !taken.insert(result).second; ++i)
-      result = name + "." + std::to_string(i);
-    return result;
-  }
-  llvm::StringSet<> tensors, integers;
-};
-
 class Exporter {
 public:
   Exporter(FuncOp func, llvm::function_ref<LaunchNeeds(Operation *)> needsOf)
       : func(func), needsOf(needsOf) {}
 
-  FailureOr<std::string> run();
+  std::string run();
 
 private:
   // -- Integers --------------------------------------------------------------
@@ -116,17 +81,16 @@ private:
   std::string declare(Value tensor, StringRef hint, StringRef mode,
                       const std::string &axes);
   void name(Value integer, StringRef hint) {
-    expressions[integer] = {names.integer(hint), Level::Primary};
+    expressions[integer] = {"$" + names.integer(hint), Level::Primary};
   }
 
   FuncOp func;
   llvm::function_ref<LaunchNeeds(Operation *)> needsOf;
-  Names names;
+  PlanNames names;
   llvm::DenseMap<Value, std::string> tensors;
   llvm::DenseMap<Value, Expression> expressions;
   std::string header, body;
   int depth = 1;
-  bool failed = false;
 };
 
 } // namespace
@@ -184,7 +148,6 @@ Expression Exporter::compute(Operation *op) {
                 .str(),
             Level::Primary};
   };
-  bool logical = op->getResult(0).getType().isInteger(1);
   return llvm::TypeSwitch<Operation *, Expression>(op)
       .Case([&](arith::ConstantOp constant) { return constantText(constant); })
       .Case([&](SizeOp size) {
@@ -221,36 +184,21 @@ Expression Exporter::compute(Operation *op) {
           [&](auto) { return operand(0); })
       .Case([&](arith::CmpIOp compare) -> Expression {
         static constexpr StringRef signs[] = {"==", "!=", "<", "<=", ">", ">="};
-        auto predicate = unsigned(compare.getPredicate());
-        if (predicate < std::size(signs))
-          return between(signs[predicate], Level::Compare);
-        compare.emitOpError()
-            << "compares without signs, which a plan does not";
-        failed = true;
-        return number(0);
+        return between(signs[unsigned(compare.getPredicate())], Level::Compare);
       })
       .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
           [&](Operation *) -> Expression {
-            if (logical && isa<arith::AndIOp>(op))
+            if (isa<arith::AndIOp>(op))
               return between("and", Level::And);
-            if (logical && isa<arith::OrIOp>(op))
+            if (isa<arith::OrIOp>(op))
               return between("or", Level::Or);
-            if (logical && matchPattern(op->getOperand(1), m_One()))
+            if (matchPattern(op->getOperand(1), m_One()))
               return {"not " + (operand(0).level >= Level::Not
                                     ? operand(0).text
                                     : "(" + operand(0).text + ")"),
                       Level::Not};
-            if (logical)
-              return between("!=", Level::Compare);
-            op->emitOpError() << "is of bits, which a plan does not have";
-            failed = true;
-            return number(0);
-          })
-      .Default([&](Operation *) {
-        op->emitOpError() << "cannot be computed by a plan";
-        failed = true;
-        return number(0);
-      });
+            return between("!=", Level::Compare);
+          });
 }
 
 std::string Exporter::list(ValueRange values) {
@@ -281,18 +229,16 @@ std::string Exporter::message(StringRef text, ValueRange values) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::string> Exporter::run() {
+std::string Exporter::run() {
   writeHeader();
   writeBlock(func.getBody().front());
-  if (failed)
-    return failure();
   return "tessera.plan 1\nfunction " + func.getName().str() + "\ntarget " +
          func.getTarget().str() + " 1\n" + header + "body\n" + body + "end\n";
 }
 
 std::string Exporter::declare(Value tensor, StringRef hint, StringRef mode,
                               const std::string &axes) {
-  std::string name = names.tensor(hint);
+  std::string name = "%" + names.tensor(hint);
   tensors[tensor] = name;
   Type element = cast<PlanTensorType>(tensor.getType()).getElement();
   return (name + mode + " " + nameOf(element) + " " + axes).str();
@@ -338,7 +284,7 @@ void Exporter::writeHeader() {
   }
   if (std::optional<ArrayAttr> messages = func.getMessages())
     for (auto text : messages->getAsRange<StringAttr>())
-      header += "message " + quoted(escapeBraces(text)) + "\n";
+      header += "message " + quoted(text) + "\n";
 }
 
 void Exporter::writeBlock(Block &block) {
@@ -381,7 +327,7 @@ void Exporter::write(Operation *op) {
              list(alloc.getSizes()));
       })
       .Case([&](ViewOp view) {
-        std::string name = names.tensor(view.getName());
+        std::string name = "%" + names.tensor(view.getName());
         tensors[view] = name;
         line("view " + name + " = " + tensorName(view.getSource()) +
              " offset " + textOf(view.getOffset()).text + " sizes " +
@@ -439,7 +385,7 @@ void Exporter::set(ValueRange targets, ValueRange values) {
   if (changes.size() > 1)
     for (auto &[target, text] : changes) {
       std::string next =
-          names.integer(StringRef(target).drop_front().str() + ".next");
+          "$" + names.integer(StringRef(target).drop_front().str() + ".next");
       line("let " + next + " = " + text);
       text = next;
     }
@@ -491,12 +437,6 @@ void Exporter::write(scf::WhileOp loop) {
   line("while " + textOf(condition.getCondition()).text);
   for (auto [argument, result, value] :
        llvm::zip(turn.getArguments(), loop.getResults(), condition.getArgs())) {
-    // Names of the loop's block end with it.
-    if (value.getParentRegion() == &loop.getBefore() &&
-        !isa<BlockArgument>(value)) {
-      condition.emitOpError() << "hands on what is not carried";
-      failed = true;
-    }
     Expression text = textOf(value);
     expressions[argument] = text;
     expressions[result] = text;
@@ -507,7 +447,7 @@ void Exporter::write(scf::WhileOp loop) {
   line("end");
 }
 
-FailureOr<std::string> tessera::plan::exportText(
+std::string tessera::plan::exportText(
     FuncOp func, llvm::function_ref<LaunchNeeds(Operation *)> needsOf) {
   return Exporter(func, needsOf).run();
 }

@@ -23,7 +23,7 @@ struct LaunchNeeds {
 
 /// `needsOf` knows the kernels; its argument is null if there is none of the
 /// name.
-llvm::FailureOr<std::string>
+std::string
 exportText(FuncOp func,
            llvm::function_ref<LaunchNeeds(mlir::Operation *)> needsOf);
 

@@ -1,6 +1,7 @@
 //===- CheckValueContract.cpp - The closed list of the value level --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/ScheduleToTile/Passes.h"
 
 namespace tessera::tile {
@@ -9,6 +10,7 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
 namespace {
@@ -38,7 +40,7 @@ struct CheckValueContractPass
             refuse(inner, "a kernel of Tile IR's value level");
         });
         good &= succeeded(verifyKernel(kernel));
-      } else if (!isa<PlanOp>(op))
+      } else if (!isa<plan::FuncOp>(op))
         refuse(&op, "a module of Tile IR");
     }
     if (!good)

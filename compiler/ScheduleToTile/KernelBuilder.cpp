@@ -22,15 +22,18 @@ Decisions::Decisions(Block &body) {
       loops[tile.getLoop()] = {tile.getSize().getValue(), tile.getKind()};
     } else if (auto place = dyn_cast<schedule::PlaceOp>(op)) {
       int64_t value = place.getValue().getValue();
-      if (place.getWhat() == "threads")
+      using schedule::Placement;
+      Placement what = place.getWhat();
+      if (what == Placement::Threads)
         threads = value;
       // What is not said is the machine's choice. Fusion is behind us.
-      StringRef what = place.getWhat();
-      bool chosen =
-          what == "pack" || what == "stream" ? value != 1 : value != 0;
-      if (chosen && what != "fuse")
+      bool chosen = what == Placement::Pack || what == Placement::Stream
+                        ? value != 1
+                        : value != 0;
+      if (chosen && what != Placement::Fuse)
         entries.push_back(
-            builder.getNamedAttr(what, builder.getI64IntegerAttr(value)));
+            builder.getNamedAttr(schedule::stringifyPlacement(what),
+                                 builder.getI64IntegerAttr(value)));
     } else if (auto pipeline = dyn_cast<schedule::PipelineOp>(op)) {
       stages = pipeline.getStages().getValue();
       entries.push_back(
@@ -86,14 +89,16 @@ private:
     int64_t size = loopOf(axis).size;
     return size > 1 ? size : 0;
   }
-  bool isGrid(int64_t axis) const { return loopOf(axis).kind == "grid"; }
+  bool isGrid(int64_t axis) const {
+    return loopOf(axis).kind == schedule::LoopKind::Grid;
+  }
 
   /// A reduction takes the tile of the sequential loop, whichever has its
   /// number.
   void chooseReductionTile() {
     int64_t size = 1;
     for (auto &[axis, loop] : decisions.loops)
-      if (loop.kind == "loop")
+      if (loop.kind == schedule::LoopKind::Loop)
         size = std::max(size, loop.size);
     if (size > 1)
       emitter.reductionTile = size;
@@ -242,17 +247,10 @@ private:
   }
 
   void runPartial(schedule::PartialOp op) {
-    std::optional<graph::ReduceKind> kind =
-        graph::symbolizeReduceKind(op.getKind());
     static constexpr ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Prod,
                                            ReduceKind::Max, ReduceKind::Min,
                                            ReduceKind::Or,  ReduceKind::And};
-    if (!kind || unsigned(*kind) >= std::size(kinds)) {
-      op.emitOpError() << "cannot reduce chunks by " << op.getKind();
-      emitter.failed = true;
-      return;
-    }
-    ReduceKind combine = kinds[unsigned(*kind)];
+    ReduceKind combine = kinds[unsigned(op.getKind())];
     Indices id = grid();
     Location loc = emitter.getLoc();
     Value chunk = emitter.position(op.getChunk());
@@ -310,8 +308,7 @@ FailureOr<Kernel> tessera::tile::buildKernel(OpBuilder &builder,
 
   Kernel kernel;
   kernel.function =
-      FuncOp::create(builder, loc, symbol, builder.getFunctionType(types, {}),
-                     nullptr, nullptr);
+      FuncOp::create(builder, loc, symbol, builder.getFunctionType(types, {}));
   Block &body = kernel.function.getBody().emplaceBlock();
   DenseMap<Value, Value> arguments;
   for (auto [i, type] : llvm::enumerate(types)) {
@@ -352,7 +349,7 @@ FailureOr<Kernel> tessera::tile::buildKernel(OpBuilder &builder,
     return failure();
   Decisions decisions(payload);
   decisions.applyGroup(kernel.function);
-  kernel.function->setAttr("tile.config", decisions.config);
-  kernel.function->setAttr("tile.numerics", fuse.getNumericsAttr());
+  kernel.function.setConfigAttr(decisions.config);
+  kernel.function.setNumericsAttr(fuse.getNumericsAttr());
   return kernel;
 }

@@ -12,7 +12,7 @@ namespace tessera::tile {
 struct Decisions {
   struct Loop {
     int64_t size = 1;
-    llvm::StringRef kind = "grid";
+    schedule::LoopKind kind = schedule::LoopKind::Grid;
   };
   llvm::DenseMap<int64_t, Loop> loops;
   int64_t threads = 0, stages = 0;

@@ -15,13 +15,13 @@ def ScheduleToTilePass : Pass<"schedule-to-tile", "::mlir::ModuleOp"> {
     %y = sched.fuse @f_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> { ... }
     // After
     tile.func @f_0(%x: memref<?xf32, strided<[1]>>, %y: memref<?xf32, strided<[1]>>) { ... }
-    tile.plan @f {
+    plan.func @f target "cpu" {
       ...
-      "  launch @f_0(%x, %y) grid $N ceildiv 1024"
+      plan.launch @f_0(%x, %y) grid %programs : !plan.tensor<f32, 1>, !plan.tensor<f32, 1>
     }
     ```
   }];
-  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",
+  let dependentDialects = ["::tessera::plan::PlanDialect", "::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect"];
 }

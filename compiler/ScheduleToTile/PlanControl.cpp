@@ -1,19 +1,10 @@
 //===- PlanControl.cpp - Branches and loops of a plan ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An integer that is carried is one `$` name, set at the end of each turn. A
-// tensor that is carried is two pieces of memory: each turn computes its new
-// value into fresh memory and swaps the two, so that what a turn reads is never
-// what it writes:
-//
-//   alloc %x; launch (%x)
-//   loop
-//     while $i < $n
-//     alloc %x.1; launch (%x, %x.1); swap %x %x.1
-//     set $i = $i + 1
-//   end                                    # the result is %x
-//
-// What an arm of an `if` yields is written where the result is.
+// Integers are carried by scf.while. A tensor that is carried is two pieces of
+// memory: each turn computes its new value into fresh memory and swaps the two,
+// so that what a turn reads is never what it writes. What an arm of an `if`
+// yields is written where the result is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +16,7 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
+using plan::IntegerBuilder;
 using schedule::isPlanInteger;
 
 StringRef tessera::tile::hintOf(Value value) {
@@ -38,25 +30,28 @@ void PlanWriter::forget(Knowledge before) {
   sizes = std::move(before.sizes);
 }
 
-void PlanWriter::nameCarried() {
-  function->walk([&](Operation *op) {
-    if (!graph::isControlFlow(op))
-      return;
-    Block &last = op->getRegions().back().front();
-    for (OpResult result : op->getResults()) {
-      if (!isPlanInteger(result.getType()))
-        continue;
-      unsigned i = result.getResultNumber();
-      Value carried =
-          isa<graph::IfOp>(op)
-              ? last.getTerminator()->getOperand(i)
-              : last.getArgument(i + (isa<graph::ForOp>(op) ? 1 : 0));
-      StringRef hint = hintOf(carried);
-      std::string name = "$" + names.integer(hint.empty() ? "n" : hint);
-      integers[result] = name;
-      lateNames.push_back(name);
-    }
-  });
+static Type integerType(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isInteger(1) ? element
+                              : Type(IndexType::get(type.getContext()));
+}
+
+/// A block with an argument for each integer, called as it is in the function.
+static Block &addBlock(Region &region, ValueRange like, Location loc) {
+  Block &block = region.emplaceBlock();
+  for (Value value : like) {
+    StringRef hint = hintOf(value);
+    block.addArgument(
+        integerType(value.getType()),
+        hint.empty() ? loc
+                     : NameLoc::get(StringAttr::get(loc.getContext(), hint)));
+  }
+  return block;
+}
+
+static SmallVector<Value> integersAmong(ValueRange values) {
+  return llvm::filter_to_vector(
+      values, [](Value value) { return isPlanInteger(value.getType()); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,23 +59,27 @@ void PlanWriter::nameCarried() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult PlanWriter::write(graph::IfOp op) {
-  std::string condition = integer(op.getCondition());
+  Value condition = integer(op.getCondition());
+  SmallVector<Type> types;
   for (Value result : op.getResults()) {
     if (isPlanInteger(result.getType()))
-      body.push_back("let " + integers[result] + " = 0");
+      types.push_back(integerType(result.getType()));
     else
       allocate(result);
   }
-  body.push_back("if " + condition);
-  if (failed(writeArm(op, op.getThenRegion())))
-    return failure();
-  body.push_back("else");
-  size_t end = body.size();
-  if (failed(writeArm(op, op.getElseRegion())))
-    return failure();
-  if (body.size() == end)
-    body.pop_back();
-  body.push_back("end");
+  auto choice = scf::IfOp::create(at, op.getLoc(), types, condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  for (auto [arm, block] :
+       {std::pair(&op.getThenRegion(), choice.thenBlock()),
+        std::pair(&op.getElseRegion(), choice.elseBlock())}) {
+    OpBuilder::InsertionGuard guard(at);
+    at.setInsertionPointToStart(block);
+    if (failed(writeArm(op, *arm)))
+      return failure();
+  }
+  for (auto [result, made] :
+       llvm::zip(integersAmong(op.getResults()), choice.getResults()))
+    integers[result] = made;
   return failure(failedExpression);
 }
 
@@ -91,17 +90,15 @@ LogicalResult PlanWriter::writeArm(graph::IfOp op, Region &region) {
     if (!isPlanInteger(result.getType())) {
       // A copy first: what operator[] gives does not outlive an insertion.
       Tensor place = tensors.lookup(result);
-      place.temporary = false;
       tensors[value] = place;
       placed.insert(value);
     }
   if (failed(writeBlock(region.front())))
     return failure();
-  for (auto [result, value] : llvm::zip(op.getResults(), yield->getOperands()))
-    if (isPlanInteger(result.getType())) {
-      std::string text = integer(value);
-      body.push_back("set " + integers[result] + " = " + text);
-    }
+  SmallVector<Value> yielded;
+  for (Value value : integersAmong(yield->getOperands()))
+    yielded.push_back(integer(value));
+  scf::YieldOp::create(at, op.getLoc(), yielded);
   forget(std::move(before));
   return success();
 }
@@ -110,25 +107,12 @@ LogicalResult PlanWriter::writeArm(graph::IfOp op, Region &region) {
 // for, while
 //===----------------------------------------------------------------------===//
 
-void PlanWriter::startLoop(Operation *loop, ValueRange inits) {
-  for (auto [result, init] : llvm::zip(loop->getResults(), inits)) {
-    if (isPlanInteger(result.getType())) {
-      std::string text = integer(init);
-      body.push_back("let " + integers[result] + " = " + text);
-    } else {
-      Tensor place = tensors.lookup(init);
-      tensors[result] = place;
-    }
-  }
-}
-
-void PlanWriter::bindCarried(Operation *loop, ValueRange inits,
-                             ValueRange arguments) {
-  for (auto [result, init, argument] :
-       llvm::zip(loop->getResults(), inits, arguments)) {
-    if (isPlanInteger(result.getType())) {
-      std::string name = integers.lookup(result);
-      integers[argument] = name;
+void PlanWriter::bindCarried(ValueRange arguments, ValueRange inits,
+                             ValueRange carried) {
+  size_t next = 0;
+  for (auto [argument, init] : llvm::zip(arguments, inits)) {
+    if (isPlanInteger(argument.getType())) {
+      integers[argument] = carried[next++];
     } else {
       Tensor place = tensors.lookup(init);
       tensors[argument] = place;
@@ -136,77 +120,84 @@ void PlanWriter::bindCarried(Operation *loop, ValueRange inits,
   }
 }
 
-void PlanWriter::finishTurn(Operation *loop, Block &block) {
+SmallVector<Value> PlanWriter::finishTurn(ValueRange inits, Block &block) {
   Operation *yield = block.getTerminator();
-  // All are computed before any is changed: a, b = b, a + b.
-  std::vector<std::pair<std::string, std::string>> changes;
-  for (auto [result, value] :
-       llvm::zip(loop->getResults(), yield->getOperands()))
-    if (isPlanInteger(result.getType())) {
-      // The text first: it may add to what is known.
-      std::string text = integer(value);
-      changes.emplace_back(integers[result], text);
-    }
-  if (changes.size() > 1)
-    for (auto &[name, text] : changes) {
-      std::string next =
-          "$" + names.integer(StringRef(name).drop_front().str() + ".next");
-      body.push_back("let " + next + " = " + text);
-      text = next;
-    }
-  for (auto [result, value] :
-       llvm::zip(loop->getResults(), yield->getOperands()))
-    if (!isPlanInteger(result.getType()))
-      body.push_back("swap " + tensors[result].name + " " +
-                     tensors[value].name);
-  for (const auto &[name, text] : changes)
-    body.push_back("set " + name + " = " + text);
+  // Before memory changes: some are loaded.
+  SmallVector<Value> next;
+  for (Value value : integersAmong(yield->getOperands()))
+    next.push_back(integer(value));
+  for (auto [init, value] : llvm::zip(inits, yield->getOperands()))
+    if (!isPlanInteger(value.getType()))
+      plan::SwapOp::create(at, yield->getLoc(), tensors[init].memory,
+                           tensors[value].memory);
+  return next;
 }
 
 LogicalResult PlanWriter::write(graph::ForOp op) {
-  std::string start = integer(op.getStart()), stop = integer(op.getStop());
-  startLoop(op, op.getInits());
-  Knowledge before = remember();
-  Block &block = op.getBody().front();
-  BlockArgument counter = block.getArgument(0);
-  StringRef hint = hintOf(counter);
-  std::string name = "$" + names.integer(hint.empty() ? "i" : hint);
-  body.push_back("let " + name + " = " + start);
-  // Computed once, as in Python.
-  if (StringRef(stop).contains(' ')) {
-    std::string once = "$" + names.integer("stop");
-    body.push_back("let " + once + " = " + stop);
-    stop = once;
-  }
+  Location loc = op.getLoc();
+  Value start = integer(op.getStart()), stop = integer(op.getStop());
+  Block &turn = op.getBody().front();
+  SmallVector<Value> inits = {start}, like = {turn.getArgument(0)};
+  for (Value init : integersAmong(op.getInits()))
+    inits.push_back(integer(init));
+  llvm::append_range(like, integersAmong(turn.getArguments().drop_front()));
+  auto loop =
+      scf::WhileOp::create(at, loc, ValueRange(inits).getTypes(), inits);
+  Block &test = addBlock(loop.getBefore(), like, loc);
+  Block &body = addBlock(loop.getAfter(), like, loc);
   auto step = int64_t(op.getStep());
-  body.push_back("loop");
-  body.push_back("while " + name + (step > 0 ? " < " : " > ") + stop);
-  integers[counter] = name;
-  bindCarried(op, op.getInits(), block.getArguments().drop_front());
-  if (failed(writeBlock(block)))
-    return failure();
-  finishTurn(op, block);
-  body.push_back("set " + name + " = " + name + (step > 0 ? " + " : " - ") +
-                 std::to_string(std::abs(step)));
-  body.push_back("end");
+  Knowledge before = remember();
+  {
+    OpBuilder::InsertionGuard guard(at);
+    at.setInsertionPointToStart(&test);
+    IntegerBuilder make = integersAt(loc);
+    Value counter = test.getArgument(0);
+    Value more = step > 0 ? make.lt(counter, stop) : make.gt(counter, stop);
+    scf::ConditionOp::create(at, loc, more, test.getArguments());
+    at.setInsertionPointToStart(&body);
+    integers[turn.getArgument(0)] = body.getArgument(0);
+    bindCarried(turn.getArguments().drop_front(), op.getInits(),
+                ValueRange(body.getArguments()).drop_front());
+    if (failed(writeBlock(turn)))
+      return failure();
+    SmallVector<Value> next = finishTurn(op.getInits(), turn);
+    next.insert(next.begin(), integersAt(loc).add(body.getArgument(0), step));
+    scf::YieldOp::create(at, loc, next);
+  }
   forget(std::move(before));
+  bindCarried(op.getResults(), op.getInits(), loop.getResults().drop_front());
   return failure(failedExpression);
 }
 
 LogicalResult PlanWriter::write(graph::WhileOp op) {
-  startLoop(op, op.getInits());
+  Location loc = op.getLoc();
+  Block &asked = op.getTest().front(), &turn = op.getBody().front();
+  SmallVector<Value> inits;
+  for (Value init : integersAmong(op.getInits()))
+    inits.push_back(integer(init));
+  SmallVector<Value> like = integersAmong(turn.getArguments());
+  auto loop =
+      scf::WhileOp::create(at, loc, ValueRange(inits).getTypes(), inits);
+  Block &test = addBlock(loop.getBefore(), like, loc);
+  Block &body = addBlock(loop.getAfter(), like, loc);
   Knowledge before = remember();
-  Block &test = op.getTest().front(), &block = op.getBody().front();
-  body.push_back("loop");
-  bindCarried(op, op.getInits(), test.getArguments());
-  if (failed(writeBlock(test)))
-    return failure();
-  body.push_back("while " + integer(test.getTerminator()->getOperand(0)));
-  bindCarried(op, op.getInits(), block.getArguments());
-  if (failed(writeBlock(block)))
-    return failure();
-  finishTurn(op, block);
-  body.push_back("end");
+  {
+    OpBuilder::InsertionGuard guard(at);
+    at.setInsertionPointToStart(&test);
+    bindCarried(asked.getArguments(), op.getInits(), test.getArguments());
+    if (failed(writeBlock(asked)))
+      return failure();
+    Value more = integer(asked.getTerminator()->getOperand(0));
+    scf::ConditionOp::create(at, loc, more, test.getArguments());
+    forget(before);
+    at.setInsertionPointToStart(&body);
+    bindCarried(turn.getArguments(), op.getInits(), body.getArguments());
+    if (failed(writeBlock(turn)))
+      return failure();
+    SmallVector<Value> next = finishTurn(op.getInits(), turn);
+    scf::YieldOp::create(at, loc, next);
+  }
   forget(std::move(before));
+  bindCarried(op.getResults(), op.getInits(), loop.getResults());
   return failure(failedExpression);
 }

@@ -1,9 +1,10 @@
-//===- PlanExpressions.cpp - Sizes and scalars as plan text ---------------===//
+//===- PlanExpressions.cpp - Arguments and integers of a plan -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/ScheduleToTile/PlanExpressions.h"
 
-#include "compiler/Graph/IR/Messages.h"
+#include "compiler/Plan/IR/IntegerBuilder.h"
+#include "compiler/Support/Messages.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,41 +14,22 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
+using plan::IntegerBuilder;
 
-std::string tessera::tile::infix(StringRef lhs, StringRef op, StringRef rhs) {
-  auto wrap = [](StringRef text) {
-    bool simple = text.find_first_of(" -") == StringRef::npos;
-    return simple ? text.str() : ("(" + text + ")").str();
-  };
-  return wrap(lhs) + " " + op.str() + " " + wrap(rhs);
+plan::FuncOp tessera::tile::createPlan(OpBuilder &builder, Location loc,
+                                       StringRef name) {
+  auto func =
+      plan::FuncOp::create(builder, loc, name, "cpu", ArrayAttr(), ArrayAttr());
+  Block &body = func.getBody().emplaceBlock();
+  builder.setInsertionPointToEnd(&body);
+  auto end = plan::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  return func;
 }
 
-std::string tessera::tile::quoted(StringRef text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    if (c == '\n')
-      result += "\\n";
-    else if (c == '\t')
-      result += "\\t";
-    else
-      result += c;
-  }
-  return result + "\"";
-}
-
-std::string PlanNames::fresh(llvm::StringSet<> &taken, StringRef hint) {
-  std::string name;
-  for (char c : hint)
-    name += llvm::isAlnum(c) || c == '_' || c == '.' || (c & 0x80) ? c : '_';
-  if (name.empty())
-    name = "t";
-  std::string result = name;
-  for (unsigned i = 1; !taken.insert(result).second; ++i)
-    result = name + "." + std::to_string(i);
-  return result;
-}
+//===----------------------------------------------------------------------===//
+// Dims
+//===----------------------------------------------------------------------===//
 
 /// Whether a dim's text is a plain name, not an expression.
 static bool isName(StringRef text) {
@@ -57,40 +39,85 @@ static bool isName(StringRef text) {
          });
 }
 
-/// `H*D`, `S//2` -> `$H * $D`, `$S floordiv 2`; nothing if a name in it is not
-/// among `dims` or a sign is unknown.
-static std::optional<std::string>
-translate(StringRef text, const llvm::StringMap<std::string> &dims) {
-  std::string result;
-  while (!(text = text.ltrim()).empty()) {
-    if (llvm::isAlpha(text.front()) || text.front() == '_' ||
-        (text.front() & 0x80)) {
-      StringRef name = text.take_while(
-          [](char c) { return llvm::isAlnum(c) || c == '_' || (c & 0x80); });
-      auto found = dims.find(name);
-      if (found == dims.end())
-        return std::nullopt;
-      result += found->second;
-      text = text.drop_front(name.size());
-    } else if (llvm::isDigit(text.front())) {
-      StringRef digits = text.take_while(llvm::isDigit);
-      result += digits;
-      text = text.drop_front(digits.size());
-    } else if (text.consume_front("//")) {
-      result += " floordiv ";
-    } else if (text.consume_front("%")) {
-      result += " mod ";
-    } else if (StringRef("+-*()").contains(text.front())) {
-      bool parenthesis = StringRef("()").contains(text.front());
-      result += parenthesis ? text.take_front().str()
-                            : " " + text.take_front().str() + " ";
-      text = text.drop_front();
-    } else {
-      return std::nullopt;
-    }
+namespace {
+/// `H*D`, `S//2` over the dims that are known; null if a name in it is not, or
+/// a sign is unknown.
+class DimParser {
+public:
+  DimParser(StringRef text, const llvm::StringMap<Value> &dims,
+            IntegerBuilder &make)
+      : text(text), dims(dims), make(make) {}
+
+  Value parse() {
+    Value value = sum();
+    return text.ltrim().empty() ? value : Value();
   }
-  return result;
-}
+
+private:
+  bool accept(StringRef sign) {
+    text = text.ltrim();
+    return text.consume_front(sign);
+  }
+
+  Value sum() {
+    Value value = product();
+    while (value) {
+      bool more = accept("+");
+      if (!more && !accept("-"))
+        break;
+      Value next = product();
+      value = !next  ? Value()
+              : more ? make.add(value, next)
+                     : make.sub(value, next);
+    }
+    return value;
+  }
+
+  Value product() {
+    Value value = factor();
+    while (value) {
+      char sign = accept("//")  ? '/'
+                  : accept("*") ? '*'
+                  : accept("%") ? '%'
+                                : 0;
+      if (!sign)
+        break;
+      Value next = factor();
+      value = !next         ? Value()
+              : sign == '*' ? make.mul(value, next)
+              : sign == '/' ? make.floordiv(value, next)
+                            : make.mod(value, next);
+    }
+    return value;
+  }
+
+  Value factor() {
+    if (accept("(")) {
+      Value value = sum();
+      return accept(")") ? value : Value();
+    }
+    if (accept("-")) {
+      Value value = factor();
+      return value ? make.sub(0, value) : Value();
+    }
+    text = text.ltrim();
+    StringRef digits = text.take_while(llvm::isDigit);
+    StringRef name = text.take_while(
+        [](char c) { return llvm::isAlnum(c) || c == '_' || (c & 0x80); });
+    int64_t number;
+    if (!digits.empty() && digits.size() == name.size()) {
+      text = text.drop_front(digits.size());
+      return digits.getAsInteger(10, number) ? Value() : make.number(number);
+    }
+    text = text.drop_front(name.size());
+    return dims.lookup(name);
+  }
+
+  StringRef text;
+  const llvm::StringMap<Value> &dims;
+  IntegerBuilder &make;
+};
+} // namespace
 
 /// The axes of an argument whose stride the code takes for known, and those.
 static SmallVector<std::pair<int64_t, int64_t>>
@@ -109,29 +136,73 @@ getKnownStrides(FunctionOpInterface function, unsigned argument) {
   return known;
 }
 
-std::string tile::strideCheck(StringRef tensor, int64_t axis, int64_t rank,
-                              int64_t stride) {
-  auto text = [&](StringRef what, int64_t axis) {
-    return (what + "(" + tensor + ", " + Twine(axis) + ")").str();
-  };
-  std::string line = "check " + text("stride", axis) +
-                     " == " + std::to_string(stride) + " or " +
-                     text("size", axis) + " <= 1";
+void tessera::tile::checkStride(OpBuilder &builder, Location loc, Value tensor,
+                                StringRef name, int64_t axis, int64_t stride) {
+  IntegerBuilder make(builder, loc);
+  Value given = make.stride(tensor, axis);
+  SmallVector<Value> any = {make.eq(given, stride),
+                            make.le(make.size(tensor, axis), 1)};
   // Arrays without elements have any strides.
+  int64_t rank = cast<plan::PlanTensorType>(tensor.getType()).getRank();
   for (int64_t other = 0; other < rank; ++other)
     if (other != axis)
-      line += " or " + text("size", other) + " == 0";
-  return line + " : " +
-         quoted((tensor.drop_front() + " has stride {" + text("stride", axis) +
-                 "} along axis " + Twine(axis) + ", but this version needs " +
-                 Twine(stride))
-                    .str());
+      any.push_back(make.eq(make.size(tensor, other), 0));
+  plan::CheckOp::create(builder, loc, make.any(any),
+                        (escapeBraces(name) + " has stride {} along axis " +
+                         Twine(axis) + ", but this version needs " +
+                         Twine(stride))
+                            .str(),
+                        given);
 }
 
-PlanHeader::PlanHeader(FunctionOpInterface function, PlanNames &names,
-                       std::vector<std::string> &header,
-                       std::vector<std::string> &body) {
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+static plan::Mode modeNamed(StringRef mode) {
+  if (mode.starts_with("reduce"))
+    return plan::Mode::Reduce;
+  return plan::symbolizeMode(mode).value_or(plan::Mode::In);
+}
+
+/// An integer or number as a plan has it.
+static Type scalarType(Type element) {
+  MLIRContext *context = element.getContext();
+  if (element.isInteger(1))
+    return element;
+  return isa<FloatType>(element) ? Type(Float64Type::get(context))
+                                 : Type(IndexType::get(context));
+}
+
+Value PlanHeader::axisOf(StringRef name, int64_t known, unsigned argument,
+                         int64_t axis) {
+  Location loc = function.getLoc();
+  IntegerBuilder make(builder, loc);
+  bool isStatic = !ShapedType::isDynamic(known);
+  if (isName(name)) {
+    Value dim = bound[name];
+    if (isStatic && checked.insert(name).second)
+      plan::CheckOp::create(builder, loc, make.eq(dim, known),
+                            (escapeBraces(name) +
+                             " is {}, but this version is for " + Twine(known))
+                                .str(),
+                            dim);
+    return dim;
+  }
+  if (isStatic)
+    return make.number(known);
+  if (!name.empty())
+    if (Value made = DimParser(name, dims, make).parse())
+      return made;
+  // A name of our own, so that sizes can refer to it.
+  return plan::DimOp::create(builder, loc, builder.getIndexType(),
+                             names[argument] + "." + std::to_string(axis));
+}
+
+PlanHeader::PlanHeader(FunctionOpInterface function, OpBuilder &builder)
+    : function(function), builder(builder) {
   unsigned count = function.getNumArguments();
+  Location loc = function.getLoc();
   auto attribute = [&](unsigned i, StringRef key) -> StringRef {
     auto text = function.getArgAttrOfType<StringAttr>(i, key);
     return text ? text.getValue() : "";
@@ -139,234 +210,182 @@ PlanHeader::PlanHeader(FunctionOpInterface function, PlanNames &names,
   auto shapeOf = [&](unsigned i) {
     return dyn_cast<ShapedType>(function.getArgumentTypes()[i]);
   };
-  // Scalars first: a dim of the same name steps aside.
-  llvm::StringMap<std::string> dims;
+  // Scalars first: sizes may name them.
+  values.resize(count);
   for (unsigned i = 0; i < count; ++i) {
     StringRef name = attribute(i, "gir.name");
-    std::string hint = name.empty() ? "arg" + std::to_string(i) : name.str();
-    bool scalar = !shapeOf(i) || function.getArgAttr(i, "gir.scalar");
-    scalars.push_back(scalar);
-    texts.push_back(scalar ? "$" + names.integer(hint)
-                           : "%" + names.tensor(hint));
+    names.push_back(name.empty() ? "arg" + std::to_string(i) : name.str());
     Type element = getElementTypeOrSelf(function.getArgumentTypes()[i]);
-    if (scalar && element.isInteger(64) && isName(name))
-      dims[name] = texts.back();
-  }
-  llvm::StringMap<std::string> bound;
-  for (unsigned i = 0; i < count; ++i) {
-    auto axes = function.getArgAttrOfType<ArrayAttr>(i, "gir.dims");
-    if (scalars[i] || !axes)
+    scalars.push_back(!shapeOf(i) || function.getArgAttr(i, "gir.scalar"));
+    if (!scalars.back())
       continue;
-    for (Attribute axis : axes) {
-      StringRef name = cast<StringAttr>(axis).getValue();
-      if (isName(name) && !bound.contains(name)) {
-        bound[name] = "$" + names.integer(name);
-        dims[name] = bound[name];
-      }
-    }
+    values[i] =
+        plan::ScalarOp::create(builder, loc, scalarType(element), names.back());
+    if (element.isInteger(64) && isName(name))
+      dims[name] = values[i];
   }
-  llvm::StringSet<> checked;
+  auto axesOf = [&](unsigned i) {
+    return function.getArgAttrOfType<ArrayAttr>(i, "gir.dims");
+  };
+  for (unsigned i = 0; i < count; ++i)
+    if (ArrayAttr axes = scalars[i] ? ArrayAttr() : axesOf(i))
+      for (Attribute axis : axes)
+        if (StringRef name = cast<StringAttr>(axis).getValue();
+            isName(name) && !bound.contains(name)) {
+          bound[name] =
+              plan::DimOp::create(builder, loc, builder.getIndexType(), name);
+          dims[name] = bound[name];
+        }
+  sizes.resize(count);
   for (unsigned i = 0; i < count; ++i) {
-    sizes.emplace_back();
-    Type type = function.getArgumentTypes()[i];
-    if (scalars[i]) {
-      header.push_back("arg " + texts[i] + " " +
-                       planType(getElementTypeOrSelf(type)).str());
+    if (scalars[i])
       continue;
-    }
-    auto axes = function.getArgAttrOfType<ArrayAttr>(i, "gir.dims");
-    SmallVector<std::string> words;
+    ArrayAttr axes = axesOf(i);
+    SmallVector<Value> all;
     for (int64_t axis = 0; axis < shapeOf(i).getRank(); ++axis) {
       StringRef name = axes && axis < int64_t(axes.size())
                            ? cast<StringAttr>(axes[axis]).getValue()
                            : "";
       int64_t known = shapeOf(i).getDimSize(axis);
-      bool isStatic = !ShapedType::isDynamic(known);
-      std::string text;
-      if (isName(name)) {
-        text = bound[name];
-        if (isStatic && checked.insert(name).second)
-          body.push_back("check " + text + " == " + std::to_string(known) +
-                         " : " +
-                         quoted((name + " is {" + text +
-                                 "}, but this version is for " + Twine(known))
-                                    .str()));
-      } else if (isStatic) {
-        text = std::to_string(known);
-      } else if (std::optional<std::string> made = translate(name, dims);
-                 made && !name.empty()) {
-        text = *made;
-      } else {
-        // A name of our own, so that sizes can refer to it.
-        text = "$" +
-               names.integer(texts[i].substr(1) + "." + std::to_string(axis));
-      }
-      words.push_back(text);
-      sizes.back().push_back(isStatic ? std::to_string(known) : text);
+      all.push_back(axisOf(name, known, i, axis));
+      sizes[i].push_back(ShapedType::isDynamic(known)
+                             ? all.back()
+                             : IntegerBuilder(builder, loc).number(known));
     }
-    StringRef mode = attribute(i, "gir.mode");
-    if (mode.empty())
-      mode = "in";
-    if (mode.starts_with("reduce"))
-      mode = "reduce";
-    header.push_back("arg " + texts[i] + " " + mode.str() + " " +
-                     planType(getElementTypeOrSelf(type)).str() + " [" +
-                     llvm::join(words, ", ") + "]");
+    auto type = plan::PlanTensorType::get(
+        function.getContext(),
+        getElementTypeOrSelf(function.getArgumentTypes()[i]),
+        shapeOf(i).getRank());
+    values[i] = plan::ArgOp::create(builder, loc, type, names[i],
+                                    modeNamed(attribute(i, "gir.mode")), all);
     // Who calls need not be the one who chose this version.
     for (auto [axis, stride] : getKnownStrides(function, i))
       if (axis >= 0)
-        body.push_back(
-            strideCheck(texts[i], axis, shapeOf(i).getRank(), stride));
+        checkStride(builder, loc, values[i], names[i], axis, stride);
   }
 }
 
-/// Empty of comparisons without signs, which a plan does not have.
-static StringRef spellingOf(arith::CmpIPredicate predicate) {
-  static constexpr StringRef signs[] = {"==", "!=", "<", "<=", ">", ">="};
-  return unsigned(predicate) < std::size(signs) ? signs[unsigned(predicate)]
-                                                : StringRef();
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> KernelIntegers::get(Value value) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  FailureOr<Value> made = make(value);
+  if (succeeded(made))
+    known[value] = *made;
+  return made;
 }
 
-namespace {
-
-/// Indices and integers of a kernel over its arguments.
-class HostExpressions {
-public:
-  explicit HostExpressions(ArrayRef<std::string> operands)
-      : operands(operands) {}
-  HostExpressions(ArrayRef<std::string> operands, PlanNames &names,
-                  std::vector<std::string> &body)
-      : operands(operands), names(&names), body(&body) {}
-
-  FailureOr<std::string> get(Value value) {
-    auto known = texts.find(value);
-    if (known != texts.end())
-      return known->second;
-    FailureOr<std::string> text = make(value);
-    constexpr size_t mostText = 200;
-    if (succeeded(text) && body && text->size() > mostText) {
-      std::string name = "$" + names->integer("s");
-      body->push_back("let " + name + " = " + *text);
-      text = name;
-    }
-    if (succeeded(text))
-      texts[value] = *text;
-    return text;
-  }
-
-private:
-  FailureOr<std::string> make(Value value);
-
-  ArrayRef<std::string> operands;
-  PlanNames *names = nullptr;
-  std::vector<std::string> *body = nullptr;
-  llvm::DenseMap<Value, std::string> texts;
-};
-
-} // namespace
-
-FailureOr<std::string> HostExpressions::make(Value value) {
+FailureOr<Value> KernelIntegers::make(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return operands[argument.getArgNumber()];
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return std::to_string(value.getType().isInteger(1)
-                              ? int64_t(constant.getZExtValue())
-                              : constant.getSExtValue());
   Operation *op = value.getDefiningOp();
+  Location loc = op->getLoc();
+  IntegerBuilder integers(builder, loc);
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    if (value.getType().isInteger(1))
+      return arith::ConstantIntOp::create(builder, loc, constant.getZExtValue(),
+                                          1)
+          .getResult();
+    return integers.number(constant.getSExtValue());
+  }
   if (auto dim = dyn_cast<DimOp>(op)) {
     auto view = dyn_cast<BlockArgument>(dim.getView());
     if (!view)
       return dim.emitOpError() << "of something else than an argument";
-    return "size(" + operands[view.getArgNumber()] + ", " +
-           std::to_string(dim.getAxis()) + ")";
+    return integers.size(operands[view.getArgNumber()], dim.getAxis());
   }
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp,
-          arith::IndexCastUIOp>(op))
-    return get(op->getOperand(0));
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    SmallVector<std::string> parts;
-    for (Value operand : select->getOperands()) {
-      FailureOr<std::string> part = get(operand);
-      if (failed(part))
-        return failure();
-      parts.push_back(*part);
-    }
-    return "select(" + llvm::join(parts, ", ") + ")";
-  }
-  bool logical = op->getNumResults() == 1 && value.getType().isInteger(1);
-  StringRef sign =
-      llvm::TypeSwitch<Operation *, StringRef>(op)
-          .Case([](arith::CmpIOp op) { return spellingOf(op.getPredicate()); })
-          .Case([&](arith::AndIOp) { return logical ? "and" : ""; })
-          .Case([&](arith::OrIOp) { return logical ? "or" : ""; })
-          // Of what is true or false.
-          .Case([&](arith::XOrIOp) { return logical ? "!=" : ""; })
-          .Case([](arith::RemUIOp) { return "mod"; })
-          .Case([](arith::AddIOp) { return "+"; })
-          .Case([](arith::SubIOp) { return "-"; })
-          .Case([](arith::MulIOp) { return "*"; })
-          .Case<arith::FloorDivSIOp, arith::DivUIOp>(
-              [](auto) { return "floordiv"; })
-          .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>(
-              [](auto) { return "ceildiv"; })
-          .Case<arith::MinSIOp, arith::MinUIOp>([](auto) { return "min"; })
-          .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) { return "max"; })
-          .Default([](Operation *) { return ""; });
-  if (sign.empty())
+  SmallVector<Value> in;
+  auto refuse = [&]() -> FailureOr<Value> {
     return op->emitOpError()
            << "cannot be part of what is computed before the grid: use sizes, "
               "integer arguments, + - * // min max and comparisons";
-  FailureOr<std::string> lhs = get(op->getOperand(0));
-  FailureOr<std::string> rhs = get(op->getOperand(1));
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  if (sign == "min" || sign == "max")
-    return (sign + "(" + *lhs + ", " + *rhs + ")").str();
-  return infix(*lhs, sign, *rhs);
+  };
+  if (!isOfPlan(op))
+    return refuse();
+  for (Value operand : op->getOperands()) {
+    FailureOr<Value> made = get(operand);
+    if (failed(made))
+      return failure();
+    in.push_back(*made);
+  }
+  using Result = Value;
+  Value made =
+      llvm::TypeSwitch<Operation *, Result>(op)
+          .Case<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp,
+                arith::IndexCastUIOp>([&](auto) -> Result {
+            return in[0].getType().isInteger(1)
+                       ? arith::IndexCastUIOp::create(
+                             builder, loc, builder.getIndexType(), in[0])
+                       : in[0];
+          })
+          .Case([&](arith::SelectOp) -> Result {
+            return arith::SelectOp::create(builder, loc, in[0], in[1], in[2]);
+          })
+          .Case([&](arith::CmpIOp compare) -> Result {
+            return integers.compare(compare.getPredicate(), in[0], in[1]);
+          })
+          .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
+              [&](auto logical) -> Result {
+                return decltype(logical)::create(builder, loc, in[0], in[1]);
+              })
+          .Case([&](arith::RemUIOp) { return integers.mod(in[0], in[1]); })
+          .Case([&](arith::AddIOp) { return integers.add(in[0], in[1]); })
+          .Case([&](arith::SubIOp) { return integers.sub(in[0], in[1]); })
+          .Case([&](arith::MulIOp) { return integers.mul(in[0], in[1]); })
+          .Case<arith::FloorDivSIOp, arith::DivUIOp>(
+              [&](auto) { return integers.floordiv(in[0], in[1]); })
+          .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>(
+              [&](auto) { return integers.ceildiv(in[0], in[1]); })
+          .Case<arith::MinSIOp, arith::MinUIOp>(
+              [&](auto) { return integers.min(in[0], in[1]); })
+          .Case<arith::MaxSIOp, arith::MaxUIOp>(
+              [&](auto) { return integers.max(in[0], in[1]); })
+          .Default([](Operation *) { return Value(); });
+  if (!made)
+    return refuse();
+  return made;
 }
 
-FailureOr<std::string> tessera::tile::gridOf(FuncOp kernel,
-                                             ArrayRef<std::string> operands) {
+FailureOr<Value> tessera::tile::gridOf(FuncOp kernel, ArrayRef<Value> operands,
+                                       OpBuilder &builder) {
   ProgramOp program;
   kernel->walk([&](ProgramOp op) { program = op; });
-  if (!program)
-    return std::string("1");
-  std::string grid;
-  HostExpressions expressions(operands);
-  for (auto [extent, tile] :
-       llvm::zip(program.getExtents(), program.getTiles())) {
-    FailureOr<std::string> text = expressions.get(extent);
-    if (failed(text))
-      return failure();
-    // A negative extent has no programs.
-    std::string factor =
-        tile > 0 ? infix(*text, "ceildiv", std::to_string(tile)) : *text;
-    grid = grid.empty() ? factor : infix(grid, "*", factor);
-  }
-  return grid;
+  IntegerBuilder make(builder, kernel.getLoc());
+  KernelIntegers integers(operands, builder);
+  SmallVector<Value> factors;
+  if (program)
+    for (auto [extent, tile] :
+         llvm::zip(program.getExtents(), program.getTiles())) {
+      FailureOr<Value> size = integers.get(extent);
+      if (failed(size))
+        return failure();
+      // A negative extent has no programs.
+      factors.push_back(tile > 0 ? make.ceildiv(*size, tile) : *size);
+    }
+  return make.product(factors);
 }
 
 LogicalResult tessera::tile::writeAsserts(FuncOp kernel,
-                                          ArrayRef<std::string> operands,
-                                          PlanNames &names,
-                                          std::vector<std::string> &body) {
-  HostExpressions expressions(operands, names, body);
-  llvm::StringSet<> written;
+                                          ArrayRef<Value> operands,
+                                          OpBuilder &builder) {
+  KernelIntegers integers(operands, builder);
+  llvm::DenseSet<std::pair<Value, StringRef>> written;
   WalkResult done = kernel.walk([&](AssertOp check) {
     if (!check.getAtCall())
       return WalkResult::advance();
-    FailureOr<std::string> holds = expressions.get(check.getCondition());
+    FailureOr<Value> holds = integers.get(check.getCondition());
     if (failed(holds))
       return WalkResult::interrupt();
-    std::string line = "check " + *holds + " : " +
-                       quoted(graph::placeText(check.getLoc()) +
-                              graph::escapeBraces(check.getMessage()));
-    if (written.insert(line).second)
-      body.push_back(line);
+    if (written.insert({*holds, check.getMessage()}).second)
+      plan::CheckOp::create(builder, check.getLoc(), *holds,
+                            placeText(check.getLoc()) +
+                                escapeBraces(check.getMessage()),
+                            ValueRange());
     return WalkResult::advance();
   });
-  if (done.wasInterrupted())
-    return failure();
-  return success();
+  return failure(done.wasInterrupted());
 }

@@ -23,6 +23,7 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
+using plan::IntegerBuilder;
 using schedule::tensorType;
 
 /// The right operand of the fused product if it lies in memory.
@@ -48,84 +49,81 @@ LogicalResult PlanWriter::writeThin(schedule::FuseOp fuse,
                                     ArrayRef<int64_t> thin,
                                     const Interface &interface,
                                     const Decisions &decisions) {
-  int64_t variants = 0, rows = 0; // of the turned product
-  auto otherwise = [&] {
-    body.push_back("else");
-    ++variants;
-  };
+  Location loc = fuse.getLoc();
+  int64_t rows = 0; // of the turned product
   BlockArgument rhs = rightOperand(fuse);
   int64_t rank = tensorType(fuse.getResult(0)).getRank();
   if (rhs &&
       tensors[fuse.getInputs()[rhs.getArgNumber()]].unitAxis == rank - 2) {
+    IntegerBuilder make = integersAt(loc);
     graph::GemmOp gemm = *fuse.getBody().getOps<graph::GemmOp>().begin();
     rows = tensorType(rhs).getElementType().isBF16() ? 32 : 16;
     int64_t m = tensorType(gemm).getDimSize(rank - 2);
     int64_t k = tensorType(rhs).getDimSize(rank - 2);
-    std::string size = sizeOf(fuse.getResult(0), rank - 2);
-    if (mayBeRow(gemm)) {
-      body.push_back("if " + size + " == 1");
-      if (failed(launchTurned(fuse, {1, 1, 1024}, interface)))
-        return failure();
-      otherwise();
-    }
+    Value size = sizeOf(fuse.getResult(0), rank - 2);
+    if (mayBeRow(gemm) && failed(writeVariant(make.eq(size, 1), loc, [&] {
+          return launchTurned(fuse, {1, 1, 1024}, interface);
+        })))
+      return failure();
     // Short sums are not worth packing x again for every 64 columns.
     if ((ShapedType::isDynamic(m) || m <= rows) &&
         (ShapedType::isDynamic(k) || k >= 256)) {
-      body.push_back("if " + size + " <= " + std::to_string(rows) + " and " +
-                     insideSize(fuse, rhs, rank - 2) + " >= 256");
-      if (failed(launchTurned(fuse, {rows, 64, 4096}, interface)))
+      Value deep = insideSize(fuse, rhs, rank - 2);
+      Value pays = make.all({make.le(size, rows), make.ge(deep, 256)});
+      if (failed(writeVariant(pays, loc, [&] {
+            return launchTurned(fuse, {rows, 64, 4096}, interface);
+          })))
         return failure();
-      otherwise();
     }
   }
-  for (size_t at = 0; at + 6 < thin.size(); at += 7) {
-    ArrayRef<int64_t> tiles = thin.slice(at, 7);
-    std::string condition = thinCondition(fuse, tiles);
-    if (condition.empty() || (tiles[4] && tiles[4] < rows))
+  for (size_t first = 0; first + 6 < thin.size(); first += 7) {
+    ArrayRef<int64_t> tiles = thin.slice(first, 7);
+    if (tiles[4] && tiles[4] < rows)
       continue;
-    body.push_back("if " + condition);
+    Value condition = thinCondition(fuse, tiles);
+    if (!condition)
+      continue;
     std::string symbol = tiles[6] ? "_narrow" + std::to_string(tiles[1])
                                   : "_thin" + std::to_string(tiles[0]);
     if (tiles[5] && !tiles[6])
       symbol += "x" + std::to_string(tiles[1]);
-    if (failed(launchThin(fuse, symbol, tiles, interface)))
+    if (failed(writeVariant(condition, loc, [&] {
+          return launchThin(fuse, symbol, tiles, interface);
+        })))
       return failure();
-    otherwise();
   }
-  if (failed(launch(fuse, fuse.getSymName(), interface, decisions, 0)))
-    return failure();
-  body.insert(body.end(), variants, "end");
-  return success();
+  return launch(fuse, fuse.getSymName(), interface, decisions, 0);
 }
 
 /// The sizes that `tiles` are for. Those for few columns read B where it lies,
-/// which must be near; empty if it does not.
-std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
-                                      ArrayRef<int64_t> tiles) {
-  SmallVector<std::string> all;
+/// which must be near; null if it does not.
+Value PlanWriter::thinCondition(schedule::FuseOp fuse,
+                                ArrayRef<int64_t> tiles) {
+  IntegerBuilder make = integersAt(fuse.getLoc());
+  SmallVector<Value> all;
   for (int64_t axis : {0, 1}) {
     Value result = fuse.getResult(0);
-    std::string size = sizeOf(result, tensorType(result).getRank() - 2 + axis);
+    Value size = sizeOf(result, tensorType(result).getRank() - 2 + axis);
     int64_t least = tiles[3 + 2 * axis], most = tiles[4 + 2 * axis];
     if (least)
-      all.push_back(size + (least == most ? " == " : " >= ") +
-                    std::to_string(least));
+      all.push_back(least == most ? make.eq(size, least)
+                                  : make.ge(size, least));
     if (most && least != most)
-      all.push_back(size + " <= " + std::to_string(most));
+      all.push_back(make.le(size, most));
   }
   if (tiles[6]) {
     BlockArgument rhs = rightOperand(fuse);
     if (!rhs)
-      return "";
-    auto &[name, unitAxis, temporary] =
-        tensors[fuse.getInputs()[rhs.getArgNumber()]];
-    if (unitAxis == 0)
-      return "";
-    all.push_back("stride(" + name + ", 1) == 1");
-    all.push_back("size(" + name + ", 0) * stride(" + name +
-                  ", 0) <= " + std::to_string(tile::nearOperandBytes / 4));
+      return {};
+    const Tensor &right = tensors[fuse.getInputs()[rhs.getArgNumber()]];
+    if (right.unitAxis == 0)
+      return {};
+    all.push_back(make.eq(make.stride(right.memory, 1), 1));
+    all.push_back(make.le(
+        make.mul(make.size(right.memory, 0), make.stride(right.memory, 0)),
+        tile::nearOperandBytes / 4));
   }
-  return llvm::join(all, " and ");
+  return make.all(all);
 }
 
 /// The product with tiles for few rows or columns. No other variants are made
@@ -133,8 +131,8 @@ std::string PlanWriter::thinCondition(schedule::FuseOp fuse,
 LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
                                      ArrayRef<int64_t> tiles,
                                      const Interface &interface,
-                                     StringRef numerics) {
-  StringAttr ofAll = fuse.getNumericsAttr();
+                                     NumericsKind numerics) {
+  NumericsAttr ofAll = fuse.getNumericsAttr();
   SmallVector<std::pair<schedule::TileOp, schedule::ParamAttr>> before;
   int64_t batches = tensorType(fuse.getResult(0)).getRank() - 2;
   for (auto tile : fuse.getBody().getOps<schedule::TileOp>()) {
@@ -146,7 +144,8 @@ LogicalResult PlanWriter::launchThin(schedule::FuseOp fuse, StringRef suffix,
     tile.setSizeAttr(schedule::ParamAttr::get(builder.getContext(), tiles[loop],
                                               size.getRange(), size.getBy()));
   }
-  fuse.setNumerics((numerics + ":sequential-" + Twine(tiles[2])).str());
+  fuse.setNumericsAttr(
+      NumericsAttr::get(builder.getContext(), numerics, tiles[2], 1));
   Decisions decisions(fuse.getBody().front());
   LogicalResult done = launch(fuse, (fuse.getSymName() + suffix).str(),
                               interface, decisions, 0, true);
@@ -183,7 +182,7 @@ LogicalResult PlanWriter::launchTurned(schedule::FuseOp fuse,
   auto addInput = [&](Value value, Type type) {
     fuse.getInputsMutable().append(value);
     interface.inputs.push_back(memoryType(value));
-    interface.names.push_back(tensors[value].name.substr(1));
+    interface.names.push_back(tensors[value].name);
     return inside.addArgument(type, loc);
   };
   // Kernels go where `builder` is. The view stays in the function: `tensors`
@@ -229,7 +228,7 @@ LogicalResult PlanWriter::launchTurned(schedule::FuseOp fuse,
   }
   gemm.getResult().replaceAllUsesWith(result);
   LogicalResult done =
-      row ? launchThin(fuse, "_row", tiles, interface, "rows")
+      row ? launchThin(fuse, "_row", tiles, interface, NumericsKind::Rows)
           : launchThin(fuse, "_turned" + std::to_string(tiles[0]), tiles,
                        interface);
   result.replaceAllUsesWith(gemm.getResult());

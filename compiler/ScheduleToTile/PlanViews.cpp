@@ -9,40 +9,45 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
+using plan::IntegerBuilder;
 using schedule::rankOf;
 using schedule::tensorType;
 
-void PlanWriter::view(Value value, Value source, const std::string &offset,
-                      ArrayRef<std::string> strides, int64_t unitAxis) {
-  StringRef hint = hintOf(value);
-  Tensor &tensor = tensors[value];
-  tensor = {"%" + names.tensor(hint.empty() ? "view" : hint), unitAxis, false};
-  SmallVector<std::string> extents;
+void PlanWriter::view(Value value, Value source, Value offset,
+                      ArrayRef<Value> strides, int64_t unitAxis) {
+  SmallVector<Value> extents;
   for (int64_t axis = 0; axis < rankOf(value); ++axis)
     extents.push_back(sizeOf(value, axis));
-  body.push_back("view " + tensor.name + " = " + tensors[source].name +
-                 " offset " + offset + " sizes [" + llvm::join(extents, ", ") +
-                 "] strides [" + llvm::join(strides, ", ") + "]");
+  StringRef hint = hintOf(value);
+  std::string name = hint.empty() ? "view" : hint.str();
+  auto type = plan::PlanTensorType::get(
+      value.getContext(), tensorType(value).getElementType(), rankOf(value));
+  Value memory =
+      plan::ViewOp::create(at, value.getLoc(), type, name,
+                           tensors[source].memory, offset, extents, strides);
+  tensors[value] = {memory, name, unitAxis};
 }
 
-std::string PlanWriter::strideOf(Value source, int64_t axis) {
-  return "stride(" + tensors[source].name + ", " + std::to_string(axis) + ")";
+Value PlanWriter::strideOf(Value source, int64_t axis) {
+  return integersAt(source.getLoc()).stride(tensors[source].memory, axis);
 }
 
 LogicalResult PlanWriter::write(graph::TransposeOp op) {
-  SmallVector<std::string> strides;
+  SmallVector<Value> strides;
   int64_t unit = -1;
   for (auto [i, axis] : llvm::enumerate(op.getPermutation())) {
     strides.push_back(strideOf(op.getInput(), axis));
     if (axis == tensors[op.getInput()].unitAxis)
       unit = i;
   }
-  view(op.getResult(), op.getInput(), "0", strides, unit);
+  Value zero = integersAt(op.getLoc()).number(0);
+  view(op.getResult(), op.getInput(), zero, strides, unit);
   return failure(failedExpression);
 }
 
 LogicalResult PlanWriter::write(graph::BroadcastOp op) {
-  SmallVector<std::string> strides(rankOf(op.getResult()), "0");
+  Value zero = integersAt(op.getLoc()).number(0);
+  SmallVector<Value> strides(rankOf(op.getResult()), zero);
   int64_t unit = -1;
   for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
     bool repeated = tensorType(op.getInput()).getDimSize(i) == 1 &&
@@ -53,29 +58,24 @@ LogicalResult PlanWriter::write(graph::BroadcastOp op) {
     if (int64_t(i) == tensors[op.getInput()].unitAxis)
       unit = axis;
   }
-  view(op.getResult(), op.getInput(), "0", strides, unit);
+  view(op.getResult(), op.getInput(), zero, strides, unit);
   return failure(failedExpression);
 }
 
 LogicalResult PlanWriter::write(graph::SliceOp op) {
-  SmallVector<std::string> strides;
-  std::string offset;
-  Value input = op.getInput();
+  IntegerBuilder make = integersAt(op.getLoc());
+  SmallVector<Value> strides;
+  Value offset = make.number(0), input = op.getInput();
   int64_t unit = tensors[input].unitAxis;
   for (int64_t axis = 0; axis < rankOf(input); ++axis) {
-    std::string stride = strideOf(input, axis);
-    std::string start = integer(op.getStarts()[axis]);
-    if (start != "0") {
-      std::string part = infix(start, "*", stride);
-      offset = offset.empty() ? part : offset + " + " + part;
-    }
+    Value stride = strideOf(input, axis);
+    offset = make.add(offset, make.mul(integer(op.getStarts()[axis]), stride));
     int64_t step = op.getSteps()[axis];
-    strides.push_back(step == 1 ? stride
-                                : infix(stride, "*", std::to_string(step)));
+    strides.push_back(make.mul(stride, step));
     if (step != 1 && unit == axis)
       unit = -1;
   }
-  view(op.getResult(), input, offset.empty() ? "0" : offset, strides, unit);
+  view(op.getResult(), input, offset, strides, unit);
   return failure(failedExpression);
 }
 
@@ -86,7 +86,8 @@ LogicalResult PlanWriter::write(graph::ReshapeOp op) {
   if (!parts.isView() && !input.getDefiningOp<schedule::FuseOp>())
     return op.emitOpError() << "merges axes of memory that need not be "
                                "row-major: copy it first";
-  SmallVector<std::string> strides(to, "1");
+  IntegerBuilder make = integersAt(op.getLoc());
+  SmallVector<Value> strides(to, make.number(1));
   int64_t inputUnit = tensors[input].unitAxis, unit = -1;
   for (int64_t axis = 0; axis < parts.front; ++axis) {
     strides[axis] = strideOf(input, axis);
@@ -101,14 +102,14 @@ LogicalResult PlanWriter::write(graph::ReshapeOp op) {
   // Between them: row-major within the last merged axis.
   int64_t lastIn = from - parts.back - 1, lastOut = to - parts.back - 1;
   if (parts.mergedAxes > 0) {
-    std::string stride = strideOf(input, lastIn);
+    Value stride = strideOf(input, lastIn);
     for (int64_t axis = lastOut; axis >= parts.front; --axis) {
       strides[axis] = stride;
-      stride = infix(stride, "*", sizeOf(result, axis));
+      stride = make.mul(stride, sizeOf(result, axis));
     }
     if (lastIn == inputUnit && lastOut >= parts.front)
       unit = lastOut;
   }
-  view(result, input, "0", strides, unit);
+  view(result, input, make.number(0), strides, unit);
   return failure(failedExpression);
 }

@@ -1,8 +1,8 @@
 //===- PlanWriter.cpp - A function becomes a plan -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Graph/IR/Messages.h"
 #include "compiler/ScheduleToTile/PlanWriterImpl.h"
+#include "compiler/Support/Messages.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,41 +12,37 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
 using graph::Extent;
+using plan::IntegerBuilder;
 using schedule::rankOf;
 using schedule::tensorType;
 
 /// Padded head sizes of the variants when the head size is not known.
 static constexpr int64_t openWidths[] = {64, 128, 256, 512};
 
-/// " threads 2" if the schedule limits them.
-static std::string threadsOf(FuncOp kernel) {
-  auto config = kernel->getAttrOfType<DictionaryAttr>("tile.config");
-  auto threads = config ? config.getAs<IntegerAttr>("threads") : IntegerAttr();
-  return threads ? " threads " + std::to_string(threads.getInt()) : "";
+/// How many the schedule allows, or nothing.
+static IntegerAttr threadsOf(FuncOp kernel) {
+  DictionaryAttr config = kernel.getConfigAttr();
+  return config ? config.getAs<IntegerAttr>("threads") : IntegerAttr();
 }
 
-static void finishPlan(OpBuilder &builder, Location loc, StringRef name,
-                       ArrayRef<std::string> header,
-                       ArrayRef<std::string> body) {
-  SmallVector<std::string> lines{"function " + name.str(), "target cpu 1"};
-  llvm::append_range(lines, header);
-  lines.push_back("body");
-  for (const std::string &line : body)
-    lines.push_back("  " + line);
-  lines.push_back("end");
-  SmallVector<StringRef> texts(lines.begin(), lines.end());
-  PlanOp::create(builder, loc, builder.getStringAttr(name),
-                 builder.getStrArrayAttr(texts));
+/// A launch of a whole kernel, whose programs the plan counts.
+static LogicalResult launchKernel(FuncOp kernel, ArrayRef<Value> operands,
+                                  OpBuilder &at, Location loc) {
+  SmallVector<Value> views, scalars;
+  for (auto [type, operand] : llvm::zip(kernel.getArgumentTypes(), operands))
+    (isa<MemRefType>(type) ? views : scalars).push_back(operand);
+  FailureOr<Value> grid = gridOf(kernel, operands, at);
+  if (failed(grid) || failed(writeAsserts(kernel, operands, at)))
+    return failure();
+  plan::LaunchOp::create(at, loc, kernel.getName(), views, scalars, *grid,
+                         Value(), threadsOf(kernel));
+  return success();
 }
 
 LogicalResult PlanWriter::run() {
   readArguments();
-  nameCarried();
-  nameResults();
-  if (failed(writeBlock(function.getBody().front())))
-    return failure();
-  finishPlan(builder, function.getLoc(), function.getName(), header, body);
-  return success();
+  makeResults();
+  return writeBlock(function.getBody().front());
 }
 
 LogicalResult PlanWriter::writeBlock(Block &block) {
@@ -67,7 +63,7 @@ LogicalResult PlanWriter::writeBlock(Block &block) {
     if (failed(done))
       return failure();
     for (Value value : lastUses.lookup(&op))
-      body.push_back("free " + tensors[value].name);
+      plan::FreeOp::create(at, op.getLoc(), tensors[value].memory);
   }
   return success();
 }
@@ -78,37 +74,43 @@ void PlanWriter::readArguments() {
     if (arguments.isScalar(i))
       continue;
     auto unit = function.getArgAttrOfType<IntegerAttr>(i, "gir.unit_axis");
-    tensors[argument] = {arguments.nameOf(i).str(), unit ? unit.getInt() : -1,
-                         false};
+    tensors[argument] = {arguments.get(i), arguments.nameOf(i).str(),
+                         unit ? unit.getInt() : -1};
   }
 }
 
-void PlanWriter::nameResults() {
+static plan::PlanTensorType planTypeOf(Value value) {
+  return plan::PlanTensorType::get(
+      value.getContext(), tensorType(value).getElementType(), rankOf(value));
+}
+
+void PlanWriter::makeResults() {
   auto done = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(done.getOperands())) {
-    auto name = function.getResultAttrOfType<StringAttr>(i, "gir.name");
-    std::string text = "%" + names.tensor(name ? name.getValue().str()
-                                               : "result" + std::to_string(i));
+    auto named = function.getResultAttrOfType<StringAttr>(i, "gir.name");
+    std::string name =
+        named ? named.getValue().str() : "result" + std::to_string(i);
     auto unit = function.getResultAttrOfType<IntegerAttr>(i, "gir.unit_axis");
     int64_t rank = rankOf(value);
     int64_t unitAxis = unit ? unit.getInt() : rank - 1;
-    tensors[value] = {text, unitAxis, false};
-    results[value] = text;
-    SmallVector<std::string> sizes;
-    for (int64_t axis = 0; axis < rank; ++axis) {
-      std::string size = sizeOf(value, axis);
-      bool late = llvm::any_of(lateNames, [&](const std::string &late) {
-        return StringRef(size).contains(late);
-      });
-      sizes.push_back(late ? "?" : size);
-      if (late)
-        lateResults.insert(value);
+    Knowledge before = remember();
+    isEntry = true;
+    isLate = false;
+    SmallVector<Value> axes;
+    for (int64_t axis = 0; axis < rank; ++axis)
+      axes.push_back(sizeOf(value, axis));
+    isEntry = false;
+    if (isLate) {
+      axes.clear();
+      lateResults.insert(value);
+      forget(std::move(before));
     }
-    header.push_back("result " + text + " " +
-                     planType(tensorType(value).getElementType()).str() + " [" +
-                     llvm::join(sizes, ", ") + "]");
-    if (unitAxis >= 0 && !lateResults.contains(value))
-      body.push_back(strideCheck(text, unitAxis, rank, 1));
+    Value memory = plan::ResultOp::create(at, value.getLoc(), planTypeOf(value),
+                                          name, axes, isLate);
+    tensors[value] = {memory, name, unitAxis};
+    results.insert(value);
+    if (unitAxis >= 0 && !isLate)
+      checkStride(at, value.getLoc(), memory, name, unitAxis, 1);
   }
 }
 
@@ -129,10 +131,10 @@ Value PlanWriter::updatedInput(OpResult result) {
 }
 
 SmallVector<unsigned> PlanWriter::callOrder(FuncOp kernel) {
-  auto order = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.order");
+  std::optional<ArrayRef<int64_t>> order = kernel.getOrder();
   SmallVector<unsigned> result;
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
-    result.push_back(order ? order[i] : i);
+    result.push_back(order ? (*order)[i] : i);
   return result;
 }
 
@@ -197,18 +199,19 @@ void PlanWriter::findLastUses(Block &block) {
       lastUses[op].push_back(value);
 }
 
-std::string PlanWriter::sizeOf(Value value, int64_t axis) {
+Value PlanWriter::sizeOf(Value value, int64_t axis) {
   auto key = std::pair(value.getAsOpaquePointer(), axis);
   if (auto known = sizes.find(key); known != sizes.end())
     return known->second;
-  std::string text = textOf(graph::getExtent(value, axis));
-  return sizes[key] = text;
+  Value size = valueOf(graph::getExtent(value, axis));
+  return sizes[key] = size;
 }
 
-std::string PlanWriter::textOf(const Extent &extent) {
+Value PlanWriter::valueOf(const Extent &extent) {
+  IntegerBuilder make = integersAt(function.getLoc());
   switch (extent.kind) {
   case Extent::Kind::Constant:
-    return std::to_string(extent.constant);
+    return make.number(extent.constant);
   case Extent::Kind::Scalar:
     return integer(extent.value);
   case Extent::Kind::Axis:
@@ -224,15 +227,21 @@ std::string PlanWriter::textOf(const Extent &extent) {
   }
   if (auto call = dyn_cast<graph::CallKernelOp>(op))
     return callSize(call, cast<OpResult>(extent.value), extent.axis);
-  return "size(" + tensors[extent.value].name + ", " +
-         std::to_string(extent.axis) + ")";
+  return memorySize(extent.value, extent.axis);
 }
 
-std::string PlanWriter::insideSize(schedule::FuseOp fuse, Value value,
-                                   int64_t axis) {
+/// The size of what is in memory already.
+Value PlanWriter::memorySize(Value value, int64_t axis) {
+  isLate = true;
+  IntegerBuilder make = integersAt(function.getLoc());
+  return isEntry ? make.number(0) : make.size(tensors[value].memory, axis);
+}
+
+Value PlanWriter::insideSize(schedule::FuseOp fuse, Value value, int64_t axis) {
+  IntegerBuilder make = integersAt(fuse.getLoc());
   Extent extent = graph::getExtent(value, axis);
   if (extent.isConstant())
-    return std::to_string(extent.constant);
+    return make.number(extent.constant);
   if (auto argument = dyn_cast<BlockArgument>(extent.value)) {
     Value outer = fuse.getInputs()[argument.getArgNumber()];
     return extent.kind == Extent::Kind::Scalar ? integer(outer)
@@ -243,20 +252,20 @@ std::string PlanWriter::insideSize(schedule::FuseOp fuse, Value value,
     if (auto size = dyn_cast<BlockArgument>(partial.getSize()))
       return integer(fuse.getInputs()[size.getArgNumber()]);
   if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
-    std::string sum;
+    Value sum;
     for (Value input : concat.getInputs()) {
-      std::string part = insideSize(fuse, input, axis);
-      sum = sum.empty() ? part : infix(sum, "+", part);
+      Value part = insideSize(fuse, input, axis);
+      sum = sum ? make.add(sum, part) : part;
     }
     return sum;
   }
   op->emitOpError() << "has a size the plan cannot compute";
   failedExpression = true;
-  return "0";
+  return make.number(0);
 }
 
-std::string PlanWriter::callSize(graph::CallKernelOp call, OpResult result,
-                                 int64_t axis) {
+Value PlanWriter::callSize(graph::CallKernelOp call, OpResult result,
+                           int64_t axis) {
   // What is updated keeps its size; sizes are given of the others.
   if (Value input = updatedInput(result))
     return sizeOf(input, axis);
@@ -270,102 +279,114 @@ std::string PlanWriter::callSize(graph::CallKernelOp call, OpResult result,
   skip += tensorType(result).getDynamicDimIndex(axis);
   if (skip < call.getSizes().size())
     return integer(call.getSizes()[skip]);
-  return "size(" + tensors[result].name + ", " + std::to_string(axis) + ")";
+  return memorySize(result, axis);
 }
 
-std::string PlanWriter::integer(Value value) {
-  auto known = integers.find(value);
-  if (known != integers.end())
+Value PlanWriter::integer(Value value) {
+  if (auto known = integers.find(value); known != integers.end())
     return known->second;
-  std::string text = makeInteger(value);
-  if (text.size() > 200) {
-    std::string name = "$" + names.integer("s");
-    body.push_back("let " + name + " = " + text);
-    lateNames.push_back(name);
-    text = name;
-  }
-  return integers[value] = text;
+  Value made = makeInteger(value);
+  return integers[value] = made;
 }
 
-std::string PlanWriter::makeInteger(Value value) {
-  if (!schedule::isScalar(value)) {
+Value PlanWriter::makeInteger(Value value) {
+  Location loc = value.getLoc();
+  IntegerBuilder make = integersAt(loc);
+  Operation *op = value.getDefiningOp();
+  bool isCarried =
+      op ? graph::isControlFlow(op)
+         : cast<BlockArgument>(value).getOwner()->getParentOp() != function;
+  if (!schedule::isScalar(value) || isCarried) {
     // Computed by a kernel: read when the plan gets there.
-    std::string name = "$" + names.integer("v");
-    body.push_back("load " + name + " = " + tensors[value].name + " []");
-    lateNames.push_back(name);
-    return name;
+    isLate = true;
+    Type element = tensorType(value).getElementType();
+    bool isCondition = element.isInteger(1);
+    if (isEntry || isCarried)
+      return isCondition ? Value(arith::ConstantIntOp::create(at, loc, 0, 1))
+                         : make.number(0);
+    Type read = isa<FloatType>(element) ? Type(at.getF64Type())
+                                        : Type(at.getIndexType());
+    Value loaded = plan::LoadOp::create(at, loc, read, tensors[value].memory,
+                                        ValueRange());
+    return isCondition ? make.ne(loaded, 0) : loaded;
   }
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return arguments.nameOf(argument.getArgNumber()).str();
-  Operation *op = value.getDefiningOp();
+    return arguments.get(argument.getArgNumber());
   auto lhs = [&] { return integer(op->getOperand(0)); };
   auto rhs = [&] { return integer(op->getOperand(1)); };
-  auto between = [&](StringRef sign) { return infix(lhs(), sign, rhs()); };
-  return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case([&](graph::ConstantOp constant) {
+  auto logical = [&](auto kind) {
+    Value a = lhs(), b = rhs();
+    return at.createOrFold<decltype(kind)>(loc, a, b);
+  };
+  using Predicate = arith::CmpIPredicate;
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](graph::ConstantOp constant) -> Value {
         auto elements = cast<DenseElementsAttr>(constant.getValue());
         if (isa<FloatType>(elements.getElementType())) {
-          // The bits of an fp64.
           APFloat number = elements.getSplatValue<APFloat>();
           bool lossy;
           number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
                          &lossy);
-          return "0x" + llvm::utohexstr(number.bitcastToAPInt().getZExtValue(),
-                                        /*LowerCase=*/true, /*Width=*/16);
+          return arith::ConstantFloatOp::create(at, loc, at.getF64Type(),
+                                                number);
         }
         APInt number = elements.getSplatValue<APInt>();
-        return std::to_string(number.getBitWidth() == 1
-                                  ? int64_t(number.getZExtValue())
-                                  : number.getSExtValue());
+        if (number.getBitWidth() == 1)
+          return arith::ConstantIntOp::create(at, loc, number.getZExtValue(),
+                                              1);
+        return make.number(number.getSExtValue());
       })
       .Case([&](graph::DimOp dim) {
         return sizeOf(dim.getInput(), dim.getAxis());
       })
-      .Case([&](graph::AddOp) { return between("+"); })
-      .Case([&](graph::SubOp) { return between("-"); })
-      .Case([&](graph::MulOp) { return between("*"); })
-      .Case([&](graph::FloorDivOp) { return between("floordiv"); })
-      .Case([&](graph::ModOp) { return between("mod"); })
-      .Case([&](graph::AndOp) { return between("and"); })
-      .Case([&](graph::OrOp) { return between("or"); })
-      .Case([&](graph::NegOp) { return infix("0", "-", lhs()); })
-      .Case([&](graph::NotOp) { return "not (" + lhs() + ")"; })
-      .Case(
-          [&](graph::MaximumOp) { return "max(" + lhs() + ", " + rhs() + ")"; })
-      .Case(
-          [&](graph::MinimumOp) { return "min(" + lhs() + ", " + rhs() + ")"; })
-      .Case([&](graph::SelectOp) {
-        return "select(" + lhs() + ", " + rhs() + ", " +
-               integer(op->getOperand(2)) + ")";
+      .Case([&](graph::AddOp) { return make.add(lhs(), rhs()); })
+      .Case([&](graph::SubOp) { return make.sub(lhs(), rhs()); })
+      .Case([&](graph::MulOp) { return make.mul(lhs(), rhs()); })
+      .Case([&](graph::FloorDivOp) { return make.floordiv(lhs(), rhs()); })
+      .Case([&](graph::ModOp) { return make.mod(lhs(), rhs()); })
+      .Case([&](graph::AndOp) { return logical(arith::AndIOp()); })
+      .Case([&](graph::OrOp) { return logical(arith::OrIOp()); })
+      .Case([&](graph::NegOp) { return make.sub(0, lhs()); })
+      .Case([&](graph::NotOp) -> Value {
+        Value one = arith::ConstantIntOp::create(at, loc, 1, 1);
+        return arith::XOrIOp::create(at, loc, lhs(), one);
+      })
+      .Case([&](graph::MaximumOp) { return make.max(lhs(), rhs()); })
+      .Case([&](graph::MinimumOp) { return make.min(lhs(), rhs()); })
+      .Case([&](graph::SelectOp) -> Value {
+        Value condition = lhs(), yes = rhs(), no = integer(op->getOperand(2));
+        return arith::SelectOp::create(at, loc, condition, yes, no);
       })
       .Case([&](graph::CompareOp compare) {
-        static constexpr StringLiteral signs[] = {"==", "!=", "<",
-                                                  "<=", ">",  ">="};
-        return between(signs[unsigned(compare.getKind())]);
+        static constexpr Predicate signs[] = {Predicate::eq,  Predicate::ne,
+                                              Predicate::slt, Predicate::sle,
+                                              Predicate::sgt, Predicate::sge};
+        return make.compare(signs[unsigned(compare.getKind())], lhs(), rhs());
       })
-      .Default([&](Operation *other) -> std::string {
+      .Default([&](Operation *other) -> Value {
         other->emitOpError() << "cannot be computed by a plan";
         failedExpression = true;
-        return "0";
+        return make.number(0);
       });
 }
 
 void PlanWriter::allocate(Value value) {
   if (placed.contains(value) ||
-      (results.count(value) && !lateResults.contains(value)))
+      (results.contains(value) && !lateResults.contains(value)))
     return;
-  Tensor &tensor = tensors[value];
-  if (tensor.name.empty()) {
-    StringRef hint = hintOf(value);
-    tensor = {"%" + names.tensor(hint.empty() ? "t" : hint), rankOf(value) - 1,
-              true};
-  }
-  SmallVector<std::string> extents;
+  SmallVector<Value> extents;
   for (int64_t axis = 0; axis < rankOf(value); ++axis)
     extents.push_back(sizeOf(value, axis));
-  body.push_back("alloc " + tensor.name + " " +
-                 planType(tensorType(value).getElementType()).str() + " [" +
-                 llvm::join(extents, ", ") + "]");
+  Tensor &tensor = tensors[value];
+  if (tensor.memory) {
+    plan::AllocResultOp::create(at, value.getLoc(), tensor.memory, extents);
+    return;
+  }
+  StringRef hint = hintOf(value);
+  tensor.name = hint.empty() ? "t" : hint.str();
+  tensor.unitAxis = rankOf(value) - 1;
+  tensor.memory = plan::AllocOp::create(at, value.getLoc(), planTypeOf(value),
+                                        tensor.name, extents, Value());
 }
 
 MemRefType PlanWriter::memoryType(Value value) {
@@ -382,6 +403,18 @@ MemRefType PlanWriter::memoryType(Value value) {
       StridedLayoutAttr::get(builder.getContext(), 0, strides));
 }
 
+LogicalResult
+PlanWriter::writeVariant(Value condition, Location loc,
+                         llvm::function_ref<LogicalResult()> variant) {
+  auto choice = scf::IfOp::create(at, loc, condition, /*withElseRegion=*/true);
+  Knowledge before = remember();
+  at.setInsertionPointToStart(choice.thenBlock());
+  LogicalResult done = variant();
+  forget(std::move(before));
+  at.setInsertionPointToStart(choice.elseBlock());
+  return done;
+}
+
 LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   Value result = fuse.getResult(0);
   Interface interface;
@@ -389,56 +422,67 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
     bool scalar = schedule::isScalar(input);
     interface.inputs.push_back(scalar ? tensorType(input).getElementType()
                                       : Type(memoryType(input)));
-    StringRef name;
-    std::string made;
+    std::string name;
     if (auto argument = dyn_cast<BlockArgument>(input);
         argument && argument.getOwner()->getParentOp() == function)
-      name = arguments.nameOf(argument.getArgNumber()).drop_front();
+      name = arguments.nameOf(argument.getArgNumber()).str();
     else if (!scalar)
-      name = StringRef(tensors[input].name).drop_front();
-    interface.names.push_back(name.str());
+      name = tensors[input].name;
+    interface.names.push_back(name);
   }
   allocate(result);
   interface.output = memoryType(result);
-  interface.outputName = tensors[result].name.substr(1);
+  interface.outputName = tensors[result].name;
 
   Operation *root =
       fuse.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
   Decisions decisions(fuse.getBody().front());
   auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
   bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
-  auto thin = fuse->getAttrOfType<DenseI64ArrayAttr>("thin");
+  DenseI64ArrayAttr thin = fuse.getThinAttr();
   if (thin || open) {
     // What all variants ask for is computed before the first of them.
     for (Value input : fuse.getInputs())
       if (schedule::isScalar(input))
         (void)integer(input);
-    (void)workOf(fuse);
   }
+  OpBuilder::InsertionGuard guard(at);
+  Knowledge before = remember();
+  LogicalResult done = success();
   if (thin)
-    return writeThin(fuse, thin.asArrayRef(), interface, decisions);
-  if (!open)
+    done = writeThin(fuse, thin.asArrayRef(), interface, decisions);
+  else if (open)
+    done = writeHeads(fuse, attention, interface, decisions);
+  else
     return launch(fuse, fuse.getSymName(), interface, decisions, 0);
+  forget(std::move(before));
+  return done;
+}
 
-  // The head size is known at the call only: one variant per padded size.
-  int64_t last = rankOf(result) - 1;
-  std::string q = insideSize(fuse, attention.getQ(), last);
-  std::string v = insideSize(fuse, attention.getV(), last);
-  std::string size = q == v ? q : "max(" + q + ", " + v + ")";
-  body.push_back("check " + size + " <= 512 : " +
-                 quoted("the head size of attention is {" + size +
-                        "}, but at most 512 is supported"));
-  for (int64_t width : openWidths) {
-    body.push_back("if " + size + " <= " + std::to_string(width));
+/// The head size is known at the call only: one variant per padded size.
+LogicalResult PlanWriter::writeHeads(schedule::FuseOp fuse,
+                                     graph::AttentionOp attention,
+                                     const Interface &interface,
+                                     const Decisions &decisions) {
+  Location loc = fuse.getLoc();
+  IntegerBuilder make = integersAt(loc);
+  int64_t last = rankOf(fuse.getResult(0)) - 1;
+  Value q = insideSize(fuse, attention.getQ(), last);
+  Value v = insideSize(fuse, attention.getV(), last);
+  Value size = q == v ? q : make.max(q, v);
+  plan::CheckOp::create(
+      at, loc, make.le(size, 512),
+      "the head size of attention is {}, but at most 512 is supported", size);
+  for (int64_t width : ArrayRef(openWidths).drop_back()) {
     std::string symbol = (fuse.getSymName() + "_d" + Twine(width)).str();
-    if (failed(launch(fuse, symbol, interface, decisions, width)))
+    if (failed(writeVariant(make.le(size, width), loc, [&] {
+          return launch(fuse, symbol, interface, decisions, width);
+        })))
       return failure();
-    body.push_back("else");
   }
-  body.pop_back();
-  for (size_t i = 0; i < std::size(openWidths); ++i)
-    body.push_back("end");
-  return success();
+  int64_t widest = openWidths[std::size(openWidths) - 1];
+  return launch(fuse, (fuse.getSymName() + "_d" + Twine(widest)).str(),
+                interface, decisions, widest);
 }
 
 LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
@@ -450,27 +494,24 @@ LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
   if (failed(kernel))
     return failure();
   if (asIs)
-    kernel->function->setAttr("tile.as_is", builder.getUnitAttr());
+    kernel->function.setAsIs(true);
   std::string name = shared(kernel->function);
-  SmallVector<std::string> views, scalars;
+  SmallVector<Value> views, scalars, grid;
   for (unsigned i : kernel->views)
-    views.push_back(tensors[fuse.getInputs()[i]].name);
-  views.push_back(tensors[fuse.getResult(0)].name);
+    views.push_back(tensors[fuse.getInputs()[i]].memory);
+  views.push_back(tensors[fuse.getResult(0)].memory);
   for (unsigned i : kernel->scalars)
     scalars.push_back(integer(fuse.getInputs()[i]));
-  std::string grid;
+  IntegerBuilder make = integersAt(fuse.getLoc());
   for (auto [axis, tile] : kernel->grid) {
-    std::string factor = sizeOf(fuse.getResult(0), axis);
-    if (tile > 0)
-      factor = infix(factor, "ceildiv", std::to_string(tile));
-    grid = grid.empty() ? factor : infix(grid, "*", factor);
+    Value factor = sizeOf(fuse.getResult(0), axis);
+    grid.push_back(tile > 0 ? make.ceildiv(factor, tile) : factor);
   }
-  std::string line = "launch @" + name + "(" + llvm::join(views, ", ") +
-                     (scalars.empty() ? "" : "; ") + llvm::join(scalars, ", ") +
-                     ") grid " + (grid.empty() ? "1" : grid);
-  if (decisions.threads > 0)
-    line += " threads " + std::to_string(decisions.threads);
-  body.push_back(line + " work " + workOf(fuse));
+  Value work = workOf(fuse);
+  plan::LaunchOp::create(
+      at, fuse.getLoc(), name, views, scalars, make.product(grid), work,
+      decisions.threads > 0 ? at.getI64IntegerAttr(decisions.threads)
+                            : IntegerAttr());
   return failure(failedExpression);
 }
 
@@ -493,36 +534,26 @@ std::string PlanWriter::shared(FuncOp kernel) {
   return symbol;
 }
 
-std::string PlanWriter::workOf(schedule::FuseOp fuse) {
-  std::string work;
+Value PlanWriter::workOf(schedule::FuseOp fuse) {
+  IntegerBuilder make = integersAt(fuse.getLoc());
   auto elements = [&](Value value) {
-    std::string text;
-    for (int64_t axis = 0; axis < rankOf(value); ++axis) {
-      std::string size = insideSize(fuse, value, axis);
-      text =
-          text.empty()
-              ? size
-              : text + " * " +
-                    (StringRef(size).contains(' ') ? "(" + size + ")" : size);
-    }
-    return text.empty() ? std::string("1") : text;
-  };
-  auto wrap = [](std::string size) {
-    return StringRef(size).contains(' ') ? "(" + size + ")" : size;
+    SmallVector<Value> all;
+    for (int64_t axis = 0; axis < rankOf(value); ++axis)
+      all.push_back(insideSize(fuse, value, axis));
+    return make.product(all);
   };
   int64_t ops = 0;
   Value largest = fuse.getBody().front().getTerminator()->getOperand(0);
   for (Operation &op : fuse.getBody().front()) {
     if (auto gemm = dyn_cast<graph::GemmOp>(op)) {
       int64_t rank = rankOf(gemm.getResult());
-      return elements(gemm.getResult()) + " * " +
-             wrap(insideSize(fuse, gemm.getLhs(), rank - 1)) + " floordiv 32";
+      Value deep = insideSize(fuse, gemm.getLhs(), rank - 1);
+      return make.floordiv(make.mul(elements(gemm.getResult()), deep), 32);
     }
     if (auto attention = dyn_cast<graph::AttentionOp>(op)) {
       int64_t rank = rankOf(attention.getResult());
-      return elements(attention.getResult()) + " * " +
-             wrap(insideSize(fuse, attention.getK(), rank - 2)) +
-             " floordiv 16";
+      Value keys = insideSize(fuse, attention.getK(), rank - 2);
+      return make.floordiv(make.mul(elements(attention.getResult()), keys), 16);
     }
     if (auto reduce = dyn_cast<graph::ReduceOp>(op))
       // A result that keeps its axis has as many axes as what it sums.
@@ -533,20 +564,24 @@ std::string PlanWriter::workOf(schedule::FuseOp fuse) {
     if (schedule::isElementwise(&op) || isa<graph::ReduceOp>(op))
       ++ops;
   }
-  return elements(largest) + " * " + std::to_string(ops + 2) + " floordiv 16";
+  return make.floordiv(make.mul(elements(largest), ops + 2), 16);
 }
 
-/// The text with the plan's expressions for two names in braces.
-static std::string withValues(StringRef text, StringRef first,
-                              StringRef firstValue, StringRef second,
-                              StringRef secondValue) {
+/// The text as a message of the plan: `first` and `second`, which are shown,
+/// in the order in which it has them.
+static std::string messageWith(StringRef text,
+                               std::pair<StringRef, Value> first,
+                               std::pair<StringRef, Value> second,
+                               SmallVectorImpl<Value> &shown) {
   std::string message;
   while (!text.empty()) {
-    if (text.consume_front(first))
-      message += ("{" + firstValue + "}").str();
-    else if (text.consume_front(second))
-      message += ("{" + secondValue + "}").str();
-    else {
+    if (text.consume_front(first.first)) {
+      message += "{}";
+      shown.push_back(first.second);
+    } else if (text.consume_front(second.first)) {
+      message += "{}";
+      shown.push_back(second.second);
+    } else {
       message += text.front();
       text = text.drop_front();
     }
@@ -555,40 +590,50 @@ static std::string withValues(StringRef text, StringRef first,
 }
 
 LogicalResult PlanWriter::write(graph::CheckEqualOp op) {
-  std::string lhs = integer(op.getLhs()), rhs = integer(op.getRhs());
-  body.push_back(
-      "check " + infix(lhs, "==", rhs) + " : " +
-      quoted(withValues(op.getMessage(), "{lhs}", lhs, "{rhs}", rhs)));
+  Value lhs = integer(op.getLhs()), rhs = integer(op.getRhs());
+  SmallVector<Value> shown;
+  std::string message =
+      messageWith(op.getMessage(), {"{lhs}", lhs}, {"{rhs}", rhs}, shown);
+  Value holds = integersAt(op.getLoc()).eq(lhs, rhs);
+  plan::CheckOp::create(at, op.getLoc(), holds, message, shown);
   return failure(failedExpression);
 }
 
 LogicalResult PlanWriter::write(graph::ReportIndexOp op) {
   // No index at all is the smallest integer, which a plan cannot write.
-  std::string none = std::to_string(-std::numeric_limits<int64_t>::max());
-  bool computed = schedule::isScalar(op.getWorst());
-  std::string worst =
-                  computed ? integer(op.getWorst()) : "$" + names.integer("v"),
-              size = integer(op.getSize());
-  std::string holds =
-      infix(worst, "<", none) + " : " +
-      quoted(withValues(op.getMessage(), "{index}", worst, "{size}", size));
-  if (!computed)
-    lateNames.push_back(worst);
-  body.push_back(computed ? "check " + holds
-                          : "expect " + worst + " = " +
-                                tensors[op.getWorst()].name + " : " + holds);
+  int64_t none = -std::numeric_limits<int64_t>::max();
+  Location loc = op.getLoc();
+  Value size = integer(op.getSize());
+  SmallVector<Value> shown;
+  if (schedule::isScalar(op.getWorst())) {
+    Value worst = integer(op.getWorst());
+    std::string message = messageWith(op.getMessage(), {"{index}", worst},
+                                      {"{size}", size}, shown);
+    Value holds = integersAt(loc).lt(worst, none);
+    plan::CheckOp::create(at, loc, holds, message, shown);
+    return failure(failedExpression);
+  }
+  auto expect = plan::ExpectOp::create(at, loc, tensors[op.getWorst()].memory);
+  OpBuilder::InsertionGuard guard(at);
+  Block &body = expect.getBody().emplaceBlock();
+  Value worst = body.addArgument(at.getIndexType(), loc);
+  at.setInsertionPointToStart(&body);
+  std::string message =
+      messageWith(op.getMessage(), {"{index}", worst}, {"{size}", size}, shown);
+  Value holds = integersAt(loc).lt(worst, none);
+  plan::HoldsOp::create(at, loc, holds, message, shown);
   return failure(failedExpression);
 }
 
 LogicalResult PlanWriter::write(graph::CheckOp op) {
-  body.push_back("check " + integer(op.getCondition()) + " : " +
-                 quoted(graph::escapeBraces(op.getMessage())));
+  plan::CheckOp::create(at, op.getLoc(), integer(op.getCondition()),
+                        escapeBraces(op.getMessage()), ValueRange());
   return failure(failedExpression);
 }
 
 LogicalResult PlanWriter::write(graph::PrintOp op) {
   SmallVector<Type> types;
-  SmallVector<std::string> views, scalars;
+  SmallVector<Value> views, scalars;
   SmallVector<unsigned> order; // views come first
   for (bool memory : {true, false})
     for (auto [i, value] : llvm::enumerate(op.getValues())) {
@@ -598,12 +643,11 @@ LogicalResult PlanWriter::write(graph::PrintOp op) {
       types.push_back(memory ? Type(memoryType(value))
                              : tensorType(value).getElementType());
       (memory ? views : scalars)
-          .push_back(memory ? tensors[value].name : integer(value));
+          .push_back(memory ? tensors[value].memory : integer(value));
     }
   std::string symbol = (function.getName() + "_print_" + Twine(prints++)).str();
-  auto kernel =
-      FuncOp::create(builder, op.getLoc(), symbol,
-                     builder.getFunctionType(types, {}), nullptr, nullptr);
+  auto kernel = FuncOp::create(builder, op.getLoc(), symbol,
+                               builder.getFunctionType(types, {}));
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = kernel.getBody().emplaceBlock();
   SmallVector<Value> shown(types.size());
@@ -612,9 +656,9 @@ LogicalResult PlanWriter::write(graph::PrintOp op) {
   builder.setInsertionPointToStart(&entry);
   tile::PrintOp::create(builder, op.getLoc(), op.getText(), shown);
   ReturnOp::create(builder, op.getLoc());
-  body.push_back("launch @" + symbol + "(" + llvm::join(views, ", ") +
-                 (scalars.empty() ? "" : "; ") + llvm::join(scalars, ", ") +
-                 ") grid 1");
+  plan::LaunchOp::create(at, op.getLoc(), symbol, views, scalars,
+                         integersAt(op.getLoc()).number(1), Value(),
+                         IntegerAttr());
   return failure(failedExpression);
 }
 
@@ -623,17 +667,15 @@ LogicalResult PlanWriter::write(graph::CallKernelOp op) {
   if (!kernel)
     return op.emitOpError() << "calls @" << op.getKernel()
                             << ", which is no kernel of this module";
-  SmallVector<std::string> scalars;
   size_t nextInput = 0, nextResult = 0;
-  SmallVector<std::string> texts(kernel.getNumArguments());
-  for (unsigned at : callOrder(kernel)) {
-    auto view = dyn_cast<MemRefType>(kernel.getArgumentTypes()[at]);
+  SmallVector<Value> operands(kernel.getNumArguments());
+  for (unsigned number : callOrder(kernel)) {
+    auto view = dyn_cast<MemRefType>(kernel.getArgumentTypes()[number]);
     if (!view) {
-      Value input = op.getInputs()[nextInput++];
-      texts[at] = integer(input);
+      operands[number] = integer(op.getInputs()[nextInput++]);
       continue;
     }
-    StringRef mode = modeOf(kernel, at);
+    StringRef mode = modeOf(kernel, number);
     Value value;
     if (mode == "out") {
       value = op.getResults()[nextResult++];
@@ -645,37 +687,31 @@ LogicalResult PlanWriter::write(graph::CallKernelOp op) {
         tensors[op.getResults()[nextResult++]] = place;
       }
     }
-    texts[at] = tensors[value].name;
+    operands[number] = tensors[value].memory;
     checkStrides(view, value);
   }
-  SmallVector<std::string> views;
-  for (auto [i, text] : llvm::enumerate(texts))
-    (isa<MemRefType>(kernel.getArgumentTypes()[i]) ? views : scalars)
-        .push_back(text);
-  FailureOr<std::string> grid = gridOf(kernel, texts);
-  if (failed(grid) || failed(writeAsserts(kernel, texts, names, body)))
-    return failure();
-  body.push_back("launch @" + kernel.getName().str() + "(" +
-                 llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
-                 llvm::join(scalars, ", ") + ") grid " + *grid +
-                 threadsOf(kernel));
-  return failure(failedExpression);
+  return launchKernel(kernel, operands, at, op.getLoc());
 }
 
 void PlanWriter::checkStrides(MemRefType view, Value value) {
   auto layout = dyn_cast<StridedLayoutAttr>(view.getLayout());
   if (!layout)
     return;
+  Location loc = value.getLoc();
   for (auto [axis, stride] : llvm::enumerate(layout.getStrides())) {
     if (ShapedType::isDynamic(stride) ||
         int64_t(axis) == tensors[value].unitAxis)
       continue;
-    std::string text = strideOf(value, axis);
-    body.push_back("check " + text + " == " + std::to_string(stride) + " or " +
-                   sizeOf(value, axis) + " <= 1 : " +
-                   quoted(tensors[value].name.substr(1) + " has stride {" +
-                          text + "} along axis " + std::to_string(axis) +
-                          ", but the kernel needs " + std::to_string(stride)));
+    IntegerBuilder make = integersAt(loc);
+    Value given = strideOf(value, axis);
+    Value holds =
+        make.any({make.eq(given, stride), make.le(sizeOf(value, axis), 1)});
+    plan::CheckOp::create(at, loc, holds,
+                          (escapeBraces(tensors[value].name) +
+                           " has stride {} along axis " + Twine(axis) +
+                           ", but the kernel needs " + Twine(stride))
+                              .str(),
+                          given);
   }
 }
 
@@ -688,21 +724,8 @@ LogicalResult tessera::tile::writePlan(OpBuilder &builder,
 
 LogicalResult tessera::tile::writeKernelPlan(OpBuilder &builder, FuncOp kernel,
                                              StringRef name) {
-  PlanNames names;
-  std::vector<std::string> header, body;
-  PlanHeader arguments(kernel, names, header, body);
-  SmallVector<std::string> operands, views, scalars;
-  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
-    operands.push_back(arguments.nameOf(i).str());
-    (arguments.isScalar(i) ? scalars : views).push_back(operands.back());
-  }
-  FailureOr<std::string> grid = gridOf(kernel, operands);
-  if (failed(grid) || failed(writeAsserts(kernel, operands, names, body)))
-    return failure();
-  std::string line = "launch @" + kernel.getName().str() + "(" +
-                     llvm::join(views, ", ") + (scalars.empty() ? "" : "; ") +
-                     llvm::join(scalars, ", ") + ") grid " + *grid;
-  body.push_back(line + threadsOf(kernel));
-  finishPlan(builder, kernel.getLoc(), name, header, body);
-  return success();
+  OpBuilder at(builder);
+  createPlan(at, kernel.getLoc(), name);
+  PlanHeader arguments(kernel, at);
+  return launchKernel(kernel, arguments.getValues(), at, kernel.getLoc());
 }

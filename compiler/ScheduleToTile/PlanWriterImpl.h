@@ -9,6 +9,7 @@
 #ifndef TESSERA_COMPILER_SCHEDULETOTILE_PLANWRITERIMPL_H
 #define TESSERA_COMPILER_SCHEDULETOTILE_PLANWRITERIMPL_H
 
+#include "compiler/Plan/IR/IntegerBuilder.h"
 #include "compiler/ScheduleToTile/KernelBuilder.h"
 #include "compiler/ScheduleToTile/PlanExpressions.h"
 #include "compiler/ScheduleToTile/PlanWriter.h"
@@ -23,16 +24,18 @@ public:
   PlanWriter(mlir::OpBuilder &builder, mlir::func::FuncOp function,
              const KernelTable &kernels, KernelTexts &texts)
       : builder(builder), function(function), kernels(kernels), texts(texts),
-        arguments(function, names, header, body) {}
+        at(builder),
+        plan(createPlan(at, function.getLoc(), function.getName())),
+        arguments(function, at) {}
 
   mlir::LogicalResult run();
 
 private:
   /// Memory between kernels.
   struct Tensor {
+    mlir::Value memory; ///< of the plan
     std::string name;
     int64_t unitAxis = -1; ///< the axis of stride 1, if one is known
-    bool temporary = false;
   };
 
   // -- Arguments, results, lifetimes ---------------------------------------
@@ -41,7 +44,7 @@ private:
 
   /// Results are written where the caller wants them; their last axis has
   /// stride 1 unless `gir.unit_axis` says otherwise.
-  void nameResults();
+  void makeResults();
 
   /// The input of a call that a kernel updates in place to make this result;
   /// nothing if the result is memory of its own.
@@ -57,21 +60,25 @@ private:
 
   // -- Integers --------------------------------------------------------------
 
-  std::string sizeOf(mlir::Value value, int64_t axis);
+  plan::IntegerBuilder integersAt(mlir::Location loc) { return {at, loc}; }
 
-  std::string textOf(const graph::Extent &extent);
+  mlir::Value sizeOf(mlir::Value value, int64_t axis);
+
+  mlir::Value valueOf(const graph::Extent &extent);
 
   /// The size of a value inside a kernel, seen from outside.
-  std::string insideSize(schedule::FuseOp fuse, mlir::Value value,
+  mlir::Value insideSize(schedule::FuseOp fuse, mlir::Value value,
                          int64_t axis);
 
-  std::string callSize(graph::CallKernelOp call, mlir::OpResult result,
+  mlir::Value memorySize(mlir::Value value, int64_t axis);
+
+  mlir::Value callSize(graph::CallKernelOp call, mlir::OpResult result,
                        int64_t axis);
 
-  /// An integer or boolean scalar as an expression.
-  std::string integer(mlir::Value value);
+  /// An integer or boolean scalar of the function as one of the plan.
+  mlir::Value integer(mlir::Value value);
 
-  std::string makeInteger(mlir::Value value);
+  mlir::Value makeInteger(mlir::Value value);
 
   // -- Steps -----------------------------------------------------------------
 
@@ -84,16 +91,20 @@ private:
   mlir::LogicalResult writeBlock(mlir::Block &block);
   mlir::LogicalResult write(schedule::FuseOp fuse);
 
+  mlir::LogicalResult writeHeads(schedule::FuseOp fuse,
+                                 graph::AttentionOp attention,
+                                 const Interface &interface,
+                                 const Decisions &decisions);
   mlir::LogicalResult writeThin(schedule::FuseOp fuse,
                                 llvm::ArrayRef<int64_t> thin,
                                 const Interface &interface,
                                 const Decisions &decisions);
-  std::string thinCondition(schedule::FuseOp fuse,
+  mlir::Value thinCondition(schedule::FuseOp fuse,
                             llvm::ArrayRef<int64_t> tiles);
   mlir::LogicalResult launchThin(schedule::FuseOp fuse, llvm::StringRef suffix,
                                  llvm::ArrayRef<int64_t> tiles,
                                  const Interface &interface,
-                                 llvm::StringRef numerics = "gemm");
+                                 NumericsKind numerics = NumericsKind::Gemm);
   mlir::LogicalResult launchTurned(schedule::FuseOp fuse,
                                    llvm::ArrayRef<int64_t> tiles,
                                    Interface interface);
@@ -102,17 +113,22 @@ private:
                              const Decisions &decisions, int64_t width,
                              bool asIs = false);
 
+  /// The steps of `variant` where the condition holds; what follows is written
+  /// into the other arm.
+  mlir::LogicalResult
+  writeVariant(mlir::Value condition, mlir::Location loc,
+               llvm::function_ref<mlir::LogicalResult()> variant);
+
   /// The symbol of an equal kernel made before (`kernel` is then erased), or
   /// its own.
   std::string shared(FuncOp kernel);
 
   /// A rough guess in nanoseconds: elements of the largest value, or products.
-  std::string workOf(schedule::FuseOp fuse);
+  mlir::Value workOf(schedule::FuseOp fuse);
 
-  /// view %t = %x offset ... sizes [...] strides [...]
-  void view(mlir::Value value, mlir::Value source, const std::string &offset,
-            llvm::ArrayRef<std::string> strides, int64_t unitAxis);
-  std::string strideOf(mlir::Value source, int64_t axis);
+  void view(mlir::Value value, mlir::Value source, mlir::Value offset,
+            llvm::ArrayRef<mlir::Value> strides, int64_t unitAxis);
+  mlir::Value strideOf(mlir::Value source, int64_t axis);
 
   mlir::LogicalResult write(graph::TransposeOp op);
 
@@ -139,42 +155,41 @@ private:
 
   /// What a block learns about sizes and integers is forgotten at its end.
   struct Knowledge {
-    llvm::DenseMap<mlir::Value, std::string> integers;
-    std::map<std::pair<void *, int64_t>, std::string> sizes;
+    llvm::DenseMap<mlir::Value, mlir::Value> integers;
+    std::map<std::pair<void *, int64_t>, mlir::Value> sizes;
   };
   Knowledge remember() const { return {integers, sizes}; }
   void forget(Knowledge before);
 
-  /// Integers that control flow carries have one name in the whole plan.
-  void nameCarried();
   mlir::LogicalResult write(graph::IfOp op);
   mlir::LogicalResult writeArm(graph::IfOp op, mlir::Region &region);
   mlir::LogicalResult write(graph::ForOp op);
   mlir::LogicalResult write(graph::WhileOp op);
-  /// let $n = ...: what a loop carries, before its first turn.
-  void startLoop(mlir::Operation *loop, mlir::ValueRange inits);
-  /// The values of a turn under the names of the carried ones.
-  void bindCarried(mlir::Operation *loop, mlir::ValueRange inits,
-                   mlir::ValueRange arguments);
-  /// set $n = ..., swap %x %y: what it carries, after a turn.
-  void finishTurn(mlir::Operation *loop, mlir::Block &body);
+  /// The values of a turn, `arguments` of the loop, as the plan's: its memory,
+  /// and `carried`, the integers in order.
+  void bindCarried(mlir::ValueRange arguments, mlir::ValueRange inits,
+                   mlir::ValueRange carried);
+  /// The integers of the next turn; memory is swapped.
+  llvm::SmallVector<mlir::Value> finishTurn(mlir::ValueRange inits,
+                                            mlir::Block &body);
 
-  mlir::OpBuilder &builder;
+  mlir::OpBuilder &builder; ///< where kernels go
   mlir::func::FuncOp function;
   const KernelTable &kernels;
   KernelTexts &texts;
-  PlanNames names;
-  std::vector<std::string> header, body;
+  mlir::OpBuilder at; ///< where steps go
+  plan::FuncOp plan;
   PlanHeader arguments;
   llvm::DenseMap<mlir::Value, Tensor> tensors;
-  llvm::DenseMap<mlir::Value, std::string> results;
-  llvm::DenseMap<mlir::Value, std::string> integers;
-  std::map<std::pair<void *, int64_t>, std::string> sizes;
+  llvm::DenseSet<mlir::Value> results;
+  llvm::DenseMap<mlir::Value, mlir::Value> integers;
+  std::map<std::pair<void *, int64_t>, mlir::Value> sizes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> lastUses;
-  llvm::SmallVector<std::string> lateNames;
   llvm::DenseSet<mlir::Value> lateResults;
   /// Written into the memory of another value: what an arm yields.
   llvm::DenseSet<mlir::Value> placed;
+  /// At entry nothing is loaded or carried: such a size is late.
+  bool isEntry = false, isLate = false;
   bool failedExpression = false;
   unsigned prints = 0;
 };

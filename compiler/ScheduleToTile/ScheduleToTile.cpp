@@ -1,6 +1,7 @@
 //===- ScheduleToTile.cpp - Kernels and plans from Schedule IR ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/ScheduleToTile/KernelBuilder.h"
 #include "compiler/ScheduleToTile/Passes.h"
 #include "compiler/ScheduleToTile/PlanWriter.h"
@@ -19,7 +20,7 @@ using namespace tessera::tile;
 namespace {
 
 /// sched.kernel -> tile.func: the user's program with its decisions. Views come
-/// before scalars, as in a launch; `tile.order` keeps the user's order.
+/// before scalars, as in a launch; `order` keeps the user's order.
 FailureOr<FuncOp> convertKernel(OpBuilder &builder,
                                 schedule::KernelOp wrapper) {
   auto inner = wrapper.getBody().getOps<graph::KernelOp>();
@@ -34,9 +35,9 @@ FailureOr<FuncOp> convertKernel(OpBuilder &builder,
   SmallVector<Type> types;
   for (unsigned i : order)
     types.push_back(kernel.getArgumentTypes()[i]);
-  auto function = FuncOp::create(
-      builder, kernel.getLoc(), (kernel.getSymName() + "_0").str(),
-      builder.getFunctionType(types, {}), nullptr, nullptr);
+  auto function = FuncOp::create(builder, kernel.getLoc(),
+                                 (kernel.getSymName() + "_0").str(),
+                                 builder.getFunctionType(types, {}));
   SmallVector<int64_t> positions(order.size());
   for (auto [at, i] : llvm::enumerate(order)) {
     if (DictionaryAttr attributes = kernel.getArgAttrDict(i))
@@ -52,9 +53,9 @@ FailureOr<FuncOp> convertKernel(OpBuilder &builder,
   }
   entry.eraseArguments(0, order.size());
   Decisions decisions(wrapper.getBody().front());
-  function->setAttr("tile.config", decisions.config);
+  function.setConfigAttr(decisions.config);
   if (!llvm::is_sorted(positions))
-    function->setAttr("tile.order", builder.getDenseI64ArrayAttr(positions));
+    function.setOrder(positions);
   decisions.applyGroup(function);
   if (decisions.stages > 0)
     function->walk([&](ForOp loop) {
@@ -62,6 +63,16 @@ FailureOr<FuncOp> convertKernel(OpBuilder &builder,
         loop.setStages(decisions.stages);
     });
   return function;
+}
+
+/// A plan stands behind its kernels. Its ops have names of their own, not those
+/// of the source that led to them.
+void placeLast(plan::FuncOp plan) {
+  plan->moveBefore(plan->getBlock(), plan->getBlock()->end());
+  plan->walk([](Operation *op) {
+    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
+      op->setLoc(named.getChildLoc());
+  });
 }
 
 struct ScheduleToTilePass
@@ -94,6 +105,8 @@ struct ScheduleToTilePass
         return signalPassFailure();
       function.erase();
     }
+    for (auto plan : llvm::to_vector(module.getOps<plan::FuncOp>()))
+      placeLast(plan);
     // From here on the plan alone checks sizes, and says how many threads a
     // launch may use.
     for (FuncOp kernel : module.getOps<FuncOp>()) {
@@ -101,14 +114,13 @@ struct ScheduleToTilePass
         if (check.getAtCall())
           check.erase();
       });
-      if (auto config = kernel->getAttrOfType<DictionaryAttr>("tile.config")) {
+      if (DictionaryAttr config = kernel.getConfigAttr()) {
         NamedAttrList entries(config);
         entries.erase("threads");
         if (entries.empty())
-          kernel->removeAttr("tile.config");
+          kernel.removeConfigAttr();
         else
-          kernel->setAttr("tile.config",
-                          entries.getDictionary(kernel.getContext()));
+          kernel.setConfigAttr(entries.getDictionary(kernel.getContext()));
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -42,6 +43,16 @@ private:
   mlir::ModuleOp module;
   bool heard = false;
 };
+
+/// LLVM's own verifier, on what we and its passes made.
+inline mlir::LogicalResult verifyLLVM(const llvm::Module &made,
+                                      mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (llvm::verifyModule(made, &stream))
+    return module.emitError() << "LLVM: " << text;
+  return mlir::success();
+}
 
 } // namespace tessera::target
 

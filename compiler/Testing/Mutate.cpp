@@ -4,6 +4,7 @@
 #include "compiler/Testing/Mutate.h"
 
 #include "compiler/Graph/IR/Graph.h"
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -56,7 +57,7 @@ private:
   void drop(Operation *op);
   void changeConstant(Operation *op);
   void changeKind(Operation *op);
-  void changePlan(tile::PlanOp plan);
+  void changeGrid(plan::LaunchOp launch);
 };
 
 } // namespace
@@ -68,8 +69,10 @@ static bool isPayload(Operation *op) {
 }
 
 void Collector::visit(Operation *op) {
-  if (auto plan = dyn_cast<tile::PlanOp>(op))
-    return changePlan(plan);
+  if (auto launch = dyn_cast<plan::LaunchOp>(op))
+    return changeGrid(launch);
+  if (op->getParentOfType<plan::FuncOp>())
+    return;
   if (!isPayload(op) || op->hasTrait<OpTrait::IsTerminator>() ||
       (op->getNumResults() && op->use_empty()))
     return;
@@ -138,7 +141,8 @@ void Collector::drop(Operation *op) {
   } else if (isa<tile::StoreOp, tile::LocalStoreOp>(op)) {
     // Nothing follows from a store, so there is never anything to undo; but a
     // matrix step needs its own.
-    if (!op->getParentOp()->hasAttr("unit"))
+    auto nest = dyn_cast<tile::NestOp>(op->getParentOp());
+    if (!nest || !nest.getUnit())
       add(op, "dropped", [=] { op->erase(); }, [] {});
   }
 }
@@ -239,32 +243,22 @@ void Collector::changeKind(Operation *op) {
   }
 }
 
-/// A number of a launch's grid or of an allocation is off by one.
-void Collector::changePlan(tile::PlanOp plan) {
-  SmallVector<StringRef> lines =
-      llvm::to_vector(plan.getLines().getAsValueRange<StringAttr>());
-  for (auto [row, line] : llvm::enumerate(lines)) {
-    size_t from = line.find(" grid ");
-    size_t end = std::min(line.find(" scratch "), line.find(" work "));
-    if (from == StringRef::npos)
+/// A number of a launch's grid is doubled.
+void Collector::changeGrid(plan::LaunchOp launch) {
+  SetVector<Value> worklist;
+  worklist.insert(launch.getGrid());
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    Operation *op = worklist[next].getDefiningOp();
+    if (!op || !isa<arith::ArithDialect>(op->getDialect()))
       continue;
-    for (size_t at = from; at < std::min(end, line.size()); ++at) {
-      if (!llvm::isDigit(line[at]) || line[at - 1] != ' ')
-        continue;
-      StringRef digits = line.substr(at).take_while(llvm::isDigit);
-      int64_t number;
-      if (digits.getAsInteger(10, number) || number == 0)
-        continue;
-      std::vector<std::string> texts(lines.begin(), lines.end());
-      texts[row] = (line.take_front(at) + std::to_string(2 * number) +
-                    line.drop_front(at + digits.size()))
-                       .str();
-      SmallVector<Attribute> all;
-      for (const std::string &text : texts)
-        all.push_back(StringAttr::get(plan.getContext(), text));
-      change(plan, "lines", ArrayAttr::get(plan.getContext(), all),
-             "grid: " + digits.str() + " doubled");
-    }
+    worklist.insert_range(op->getOperands());
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    auto number =
+        constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+    if (!number || !number.getType().isIndex() || number.getInt() == 0)
+      continue;
+    change(op, "value", IntegerAttr::get(number.getType(), 2 * number.getInt()),
+           "grid: " + std::to_string(number.getInt()) + " doubled");
   }
 }
 

@@ -122,6 +122,9 @@ TSR_API tsr_status tsr_plan_scalar(const tsr_plan *plan, int32_t index,
 TSR_API int32_t tsr_plan_num_kernels(const tsr_plan *plan);
 /* The symbol without "@"; NULL if there is no such kernel. */
 TSR_API const char *tsr_plan_kernel(const tsr_plan *plan, int32_t index);
+/* The most scratch memory that a launch of a CPU asks for, in bytes per thread;
+   what it computes only when it runs is not counted. */
+TSR_API int64_t tsr_plan_scratch(const tsr_plan *plan);
 
 /* ---- Executables --------------------------------------------------------- */
 

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -250,24 +252,48 @@ void python::bindCompile(nb::module_ &module) {
              check(compilation, good);
              return kernels;
            })
-      .def("ptx",
-           [](Compilation &c) {
-             std::string text;
-             check(c, c.emitPtx(text));
-             return text;
-           })
-      .def("cudatile",
-           [](Compilation &c) {
-             std::string bytes;
-             check(c, c.emitCudaTile(bytes));
-             return nb::bytes(bytes.data(), bytes.size());
-           })
+      .def(
+          "emit",
+          [](Compilation &c, const std::string &format) -> nb::object {
+            std::string made;
+            check(c, c.emit(format, made));
+            for (const Machine *machine : machines())
+              if (const Emission *e = machine->findEmission(format);
+                  e && e->isText)
+                return nb::str(made.data(), made.size());
+            return nb::bytes(made.data(), made.size());
+          },
+          nb::arg("format"),
+          "What the target's machine calls so: text, or bytes.")
       .def_prop_ro("plan", &Compilation::plan)
-      .def("llvm", [](Compilation &c) {
-        std::string text;
-        check(c, c.emitLLVM(text));
-        return text;
-      });
+      .def_prop_ro("kernels",
+                   [](const Compilation &c) {
+                     nb::list all;
+                     for (const auto &[name, needs] : c.kernels())
+                       all.append(nb::make_tuple(name, needs.scratch,
+                                                 needs.block, needs.shared));
+                     return all;
+                   })
+      .def(
+          "launches",
+          [](const Compilation &c,
+             const std::map<std::string, std::vector<int64_t>> &shapes,
+             const std::map<std::string, int64_t> &dims, bool assume,
+             bool everyArm) {
+            plan::Launches found = c.launches({shapes, dims, assume, everyArm});
+            nb::list all;
+            for (const plan::Launched &one : found.all) {
+              nb::list tensors;
+              for (const plan::LaunchedTensor &tensor : one.tensors)
+                tensors.append(
+                    nb::make_tuple(tensor.name, tensor.shape, tensor.bytes));
+              all.append(nb::make_tuple(one.kernel, one.programs, one.work,
+                                        one.threads, tensors, one.scalars));
+            }
+            return nb::make_tuple(all, found.assumed, found.unknown);
+          },
+          nb::arg("shapes"), nb::arg("dims"), nb::arg("assume") = false,
+          nb::arg("every_arm") = false);
 
   module.def(
       "compile_program",
@@ -287,7 +313,8 @@ void python::bindCompile(nb::module_ &module) {
         request.accum = toConstant(accum);
         request.precision = precision;
         CompileOptions compileOptions = toOptions(options);
-        request.target = compileOptions.target;
+        const Machine *machine = findMachine(compileOptions.target);
+        request.versionPerHead = machine && machine->versionPerHead;
         request.debug = nb::cast<bool>(options["debug"]);
         if (options.contains("tuning")) {
           auto parts = nb::cast<nb::tuple>(options["tuning"]);
@@ -332,6 +359,23 @@ void python::bindCompile(nb::module_ &module) {
       names.push_back(stage.name.str());
     return names;
   });
+  module.def(
+      "machine_of",
+      [](const std::string &target) -> nb::object {
+        const Machine *machine = findMachine(target);
+        if (!machine)
+          return nb::none();
+        nb::dict row;
+        row["leaves_early"] = machine->buildMapped == nullptr;
+        nb::list emissions;
+        for (const Emission &emission : machine->emissions)
+          emissions.append(
+              nb::make_tuple(emission.name.str(), emission.isText));
+        row["emissions"] = emissions;
+        return row;
+      },
+      nb::arg("target"),
+      "The row of a target's machine (compiler/Target/Machine.h), or None.");
 
   module.def(
       "write_library",

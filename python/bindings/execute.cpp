@@ -282,7 +282,19 @@ void python::bindExecute(nb::module_ &module) {
            nb::arg("allocate"), nb::arg("device").none() = nb::none(),
            nb::arg("stream") = 0, nb::arg("synchronize") = false)
       .def_prop_ro("tensors", &Executable::tensorInfo)
-      .def_prop_ro("scalars", &Executable::scalarInfo);
+      .def_prop_ro("scalars", &Executable::scalarInfo)
+      .def_prop_ro("kernels",
+                   [](const Executable &self) {
+                     std::vector<std::string> names;
+                     for (int32_t i = 0; i < tsr_plan_num_kernels(self.plan);
+                          ++i)
+                       names.push_back(tsr_plan_kernel(self.plan, i));
+                     return names;
+                   })
+      .def_prop_ro(
+          "scratch",
+          [](const Executable &self) { return tsr_plan_scratch(self.plan); },
+          "The most bytes of scratch memory per thread that a launch takes.");
   module.def("set_num_threads", &tsr_set_num_threads);
   module.def("num_threads", &tsr_get_num_threads);
   module.def("threading", &tsr_threading_name);

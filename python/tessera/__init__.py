@@ -67,6 +67,12 @@ def __getattr__(name: str):
 
     meant = dtypes._foreign.get(name)
     ours, why = (str(meant), "the dtype is " + str(meant)) if meant else source.foreign("decorator", name) or ("", "")
+    if ours == "@tsr.kernel":  # a body that returns and has no grid is a function
+        import re
+
+        body = source.definition_of_user()
+        if re.search(r"^\s+return\s+\S", body, re.M) and not re.search(r"\bgrid\(|\bprogram_id\(|\btl\.", body):
+            ours = "@tsr.function"
     if not ours and not why:
         function = source.foreign("function", name)
         ours, why = (function[0] and f"{function[0]}, inside a @tsr.function or @tsr.kernel", function[1]) if function else ("", "")

@@ -9,11 +9,11 @@ import itertools
 import pathlib
 import re
 
-from . import _core, gpu, source
+from . import _core, gpu, machines, source
 from .arguments import Spec, spec_from_words
 from .dtypes import as_dtype
 from .errors import ArgumentError, CompileError, FileError
-from .targets import gpu_named
+from .targets import gpu_named, is_later
 
 # What runs on every x86-64 processor since 2013, and faster where it can.
 LEVELS = {"cpu": ("cpu:avx512", "cpu:avx2"), "cpu:avx2": ("cpu:avx2",), "cpu:avx512": ("cpu:avx512",)}
@@ -60,14 +60,14 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
     """Compiles every version and writes the library; the files."""
     levels = []
     for target in [targets] if isinstance(targets, str) else targets:
-        if target not in LEVELS and not (isinstance(target, str) and target.startswith("sm_") and gpu.is_gpu(target)):
-            kind = "not yet" if str(target).startswith(("sm_", "cudatile:", "gfx", "spirv")) else "no such target"
+        if target not in LEVELS and not (isinstance(target, str) and gpu.is_gpu(target) and machines.of(target).on_device):
+            kind = "not yet" if is_later(str(target)) else "no such target"
             meant = gpu_named(str(target))
             raise CompileError(source.at_user(f"{kind}: {target!r}, ahead of time; there are {', '.join(LEVELS)}, sm_80 ...",
                                               f'targets=["cpu", "{meant}"]' if meant else 'targets=["cpu"]', str(target)))
         levels += [level for level in LEVELS.get(target, (target,)) if level not in levels]
     # The first version that a GPU can run is taken: the newest of them.
-    levels.sort(key=lambda level: _age(level) if level.startswith("sm_") else (0, 0, ""), reverse=True)
+    levels.sort(key=lambda level: _age(level) if machines.of(level).on_device else (0, 0, ""), reverse=True)
     name = name or function.__name__
     if not name.isidentifier():
         raise ArgumentError(source.at_user(f"{name!r} cannot name a library", 'name="kernels"', name))
@@ -82,7 +82,7 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
             for arguments in variants:
                 prefix = f"{name}_{function.__name__}_v{len(versions)}_"
                 asked = Spec(arguments, spec.captured, level, spec.tuned)
-                if level.startswith("sm_"):
+                if machines.of(level).on_device:
                     made = gpu.GpuVersion(function, level, function._start(asked), asked)
                     versions.append((made.plan, b"", "", arguments, made.images))
                     continue

@@ -9,7 +9,7 @@ import ast
 import math
 import re
 
-from . import arrays, capture, options, source
+from . import arrays, capture, machines, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
 from .errors import ArgumentError
 from .knobs import knobs
@@ -149,7 +149,9 @@ def _call_without(fn, out, drop: bool = False) -> str:
     followers = [p.name for p in positional[at + 1:] if p.kind != "out"]
     named = [f"{name}={ast.unparse(value)}" for name, value in zip(followers, call.args[at + drop:])]
     texts = [ast.unparse(value) for value in call.args[:at]] + named + [ast.unparse(each) for each in call.keywords if not (drop and each.arg == out.name)]
-    return f"{ast.unparse(call.func)}({', '.join(texts)})"
+    text = f"{ast.unparse(call.func)}({', '.join(texts)})"
+    given = call.args[at] if drop and at < len(call.args) else None
+    return f"{given.id} = {text}" if isinstance(given, ast.Name) and source.is_statement_of_user() else text
 
 
 def argument_specs(fn, bound: dict, target: str, parameters=None):
@@ -171,7 +173,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
                 fn._fail(f"{p.name} takes {'a number' if p.kind == 'scalar' else 'an array'}, but is None", p.name, fn._call_text())
             fn._fail(f"argument {p.name} is missing", p.name, fn._call_text())
         try:
-            array = None if p.kind == "scalar" else arrays.describe(value, gpu=target.startswith("sm_"))
+            array = None if p.kind == "scalar" else arrays.describe(value, gpu=machines.of(target).on_device)
         except ArgumentError as error:
             fn._fail(f"{p.name} {error}", p.name, getattr(error, "fix", "").replace("{x}", p.name))
         if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():

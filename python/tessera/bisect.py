@@ -22,7 +22,7 @@ import warnings
 
 import numpy as np
 
-from . import arguments, arrays, comparison, inputs, oracle
+from . import arguments, arrays, comparison, inputs, machines, oracle
 from .check import result_names, to_numpy
 from .errors import RunError, TesseraError
 from .version import make_version
@@ -158,7 +158,7 @@ class _Bisection:
     def _execute(self, steps: list[Step]) -> None:
         """Target IR as machine code: all its passes at once, then LLVM's."""
         last = steps[-1]
-        if not self.target.startswith("cpu"):
+        if not machines.of(self.target).in_process:
             last.verdict = "machine code of a GPU: see fn.check"
             return
         try:

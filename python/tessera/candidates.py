@@ -11,7 +11,7 @@ import warnings
 
 import numpy
 
-from . import arguments, arrays, options
+from . import arguments, arrays, machines, options
 from .arguments import NewKey, Spec
 from .dtypes import by_storage
 from .function import Function
@@ -46,21 +46,21 @@ def trial(fn: Function, config: dict) -> Trial:
 
 
 def numerics_of(candidate: Trial, bound: dict, target: str) -> list[str]:
-    """The orders of summation that the schedule states; "as-written" for kernels, whose text states them."""
+    """The orders of summation that the schedule states; "as_written" for kernels, whose text states them."""
     def start():
         specs, _, _ = arguments.argument_specs(candidate, bound, target)
         return candidate._start(Spec(specs, candidate.capture()[0], target, candidate.options.tuned))
 
     compilation = candidate._with_key(start)
     compilation.lower("sched")
-    return re.findall(r'numerics = "([^"]*)"', compilation.print())
+    return re.findall(r"numerics = <([^>]*)>", compilation.print())
 
 
 def scratch(version) -> int:
     """Bytes of scratch memory per program, or shared memory per block."""
     resources = version.resources
     if isinstance(resources, dict) and "kernels" in resources:
-        return max((int(n) for n in re.findall(r"\bscratch (\d+)", version.plan)), default=0)
+        return version.executable.scratch
     shared = [known.get("shared", known.get("shared_bytes", 0)) for known in resources.values() if isinstance(known, dict)]
     return max(shared, default=0)
 
@@ -109,7 +109,7 @@ def results_of(candidate: Trial, given: dict, target: str) -> list:
     mine = private(given)
     with arrays.filled(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = candidate._call_slowly(target=target, **mine) if target != "cpu" else candidate._call_slowly(**mine)
+        result = candidate._call_slowly(**mine, **({} if machines.of(target).is_this else {"target": target}))
     returned = iter(() if result is None else result if isinstance(result, tuple) else (result,))
     found = []
     for parameter in candidate.parameters:

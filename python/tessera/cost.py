@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import _runtime, nests, roofline
+from . import _runtime, machines, nests, roofline
 from .arguments import NewKey, Spec
 from .nests import Loop, Unknown, Work
 
@@ -255,12 +255,6 @@ def _spread(programs: int, threads: int) -> float:
     return -(-programs // threads) * threads / programs
 
 
-def of_text(text: str, shapes: dict, machine: Machine, dims: dict | None = None, assumed: dict | None = None) -> Cost:
-    """The cost of a call by the text of its tile stage; see `nests.read`."""
-    launches = nests.read(text, shapes, dims, assumed)
-    return of_launches(launches, machine)
-
-
 def of_launches(launches: list, machine: Machine) -> Cost:
     arrays: dict = {}
     for launch in launches:
@@ -275,14 +269,14 @@ def of_launches(launches: list, machine: Machine) -> Cost:
 
 def predict(fn, spec, shapes: dict, machine: Machine, dims: dict | None = None, assumed: dict | None = None) -> Cost:
     """The cost of a call of `fn` as `spec` says, with these shapes of its arguments."""
-    if not spec.target.startswith("cpu"):
+    if not machines.of(spec.target).in_process:
         raise Unknown(f"what {spec.target} costs")
     try:
         compilation = fn._start(spec)
     except NewKey as error:
         raise Unknown("a version of which more sizes must be known") from error
     compilation.lower("tile")
-    return of_text(compilation.print(), shapes, machine, dims, assumed)
+    return of_launches(nests.read(compilation, shapes, dims, assumed), machine)
 
 
 def forced(fn, spec: Spec, key: str, value) -> Spec:

@@ -9,7 +9,7 @@ import ast
 import re
 import textwrap
 
-from . import _runtime, cost
+from . import _runtime, cost, machines
 from .errors import TesseraError
 
 # Decisions a GPU does not take.
@@ -143,7 +143,7 @@ def open_decisions(fn, spec, decisions) -> list[tuple]:
         key = schedule_key(what)
         nameless = key.startswith("tile.") and not key[5:].isidentifier()
         rows.append((kernel, what, value, [] if nameless else others, spec.tuned_by if key in spec.tuned else by))
-    if not spec.target.startswith("cpu"):
+    if not machines.of(spec.target).in_process:
         return [row for row in rows if row[1] not in _OF_CPUS]
     most = _runtime.num_threads()  # which is "all"
     return [(*row[:3], [n for n in row[3] if n < most], row[4]) if row[1] == "threads" else row for row in rows]

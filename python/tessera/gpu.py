@@ -13,7 +13,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from . import _runtime, architectures, assemble, cuda, keys
+from . import _runtime, architectures, assemble, cuda, keys, machines
 from .errors import ArgumentError, CompileError, DeviceError, RunError
 from .knobs import knobs
 from .version import Runner
@@ -22,10 +22,10 @@ from .wording import no_attribute, refuse
 
 def is_gpu(target: str) -> bool:
     """Is it a machine of the table, or that machine's simulator, or CUDA Tile IR for it (sm_80 and newer, as tileiras)?"""
-    kind, _, name = target.rpartition(":")
-    if kind not in ("", "sim", "cudatile") or not architectures.is_known(name):
+    machine = machines.of(target)
+    if machine.kind not in ("cuda", "sim", "cudatile") or not architectures.is_known(machine.arch):
         return False
-    return kind != "cudatile" or architectures.order(name) >= (8, 0)
+    return not machine.in_bytecode or architectures.order(machine.arch) >= (8, 0)
 
 
 # An access to shared memory in the mapped stage, with what its two layouts say of it, and the user's line.
@@ -33,34 +33,31 @@ _ACCESS = re.compile(r"tile\.(cp_async|local_load) .*?conflicts = (\d+).*// (\S+
 
 
 class GpuVersion(Runner):
-    """One compiled version: `ptx` or, for `cudatile:...`, `bytecode`; and the plan that launches it."""
+    """One compiled version: `ptx` or, for `cudatile:...`, `bytecode`; the plan that launches it, and its `kernels`: name, threads of a block
+    and bytes of shared memory."""
 
     def __init__(self, fn, target: str, compilation, spec):
         self.name, self.function, self.target, self.spec = fn.__name__, fn, target, spec
         self.ptx = self.bytecode = self._made = None
         self._lock = threading.Lock()
         self._accesses = []
-        if target.startswith("cudatile:"):
-            self.bytecode = compilation.cudatile()
+        if machines.of(target).in_bytecode:
+            self.bytecode = compilation.emit("cudatile")
         else:
             if compilation.stage != "target":  # a resumed text is past the stage that shows accesses
                 compilation.lower("tile")
                 self._accesses = _ACCESS.findall(compilation.print())
-            self.ptx = compilation.ptx()
+            self.ptx = compilation.emit("ptx")
         self.plan = compilation.plan
+        # As a launch needs them (docs/abi.md, section 7).
+        self.kernels = [{"name": name, "block": block, "shared": shared} for name, _, block, shared in compilation.kernels if block >= 0]
         self.remarks = list(compilation.remarks)
 
     @property
     def chip(self) -> str:
         """The machine it is compiled for: sm_90a if it was asked for sm_90."""
-        name = self.target.rpartition(":")[2]
-        return name if self.target.startswith("cudatile:") else architectures.promoted(name)
-
-    @property
-    def kernels(self) -> list[dict]:
-        """Name, threads of a block and bytes of shared memory, as a launch needs them (docs/abi.md, section 7)."""
-        found = re.findall(r"^ *launch @([\w$.]+)\(.* block (\d+) shared (\d+)", self.plan, re.M)
-        return [{"name": name, "block": int(block), "shared": int(shared)} for name, block, shared in dict.fromkeys(found)]
+        machine = machines.of(self.target)
+        return machine.arch if machine.in_bytecode else architectures.promoted(machine.arch)
 
     @property
     def cubin(self) -> bytes:

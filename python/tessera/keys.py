@@ -13,7 +13,7 @@ import os
 import struct
 from importlib.util import find_spec
 
-from . import _runtime, disk
+from . import _runtime, disk, machines
 from .disk import FORMAT, pack, sha256
 from .knobs import knobs
 
@@ -80,7 +80,7 @@ def tool(path: str) -> str:
 
 def machine(target: str) -> str:
     """What of this processor decides on the code; "cpu:avx2" and the like are the same everywhere."""
-    return _runtime.cpu_signature() if target == "cpu" else ""
+    return _runtime.cpu_signature() if machines.of(target).is_this else ""
 
 
 def switches(opts) -> dict:

@@ -1,6 +1,6 @@
 """The tile stage of a CPU program as loops: what a call launches, how often each nest runs, which bytes it touches.
 
-    launches = read(text, {"A": (512, 256), "B": (256, 1024)})
+    launches = read(compilation, {"A": (512, 256), "B": (256, 1024)})
 
 A launch is a tree of `Loop`s over the programs, the kernel's own loops and the blocks of matrix steps; its leaves are `Work`: counts of
 vector operations and multiplications, and `Touch`es of arrays. Lengths are those that exist: the last tile of a dim is shorter.
@@ -16,8 +16,6 @@ import math
 import re
 
 ELEMENT = {"f64": 8, "i64": 8, "index": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2, "i8": 1, "i1": 1}
-
-ASSUMED, ASSUMED_BATCH = 1024, 4  # sizes of the last two axes of an argument that has none, and of those before
 
 
 class Unknown(Exception):
@@ -85,113 +83,6 @@ class Launch:
     threads: int | None  # at most
     tree: list
     arrays: dict  # name -> bytes
-
-
-class _Int(int):
-    """An integer of a plan; `@` is ceildiv."""
-
-
-for _name in ("add", "sub", "mul", "floordiv", "mod"):
-    setattr(_Int, f"__{_name}__", lambda self, other, do=getattr(int, f"__{_name}__"): _Int(do(self, other)))
-_Int.__matmul__ = lambda self, other: _Int(-(-int(self) // int(other)))
-
-
-# ---- the plan -------------------------------------------------------------------------------------
-
-
-class _Plan:
-    """Walks a plan with known sizes; its launches in order."""
-
-    def __init__(self, lines: list[str], shapes: dict, dims: dict, assumed: dict | None, kernels: dict):
-        self.shapes: dict = {}
-        self.bytes: dict = {}
-        self.dims = {name: _Int(size) for name, size in dims.items()}
-        self.given, self.assumed, self.kernels = shapes, assumed, kernels
-        self.launches: list[Launch] = []
-        taken = [True]  # whether the lines of each open branch are executed
-        for line in lines:
-            word = line.split(" ", 1)[0]
-            if word == "if":
-                taken.append(taken[-1] and bool(self.number(line[3:])))
-                continue
-            if word == "else":
-                taken[-1] = taken[-2] and not taken[-1]
-            elif word == "end" and len(taken) > 1:
-                taken.pop()
-            elif word in ("loop", "while", "swap"):
-                raise Unknown("a loop of the plan")
-            elif taken[-1]:
-                self._line(word, line)
-
-    def number(self, text: str) -> int:
-        text = re.sub(r"(?<![\w.])(\d+)(?![\w.])", r"I(\1)", text)
-        text = re.sub(r"%([\w.]+)", r"'\1'", text)
-        text = re.sub(r"\$([\w.]+)", r"dim('\1')", text)
-        text = text.replace(" ceildiv ", " @ ").replace(" floordiv ", " // ").replace(" mod ", " % ")
-        if not re.fullmatch(r"(I|dim|size|stride|address|constant|fresh|max|min|and|or|not|'[\w.]+'|[\d\s+*/%@().,<>=!-])*", text):
-            raise Unknown(f"the expression {text}")
-        names = {"__builtins__": {}, "I": _Int, "dim": self._dim, "size": lambda view, axis: _Int(self.shape(view)[axis]), "stride": self._stride,
-                 "address": lambda view: _Int(0), "constant": lambda view: _Int(0), "fresh": lambda view: _Int(1), "max": max, "min": min}
-        return eval(text, names)  # numbers, names and arithmetic only
-
-    def _dim(self, name: str) -> _Int:
-        if name not in self.dims:
-            raise Unknown(f"the size {name}")
-        return self.dims[name]
-
-    def shape(self, view: str) -> tuple:
-        if view not in self.shapes:
-            raise Unknown(f"the shape of {view}")
-        return self.shapes[view]
-
-    def _stride(self, view: str, axis: int) -> _Int:
-        return _Int(math.prod(self.shape(view)[axis + 1:]))
-
-    def _line(self, word: str, line: str) -> None:
-        declared = re.match(r"(?:arg|result|alloc) %([\w.]+)(?: \w+)* (\w+) \[([^\]]*)\]", line)
-        if declared:
-            name, axes = declared[1], split(declared[3])
-            if name in self.given:
-                for axis, size in zip(axes, self.given[name]):
-                    if re.fullmatch(r"\$[\w.]+", axis):
-                        self.dims[axis[1:]] = _Int(size)
-            elif self.assumed is not None:
-                for axis in axes:
-                    if re.fullmatch(r"\$[\w.]+", axis) and axis[1:] not in self.dims:
-                        self.assumed[axis[1:]] = self.dims[axis[1:]] = _Int(ASSUMED if axis in axes[-2:] else ASSUMED_BATCH)
-            self.shapes[name] = tuple(self.given[name]) if name in self.given else tuple(self.number(axis) for axis in axes)
-            self.shapes[name] = tuple(int(size) for size in self.shapes[name])
-            self.bytes[name] = math.prod(self.shapes[name]) * ELEMENT.get(declared[2], 4)
-        elif word == "view":
-            name, source, sizes = re.match(r"view %([\w.]+) = %([\w.]+) .*?sizes \[([^\]]*)\]", line).groups()
-            self.shapes[name] = tuple(int(self.number(size)) for size in split(sizes))
-            self.bytes[name] = self.bytes.get(source, 0)
-        elif word == "launch":
-            found = re.match(r"launch @(\w+)\(([^;]*?)(?:;(.*))?\) grid (.*?)(?: scratch (.*?))?(?: threads (.*?))?(?: work (.*?))?$", line)
-            if not found:
-                raise Unknown(f"the launch {line}")
-            kernel, views, scalars, grid, _, threads, work = found.groups()
-            names = [view.strip().lstrip("%") for view in split(views)]
-            values = []
-            for scalar in split(scalars or ""):
-                try:
-                    values.append(float(self.number(scalar)))
-                except Unknown:
-                    values.append(None)
-            tree = _Kernel(*self.kernels[kernel], [self.shape(name) for name in names], names, values).tree
-            self.launches.append(Launch(kernel, int(self.number(grid)), int(self.number(work)) if work else None, int(self.number(threads)) if threads else None,
-                                        tree, {name: self.bytes[name] for name in names}))
-
-
-def split(text: str) -> list[str]:
-    """At commas that are outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        depth += (char in "([<") - (char in ")]>")
-        if char == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
 
 
 # ---- kernels --------------------------------------------------------------------------------------
@@ -447,7 +338,7 @@ class _Kernel:
 
     def _matrix(self, axes: list[str], tiles: dict, attributes: str, ops: list) -> None:
         registers = re.search(r"register_tile = array<i64: (\d+), (\d+), (\d+)>", attributes)
-        unit = re.search(r'unit = "(\w+)"', attributes)
+        unit = re.search(r"unit = #tile\.unit<(\w+)>", attributes)
         rows, vectors, lanes = (int(n) for n in registers.groups()) if registers else (32, 0, 0)
         columns = vectors * lanes or 32
         m, n, k = axes[-3:]
@@ -533,23 +424,29 @@ class _Shortcuts:
                 work.touches = [touch for touch in work.touches if not touch.scratch]
 
 
-def kernels_of(text: str) -> tuple[dict, list[str]]:
-    """The kernels of a stage by name, and the lines of its plan."""
+def kernels_of(text: str) -> dict:
+    """The kernels of a stage by name."""
     text = re.sub(r"[ \t]+// \S+:\d+:\d+$", "", text, flags=re.M)
-    text = re.sub(r'"#layout<[^"]*"', '""', text)
-    kernels = {found[1]: (found[2], [line.strip() for line in found[3].splitlines() if line.strip()])
-               for found in re.finditer(r"^  tile\.func @(\w+)\(([^\n]*)\{\n(.*?)^  \}\n", text, re.M | re.S)}
-    plan = [line.strip().strip('"').strip() for line in text[text.find("tile.plan"):].splitlines()] if "tile.plan" in text else []
-    return kernels, plan
+    text = re.sub(r"#tile\.layout<(?:->|[^>])*>, ", "", text)
+    return {found[1]: (found[2], [line.strip() for line in found[3].splitlines() if line.strip()])
+            for found in re.finditer(r"^  tile\.func @(\w+)\(([^\n]*)\{\n(.*?)^  \}\n", text, re.M | re.S)}
 
 
-def read(text: str, shapes: dict, dims: dict | None = None, assumed: dict | None = None) -> list[Launch]:
+def read(compilation, shapes: dict, dims: dict | None = None, assumed: dict | None = None) -> list[Launch]:
     """The launches of a call with these shapes of its arguments; `dims` are sizes by name for arguments that have none. Into `assumed` goes
     what else was needed, at sizes of our choice."""
-    kernels, plan = kernels_of(text)
-    if not plan:
-        raise Unknown("a program without a plan")
+    found, chosen, unknown = compilation.launches({name: [int(size) for size in shape] for name, shape in shapes.items()},
+                                                  {name: int(size) for name, size in (dims or {}).items()}, assume=assumed is not None)
+    if unknown:
+        raise Unknown(unknown)
+    if assumed is not None:
+        assumed.update(chosen)
+    kernels = kernels_of(compilation.print())
     try:
-        return _Plan(plan, shapes, dims or {}, assumed, kernels).launches
+        return [Launch(kernel, programs, work, threads,
+                       _Kernel(*kernels[kernel], [shape for _, shape, _ in tensors], [name for name, _, _ in tensors],
+                               [None if value is None else float(value) for value in scalars]).tree,
+                       {name: bytes for name, _, bytes in tensors})
+                for kernel, programs, work, threads, tensors, scalars in found]
     except (KeyError, IndexError, ValueError, TypeError, ZeroDivisionError, AttributeError, SyntaxError, StopIteration) as error:
         raise Unknown(f"{type(error).__name__}: {error}") from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import dtypes, source
+from . import dtypes, machines, source
 from .dtypes import as_dtype
 from .errors import CompileError
 
@@ -97,7 +97,7 @@ class Options:
     def merged(self, target: str, dtype: str | None = None) -> dict:
         """All schedule values for `target` and the dtype of the first array; the most specific target wins, and of one target the dtype's."""
         values: dict = {}
-        target = target.removeprefix("sim:")  # the simulator runs the code of the machine it stands for
+        target = machines.of(target).compiled_as  # the simulator runs the code of the machine it stands for
         for schedule in sorted(self.schedules, key=lambda s: (len(s.target or ""), s.dtype is not None)):
             if schedule.dtype not in (None, dtype):
                 continue
@@ -119,7 +119,7 @@ class Options:
 
     def ignored_by(self, target: str, dtype: str | None = None) -> list[str]:
         """Keys that this target has no use for."""
-        family = "cpu" if target.startswith("cpu") else "gpu"
+        family = machines.of(target).family
         return [key for key in self.merged(target, dtype) if family not in SCHEDULE_KEYS.get(key.partition(".")[0], (family,))]
 
 

@@ -18,7 +18,7 @@ import re
 
 import numpy as np
 
-from . import architectures, arrays, oracle
+from . import architectures, arrays, machines, oracle
 from .errors import ArgumentError, CompileError
 
 UNKNOWN = "not measured"
@@ -166,7 +166,7 @@ def _operations(lines: list) -> dict:
 
 def performance_report(fn, *args, target: str = "sm_80", **kwargs) -> PerformanceReport:
     """The report of a call of `fn` on an NVIDIA machine; the call runs on the simulator."""
-    chip = target.removeprefix("sim:")
+    chip = machines.of(target).compiled_as
     if not architectures.is_known(chip):
         raise ArgumentError(f"performance_report is about NVIDIA GPUs, and no architecture is called '{target}'; there are {', '.join(architectures.names())}")
     spec, _, given = oracle.specialise(fn, args, kwargs, f"sim:{chip}")

@@ -118,6 +118,39 @@ def call_of_user() -> ast.Call | None:
     return found if isinstance(found, ast.Call) else None
 
 
+def is_statement_of_user() -> bool:
+    """Whether the call that the user's frame stands at is a line of its own: nobody takes what it returns."""
+    frame = user_frame()
+    first, last, begin, end = _position(frame) if frame is not None else (None,) * 4
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals) if first is not None else []
+    if begin is None or not 0 < first <= last <= len(lines):
+        return False
+    before, behind = lines[first - 1].encode()[:begin], lines[last - 1].encode()[end:]
+    return not before.strip() and behind.strip()[:1] in (b"", b"#", b";")
+
+
+def loop_until(file: str, line: int, column: int, end: str) -> str:
+    """"for i in range(1, END):" where the name at that place is the variable of a loop over a range; else ""."""
+    lines = linecache.getlines(file)[:line]
+    name = re.match(r"[A-Za-z_]\w*", lines[-1][column - 1:]) if lines else None
+    for above in reversed(lines) if name else ():
+        if loop := re.match(rf"\s*for {name[0]} in range\(([^(),]*,\s*)?[^(),]*(,[^()]*)?\):", above):
+            return f"for {name[0]} in range({loop[1] or ''}{end}{loop[2] or ''}):"
+    return ""
+
+
+def definition_of_user() -> str:
+    """The text of the `def` that the decorator at the user's frame stands on; "" if there is none."""
+    frame = user_frame()
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[frame.f_lineno - 1:] if frame is not None else []
+    at = next((k for k, line in enumerate(lines) if not line.lstrip().startswith("@")), len(lines))
+    if at == 0 or at == len(lines) or not lines[at].lstrip().startswith("def "):
+        return ""
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    body = itertools.takewhile(lambda line: not line.strip() or len(line) - len(line.lstrip()) > indent or line.lstrip().startswith(")"), lines[at + 1:])
+    return "".join([lines[at], *body])
+
+
 def call_without_grid(name: str) -> str:
     """"k(x, y)" where the user's line has k[grid](x, y)."""
     frame = user_frame()

@@ -17,7 +17,7 @@ import operator
 import random
 import re
 
-from . import _runtime, explain, options, source
+from . import _runtime, explain, machines, options, source
 from .errors import CompileError
 from .options import ATTRIBUTES, STRATEGIES
 from .wording import remind
@@ -205,7 +205,7 @@ def of_schedule(fn, spec, compilation) -> Space:
         known = values.setdefault(name, [value])
         known.extend(v for v in others if v not in known)
 
-    family = "cpu" if spec.target.startswith("cpu") else "gpu"
+    family = machines.of(spec.target).family
     for _, name, value, others, by in explain._constants(fn, spec):
         if by != "user":
             add(name, value, others)
@@ -279,7 +279,7 @@ def of_attributes(fn, given: dict, target: str) -> tuple[list, dict]:
         raise TuningMistake("autotuning", f"autotuning is a dict, not {type(given).__name__}", "autotuning=dict(tile_sizes=[[64, 64], [128, 64]])")
     for name in given:
         _one_of("autotuning", "key of autotuning", name, ATTRIBUTES)
-    on_gpu = not target.startswith("cpu")
+    on_gpu = not machines.of(target).in_process
     axes, more = [], {}
     if "tile_sizes" in given:
         axes.append(_tiles(fn, given["tile_sizes"]))

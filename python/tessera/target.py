@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import architectures, source
+from . import architectures, machines, source
 from .errors import ArgumentError, CompileError
 
 platforms = {
@@ -53,7 +53,7 @@ class TargetIRCompiler:
     @property
     def architecture(self) -> dict | None:
         """What the table of architectures says of the machine; None for the CPU."""
-        return None if self.target_platform == "cpu" else architectures.arch(architectures.promoted(self.target.rpartition(":")[2]))
+        return None if self.target_platform == "cpu" else architectures.arch(architectures.promoted(machines.of(self.target).arch))
 
     def compile(self, fn) -> "CompiledFunction":
         """`fn` for this machine: called like `fn`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 
-from . import architectures, arrays, source
+from . import architectures, arrays, machines, source
 from .wording import a_kind
 from .errors import CompileError
 
@@ -24,10 +24,15 @@ _TARGET_NAMES = {"cuda": "sm_90a", "gpu": "sm_90a", "nvidia": "sm_90a", "nvptx":
                  "xpu": "spirv", "avx2": "cpu:avx2", "avx512": "cpu:avx512", "x86": "cpu", "host": "cpu", "native": "cpu"}
 
 
+def is_later(target: str) -> bool:
+    """Whether the language has targets of this kind, so that one that we do not compile for is not a slip."""
+    return target.startswith(_LATER)
+
+
 def gpu_named(name: str) -> str:
     """"sm_80" for "a100"; "" for what is no name of a GPU we compile for."""
     meant = _TARGET_NAMES.get(name.lower(), "")
-    return meant if meant.startswith("sm_") else ""
+    return meant if meant and machines.of(meant).on_device and architectures.is_known(meant) else ""
 
 
 def check_target(target: str) -> str:
@@ -49,17 +54,17 @@ def check_target(target: str) -> str:
         raise CompileError(source.at_user(f"no target is called {target!r}; it is spelt {right!r}", f'target="{right}"', target))
     if unknown := re.fullmatch(r"(sim:|cudatile:)?(sm_\w*)", target):
         raise CompileError(source.at_user(_no_such_machine(*unknown.groups()), f'target="{unknown[1] or ""}{_nearest_machine(unknown[2])}"', f"{target}"))
-    if target.startswith(_LATER):
+    if is_later(target):
         raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_75 and newer", 'target="cpu"', f"{target}"))
     from . import cuda
 
     meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
-    ours = meant.startswith("cpu") or gpu.is_gpu(meant)
+    ours = bool(meant) and machines.of(meant).in_process or gpu.is_gpu(meant)
     note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
     near = meant if ours else source.nearest(target, TARGETS, "cpu")
     call = source.call_of_user()
     compiles = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in ("compile", "inspect_ir", "aot", "explain")
-    if near.startswith("sm_") and not compiles and not cuda.count():
+    if machines.of(near).on_device and not compiles and not cuda.count():
         near = "sim:" + near  # there is no GPU here: the simulator runs it
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
 
@@ -80,7 +85,7 @@ def _nearest_machine(name: str) -> str:
 
 def check_schedule_target(target: str) -> None:
     """A schedule may be for any target of the language, or a family of them."""
-    if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or target.startswith(_LATER)):
+    if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or is_later(target)):
         return
     near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90",

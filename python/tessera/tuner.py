@@ -19,7 +19,7 @@ import sys
 import textwrap
 import time
 
-from . import _runtime, arguments, capture, keys, options, search, source
+from . import _runtime, arguments, capture, keys, machines, options, search, source
 from .arguments import NewKey, Spec
 from .candidates import Race, Trial, scratch, trial
 from .errors import CompileError, TesseraError
@@ -136,7 +136,7 @@ def _identity(fn: Function, tuning: options.Tuning, bound: dict, given: dict, ca
     for name in tuning.key:
         if name not in sizes and name not in bound:
             free = [one for one in sizes if one not in tuning.key]
-            near = source.nearest(name, free, next(iter(free), "")) if free else ""
+            near = source.nearest(name, free, next(iter(free), ""))
             right = [near if one == name else one for one in tuning.key if one != name or near]
             raise placed(fn, TuningMistake("key", f"key names {name!r}, which is no dim or parameter of {fn.__name__}: {', '.join(sizes)}",
                                            "key=[" + ", ".join(f'"{one}"' for one in right or ["M"]) + "]", f'"{name}"'))
@@ -362,7 +362,7 @@ def choose(fn: Function, bound: dict, given: dict, captured: dict, target: str) 
         default = space.default
     except TuningMistake as mistake:
         raise placed(fn, mistake) from None
-    if knobs.tune == "off" or target.startswith("sim:"):  # how long the simulator takes says nothing of a GPU
+    if knobs.tune == "off" or machines.of(target).simulated:  # how long the simulator takes says nothing of a GPU
         return Choice(default, "default")
     with fn._tuning_lock:  # threads with the same new key search once
         known = fn._choices.get(identity)
@@ -454,7 +454,7 @@ def tune(fn: Function, args: tuple, kwargs: dict, target: str, seconds, budget, 
     specs, given, _ = arguments.argument_specs(fn, bound, target)
     captured, hidden = fn.capture()
     for name, value in hidden.items():
-        given[name] = arrays.describe(value, gpu=target.startswith("sm_"))
+        given[name] = arrays.describe(value, gpu=machines.of(target).on_device)
     arguments.check_shapes(fn, given)
     try:
         tuning = _declared(fn, space, where, numerics, strategy, attributes, cache, seconds, budget, bound, target)
@@ -464,7 +464,7 @@ def tune(fn: Function, args: tuple, kwargs: dict, target: str, seconds, budget, 
         raise CompileError(source.at_user(f"{fn.__name__}.tune: {mistake.message}", mistake.fix, mistake.part)) from None
     identity = _identity(fn, tuning, bound, given, captured, target)
     work = Search(fn, tuning, points, bound, target, Records(tuning.cache, identity), identity)
-    if knobs.tune == "on" and not target.startswith("sim:") and not work.is_done():
+    if knobs.tune == "on" and not machines.of(target).simulated and not work.is_done():
         work.run(progress)
     best = work.best()
     if best is None and work.error is not None:

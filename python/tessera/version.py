@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 import time
 
-from . import _runtime, arrays, keys, source
+from . import _runtime, arrays, keys, machines, source
 from .arguments import NewKey
 from .dtypes import by_storage, to_numpy
 from .errors import ArgumentError
@@ -129,13 +129,13 @@ class Version(Runner):
 
     @property
     def resources(self) -> dict:
-        return {"object_bytes": len(self.artifact.object), "kernels": self.artifact.plan.count("launch @")}
+        return {"object_bytes": len(self.artifact.object), "kernels": len(self.executable.kernels)}
 
     def __getattr__(self, name: str):
         raise no_attribute(self, name)
 
     def __repr__(self) -> str:
-        return f"<{self.name} compiled for {self.target}, {self.plan.count('launch @')} kernels>"
+        return f"<{self.name} compiled for {self.target}, {len(self.executable.kernels)} kernels>"
 
     def _execute(self, tensors: list, values: list, allocate, gpu, stream: int):
         return self.executable.run(tensors, values, allocate)
@@ -143,12 +143,12 @@ class Version(Runner):
 
 def make_version(fn, target: str, compilation, spec):
     """One version, for the machine the target names."""
-    if target.startswith("cpu"):
+    if machines.of(target).in_process:
         artifact = compilation.finish()
         return Version(fn, target, Kernels(artifact.plan, None, artifact), list(compilation.remarks), spec)
     from . import gpu
 
-    kind = gpu.SimVersion if target.startswith("sim:") else gpu.GpuVersion
+    kind = gpu.SimVersion if machines.of(target).simulated else gpu.GpuVersion
     version = kind(fn, target, compilation, spec)
     for remark in version.remarks:
         remind(remark)
@@ -157,7 +157,7 @@ def make_version(fn, target: str, compilation, spec):
 
 def version_of(fn, spec):
     """A version for `spec`: of the disk cache, else compiled and published there."""
-    store = keys.store() if spec.target.startswith("cpu") else None
+    store = keys.store() if machines.of(spec.target).in_process else None
     try:
         inputs = keys.version(fn, spec) if store is not None else None
     except (keys.NoKey, TypeError):  # TypeError: a value that has no form on disk

@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 
-from . import source
+from . import machines, source
 from .errors import ArgumentError, ScheduleWarning, UnknownNameError
 
 
@@ -46,7 +46,7 @@ def no_attribute(version, name: str) -> UnknownNameError:
     if name.startswith("_"):  # Python's own protocols
         return UnknownNameError(name)
     known = [n for n in (*dir(type(version)), *vars(version)) if not n.startswith("_")]
-    of_gpus, on_cpu = ("ptx", "sass", "cubin", "bytecode", "kernels"), version.target.startswith("cpu")
+    of_gpus, on_cpu = ("ptx", "sass", "cubin", "bytecode", "kernels"), machines.of(version.target).in_process
     if on_cpu and name in of_gpus:
         target = "cudatile:sm_90" if name == "bytecode" else "sm_80"
         return UnknownNameError(source.at_user(f"{version.name} is compiled for {version.target}, which has no {name}",

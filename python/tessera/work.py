@@ -13,12 +13,10 @@ import math
 import re
 
 from .arguments import Spec
-from .nests import Unknown, split
+from .nests import Unknown
 
 _ONE = re.compile(r"(arith\.(addf|subf|mulf|divf|remf|maximumf|minimumf|maxnumf|minnumf|addi|subi|muli)|math\.(?!fma|absf|copysign)\w+)$")
 _SHAPE = re.compile(r"(?:tensor|vector)<((?:\d+x)*)([a-z]\w*)>")
-_LAUNCH = re.compile(r"launch @(\w+)\(([^;)]*)")
-_DECLARED = re.compile(r"(?:arg|result|alloc) %([\w.]+)(?: \w+)* (\w+) \[([^\]]*)\]")
 
 
 @dataclasses.dataclass
@@ -34,19 +32,6 @@ class KernelWork:
     def dtype(self) -> str:
         """What most of the products are made of; "" if they are not most of the work."""
         return max(self.products, key=self.products.get) if sum(self.products.values()) > 0.5 * self.flops else ""
-
-
-def _index(text: str, names: dict) -> float:
-    """An expression of a plan: $M ceildiv 128 and the like."""
-    text = re.sub(r"\$([\w.]+)", lambda m: f"__n[{m[1]!r}]", text)
-    # One pair of operands at a time, as they stand in parentheses or bare.
-    operand = r"((?:__n\['[\w.]+'\]|\d+|\([^()]*\)))"
-    text = re.sub(rf"{operand} ceildiv {operand}", r"-(-\1 // \2)", text)
-    text = re.sub(rf"{operand} floordiv {operand}", r"(\1 // \2)", text)
-    text = text.replace(" mod ", " % ")
-    if not re.fullmatch(r"(__n\['[\w.]+'\]|[\d\s+*/%().,-]|max|min)*", text):
-        raise Unknown(f"the size {text}")
-    return eval(text, {"__builtins__": {}, "max": max, "min": min}, {"__n": names})  # numbers, names and arithmetic only
 
 
 class _Kernel:
@@ -191,36 +176,16 @@ class _Kernel:
             self.tiles[result] = (made, exist if len(exist) == len(made) else [float(n) for n in made])
 
 
-def of_text(text: str, sizes: dict) -> dict[str, list[KernelWork]]:
-    """Kernel -> its launches. `text`: the tile-value stage; `sizes`: shapes by name of the plan's arguments."""
-    text = re.sub(r"[ \t]+// \S+:\d+:\d+$", "", text, flags=re.M)
-    bodies: dict = {}
-    for found in re.finditer(r"^  tile\.func @(\w+)\(([^\n]*)\{\n(.*?)^  \}\n", text, re.M | re.S):
-        bodies[found[1]] = (found[2], found[3].splitlines())
-    plan = [line.strip().strip('"').strip() for line in text[text.find("tile.plan"):].splitlines()]
-    names: dict = {}
-    shapes: dict = {}
-    launches: dict = {}
-    for line in plan:
-        if declared := _DECLARED.match(line):
-            name, axes = declared[1], split(declared[3])
-            if name in sizes:
-                shapes[name] = list(sizes[name])
-                names.update({axis[1:]: size for axis, size in zip(axes, sizes[name]) if re.fullmatch(r"\$\w+", axis)})
-            else:
-                try:
-                    shapes[name] = [_index(axis, names) for axis in axes]
-                except (Unknown, KeyError, SyntaxError, TypeError):
-                    shapes[name] = []
-        elif launch := _LAUNCH.search(line):
-            operands = [shapes.get(part.strip().lstrip("%"), []) for part in split(launch[2])]
-            if launch[1] in bodies:
-                launches.setdefault(launch[1], []).append(_Kernel(launch[1], *bodies[launch[1]], operands).work)
-    return launches
-
-
 def of_version(fn, spec: Spec, sizes: dict) -> dict[str, list[KernelWork]]:
-    """The same, of what a call runs."""
+    """Kernel -> its launches, of what a call runs; `sizes`: shapes by name of the arguments."""
     compilation = fn._with_key(lambda: fn._start(spec))
     compilation.lower("tile-value")
-    return of_text(compilation.print(), sizes)
+    text = re.sub(r"[ \t]+// \S+:\d+:\d+$", "", compilation.print(), flags=re.M)
+    bodies = {found[1]: (found[2], found[3].splitlines())
+              for found in re.finditer(r"^  tile\.func @(\w+)\(([^\n]*)\{\n(.*?)^  \}\n", text, re.M | re.S)}
+    found, _, _ = compilation.launches({name: [int(size) for size in shape] for name, shape in sizes.items()}, {}, every_arm=True)
+    launches: dict = {}
+    for kernel, _, _, _, tensors, _ in found:
+        if kernel in bodies:
+            launches.setdefault(kernel, []).append(_Kernel(kernel, *bodies[kernel], [shape for _, shape, _ in tensors]).work)
+    return launches

@@ -241,6 +241,30 @@ CASES = [
     Case("a program's number times its size", DOUBLED, [("n * BN + tsr", "n.start + tsr")], "n.start", lambda f: f(V), V * 2),
     Case("a factor in one arm", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    if tsr.max(x) > 100.0:\n        scale = tsr.max(x)\n    return x * scale\n',
          [("\n    if tsr", "\n    scale: fp32 = 1.0\n    if tsr")], "scale: fp32 = 1.0 before it", expected=X),
+    Case("a loop that goes too far", '@tsr.function\ndef f(x: Tensor[50, "N"]):\n    s = x[0]\n    for i in range(1, x.shape[0]):\n        s = s + x[i]\n    return s\n',
+         [("range(1, 51)", "range(1, x.shape[0])")], "for i in range(1, x.shape[0]):", expected=X.sum(0)),
+    Case("a short loop that goes too far", '@tsr.function\ndef f(x: Tensor[4, "N"]):\n    s = x[0]\n    for i in range(1, 4):\n        s = s + x[i]\n    return s\n',
+         [("range(1, 5)", "range(1, 4)")], "for i in range(1, 4):", lambda f: f(X[:4]), X[:4].sum(0)),
+    Case("a sum over an axis of the grid", PRODUCT,
+         [("""    for m, n, k in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN), tsr.tile(K, BK)):
+        C[m, n] += A[m, k] @ B[k, n]
+""", """    for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN)):
+        acc = tsr.zeros(m, n)
+        for k in tsr.tile(K, BK):
+            acc += A[m, k] @ B[k, n]
+        C[m, n] = acc
+""")], """acc = tsr.zeros(m, n)
+       for k in tsr.tile(K, BK):  # inside the loop of the grid, instead of an axis of it
+           acc += A[m, k] @ B[k, n]
+       C[m, n] = acc""", lambda f: f(X, W), X @ W),
+    Case("a return behind the grid", '@tsr.kernel\ndef f(X: Tensor["N"], Y: Out["N"], BN: const = 32):\n    for n in tsr.grid(tsr.tile(N, BN)):\n        y = X[n] * X[n]\n        Y[n] = y\n',
+         [('f(X: Tensor["N"], BN', 'f(X: Tensor["N"], Y: Out["N"], BN'), ("        y = X[n] * X[n]\n    return y\n", "        y = X[n] * X[n]\n        Y[n] = y\n")],
+         'a parameter Y: Out["N"], and in the loop Y[n] = y', lambda f: f(V), V * V),
+    Case("a kernel without an Out", '@tsr.kernel\ndef f(X: Tensor["N"], Y: Out["N"], BN: const = 32):\n    for n in tsr.grid(tsr.tile(N, BN)):\n        Y[n] = X[n] * 2\n',
+         [('f(X: Tensor["N"], BN', 'f(X: Tensor["N"], Y: Out["N"], BN'), ("        y = X[n] * 2", "        Y[n] = X[n] * 2")],
+         'a parameter Y: Out["N"], and in the loop Y[n] = ...', lambda f: f(V), V * 2),
+    Case("a decorator of others, on a function", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return x * 2\n', [("@tsr.jit", "@tsr.function")], "@tsr.function", expected=X * 2),
+    Case("a decorator of others, on a kernel", BLOCKS, [("@tsr.jit", "@tsr.kernel")], "@tsr.kernel", lambda f: f(V), V * 2),
     Case("range with a step", PRODUCT, [("for k in range(0, K, BK):", "for k in tsr.tile(K, BK):")], "for k in tsr.tile(K, BK):", lambda f: f(X, W), X @ W),
     Case("= for +=", PRODUCT, [("acc = A[m, k]", "acc += A[m, k]")], "acc += A[m, k] @ B[k, n]", lambda f: f(X, W), X @ W),
     Case("the last maximum", MOST, [("top = tsr.max(X[m, n], n)", "top = tsr.maximum(top, tsr.max(X[m, n], n))")],
@@ -377,6 +401,18 @@ CALLS = {
 
 @pytest.mark.parametrize("call, fix", CALLS.values(), ids=CALLS)
 def test_fix_of_a_call(call, fix):
+    fails_with(call, fix)
+
+
+def test_a_call_whose_result_nobody_takes():
+    """The array that did not fit becomes the result's name."""
+    def call():
+        product(X, W, turned)
+
+    fails_with(call, "turned = product(X, W)")
+
+
+def fails_with(call, fix):
     with pytest.raises(tsr.TesseraError) as caught:
         call()
     assert f" fix:  {fix}\n" in without_colour(str(caught.value)), caught.value

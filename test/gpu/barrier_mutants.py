@@ -190,9 +190,9 @@ def mutants(text: str):
         if turn := re.search(r"(%(?:reading|filling)\w*) = arith\.select (%\w+), (%\w+), (%\w+)", line):
             yield made(f"{turn[1]} does not turn around, {where}",
                        lines[:at] + [line.replace(f"{turn[2]}, {turn[3]}, {turn[4]}", f"{turn[2]}, {turn[4]}, {turn[3]}")] + lines[at + 1 :])
-        if "tile.reduce" in line and "scratch" in line and "unguarded" not in line:
+        if "tile.reduce" in line and (exchange := re.search(r"#tile\.exchange<[^>,]*(?=>)", line)):
             yield made(f"no wait before the scratch memory is used again, {where}",
-                       lines[:at] + [line.replace("scratch = ", "unguarded, scratch = ")] + lines[at + 1 :])
+                       lines[:at] + [line.replace(exchange[0], f"{exchange[0]}, unguarded")] + lines[at + 1 :])
 
 
 def _in_scope(lines, at, name):

@@ -38,14 +38,14 @@ def test_ptx_from_source_and_from_an_edited_stage(tesserac, tmp_path):
     assert b".target sm_80" in direct.stdout and b"mma.sync" in direct.stdout and b'.file\t1 "gemm.tessera"' in direct.stdout
     assert tesserac("gemm.tessera", "--target", "sm_80", "--compile-to", "tile", "-o", "tile.mlir").returncode == 0
     text = (tmp_path / "tile.mlir").read_text()
-    assert re.search(r"launch @gemm_0\(%A, %B, %C\) grid .* block 64 shared 24576", text)
+    assert "plan.launch @gemm_0(%A, %B, %C) grid " in text and "block_size = 64 : i64" in text and "shared_bytes = 24576 : i64" in text
     again = tesserac("tile.mlir", "--target", "sm_80", "--compile-to", "ptx")
     assert again.returncode == 0 and again.stdout.count(b"mma.sync") == direct.stdout.count(b"mma.sync")
     # A buffer that lies outside of what the kernel has is refused, in the stage and at the user's line.
-    (tmp_path / "tile.mlir").write_text(text.replace("tile.shared = 24576", "tile.shared = 4096"))
+    (tmp_path / "tile.mlir").write_text(text.replace("shared_bytes = 24576", "shared_bytes = 4096"))
     refused = tesserac("tile.mlir", "--target", "sm_80", "--compile-to", "ptx")
     assert refused.returncode == 1
-    assert b"gemm.tessera:7:" in refused.stderr and b"of shared memory, but the kernel has tile.shared = 4096" in refused.stderr
+    assert b"gemm.tessera:7:" in refused.stderr and b"of shared memory, but the kernel has shared_bytes = 4096" in refused.stderr
 
 
 def test_bytecode(tesserac):

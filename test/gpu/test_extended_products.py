@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import importlib.util
+import re
 
 import ml_dtypes
 import numpy as np
@@ -135,11 +136,20 @@ def test_tile_ir_of_another_machine():
             kernels.gemm.resume(text, target=target)
 
 
-@pytest.mark.parametrize("other", ["nonsense", "m16n8k16.f32.bf16.bf16.f32", "m16n8k8.f32.f16.f16.f32"])
-def test_an_instruction_of_other_types(other):
+@pytest.mark.parametrize(("other", "says"), [("nonsense", "expected one of [fma, sync, sparse, scaled, wgmma, tcgen05]"), ("sync 16 x 8", "expected 'x'"), ("fma 16 x 8 x 16", "fma none"),
+                                             ("sync 16 x 8 x 8", "is not the product of these types on sm_80; that is #tile.instruction<sync 16 x 8 x 16>"),
+                                             ("wgmma 16 x 8 x 16", "is not the product of these types on sm_80; that is #tile.instruction<sync 16 x 8 x 16>")])
+def test_an_instruction_of_other_types(other, says):
     text = kernels.gemm.inspect_ir("tile", target="sm_80", A=fp16, B=fp16)
-    with pytest.raises(tsr.CompileError, match='is not the product of these types on sm_80; that is "m16n8k16.f32.f16.f16.f32"'):
-        kernels.gemm.resume(text.replace("m16n8k16.f32.f16.f16.f32", other), target="sm_80")
+    assert "#tile.instruction<sync 16 x 8 x 16>" in text
+    with pytest.raises(tsr.CompileError, match=re.escape(says)):
+        kernels.gemm.resume(text.replace("<sync 16 x 8 x 16>", f"<{other}>"), target="sm_80")
+
+
+def test_a_product_without_an_instruction_is_resumed():
+    text = kernels.gemm.inspect_ir("tile", target="sm_80", A=fp32, B=fp32)
+    assert "#tile.instruction<fma>" in text
+    kernels.gemm.resume(text, target="sm_80")
 
 
 def test_k_is_whole():

@@ -19,7 +19,7 @@ import tessera as tsr
 from tessera import Out, Tensor, sim
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULE = 'module attributes {{tessera.stage = "target", tessera.format = 1 : i64}} {{\n{body}\n}}\n'
+MODULE = 'module attributes {{tessera.stage = "target", tessera.format = 2 : i64}} {{\n{body}\n}}\n'
 # Two buffers; a copy that all threads take part in, one that waits; a product of 16 x 8 x 16 from registers.
 COPY = """
 tessera_target.kernel @copy(%from: !llvm.ptr<1>, %to: !llvm.ptr<1>, %size: i64) attributes {{arch = "{arch}", config = #tessera_target.kernel_config<grid = [1], block = [64, 1], shared = 2048, regs = 0>}} {{

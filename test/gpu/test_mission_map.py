@@ -29,7 +29,7 @@ def tesserac(tmp_path):
     tool = next((str(pathlib.Path(p) / "tesserac") for p in places if p and (pathlib.Path(p) / "tesserac").exists()), shutil.which("tesserac"))
 
     def compile_text(text, arch):
-        (tmp_path / "k.mlir").write_text('module attributes {tessera.stage = "target", tessera.format = 1 : i64} {\n' + text + "\n}\n")
+        (tmp_path / "k.mlir").write_text('module attributes {tessera.stage = "target", tessera.format = 2 : i64} {\n' + text + "\n}\n")
         done = subprocess.run([tool, "k.mlir", "--target", arch, "--compile-to", "ptx"], cwd=tmp_path, capture_output=True, text=True)
         return done.stdout if done.returncode == 0 else done.stderr
 

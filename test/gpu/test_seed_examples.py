@@ -136,7 +136,7 @@ def test_step_4_the_pipeline_in_tile_ir():
     assert before.count("tile.cp_async") == 4 and loop.count("tile.cp_async") == 2  # two turns ahead, two operands
     order = [re.search(r"tile\.(wait pending = 1|barrier|cp_async|local_load|mma)", line)[1] for line in loop.splitlines() if re.search(r"tile\.(wait|barrier|cp_async|local_load|mma)", line)]
     assert order == ["wait pending = 1", "barrier", "cp_async", "cp_async", "local_load", "local_load", "mma"], order
-    assert 'instruction = "m16n8k32.f32.e4m3.e4m3.f32"' in loop
+    assert "instruction = #tile.instruction<sync 16 x 8 x 32>" in loop
 
 
 def test_step_5_products_accumulate_in_fp32(tmp_path):

@@ -44,7 +44,7 @@ class Compiled:
         self.scratch = {
             name: int(size)
             for name, size in re.findall(
-                r"tile\.func @(\w+)\(.*tile\.scratch = (\d+)", self.mapped)
+                r"tile\.func @(\w+)\(.*scratch_bytes = (\d+)", self.mapped)
         }
         subprocess.run(common + ["-o", base + ".o"], check=True)
         subprocess.run(["clang-22", "-shared", "-o", base + ".so", base + ".o", "-lm"], check=True)

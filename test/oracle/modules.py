@@ -32,7 +32,7 @@ def graph(arguments: dict, body: str, results: list, stage="graph") -> str:
     given = ", ".join(f'%{name}: {tensor(*spec)} {{gir.name = "{name}"}}' for name, spec in arguments.items())
     types = ", ".join(tensor(*r[1:]) for r in results)
     back = ", ".join(f"%{r[0]}" for r in results)
-    return (f'module attributes {{tessera.format = 1 : i64, tessera.stage = "{stage}"}} {{\n'
+    return (f'module attributes {{tessera.format = 2 : i64, tessera.stage = "{stage}"}} {{\n'
             f"  func.func @f({given}) -> ({types}) {{\n{body}\n    return {back} : {types}\n  }}\n}}\n")
 
 

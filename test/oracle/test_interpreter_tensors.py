@@ -279,7 +279,7 @@ def test_prints():
 
 
 def test_calls():
-    text = """module attributes {tessera.format = 1 : i64, tessera.stage = "graph"} {
+    text = """module attributes {tessera.format = 2 : i64, tessera.stage = "graph"} {
   func.func private @twice(%x: tensor<?xf32>) -> tensor<?xf32> {
     %y = gir.add %x, %x : tensor<?xf32>
     return %y : tensor<?xf32>

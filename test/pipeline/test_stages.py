@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+import tessera as tsr
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAGES = ("graph", "sched", "tile-value", "tile", "target")
 
@@ -47,7 +49,8 @@ def test_every_stage(program, programs, tesserac, tmp_path):
     dumps = tmp_path / "dumps"
     done = tesserac(file, *options, "--verify-each", "--dump-stages-to", dumps, "-o", tmp_path / "whole.o")
     assert done.returncode == 0, done.stderr
-    assert sorted(p.name for p in dumps.iterdir()) == [f"{i:02}-{stage}.mlir" for i, stage in enumerate(STAGES)]
+    assert sorted(p.name for p in dumps.iterdir()) == [*(f"{i:02}-{stage}.mlir" for i, stage in enumerate(STAGES)), "05-object.o"]
+    assert (dumps / "05-object.o").read_bytes() == (tmp_path / "whole.o").read_bytes()
     code, plan = (tmp_path / "whole.o").read_bytes(), (tmp_path / "whole.plan").read_text()
     assert code.startswith(b"\x7fELF") and plan.startswith("tessera.plan 1\n")
     source = file.read_text().splitlines()
@@ -56,7 +59,7 @@ def test_every_stage(program, programs, tesserac, tmp_path):
         assert done.returncode == 0, done.stderr
         text = done.stdout
         assert text == (dumps / f"{i:02}-{stage}.mlir").read_text()
-        assert f'tessera.stage = "{stage}"' in text and "tessera.format = 1" in text
+        assert f'tessera.stage = "{stage}"' in text and "tessera.format = 2" in text
 
         # The user's names and lines.
         for name in names:
@@ -103,4 +106,16 @@ def test_tessera_opt_reads_what_tesserac_prints(programs, tesserac, tessera_opt,
     tesserac(file, *options, "--compile-to", "graph", "-o", tmp_path / "graph.mlir")
     done = tessera_opt(tmp_path / "graph.mlir", "--schedule-pipeline", "--schedule-to-tile-pipeline")
     assert done.returncode == 0, done.stderr
-    assert "tile.func" in done.stdout and "tile.plan" in done.stdout
+    assert "tile.func" in done.stdout and "plan.func" in done.stdout
+
+
+def double(x: tsr.Tensor["N"]):
+    return x + x
+
+
+@pytest.mark.parametrize(("stage", "target"), (("sass", "sm_80"), ("cubin", "cpu"), ("tiles", "sm_75"), ("target", "cudatile:sm_90"), ("mlir", "sim:sm_80"), ("ptx", "cpu")))
+def test_the_fix_for_a_stage_is_accepted(stage, target):
+    function = tsr.function(double)
+    with pytest.raises(tsr.ArgumentError) as error:
+        function.inspect_ir(stage, target=target)
+    assert eval(re.search(r" fix:  (.*)", str(error.value))[1], {"double": function})

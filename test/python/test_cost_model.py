@@ -68,7 +68,7 @@ def leaves(body, times=1.0):
 def launches(fn, shapes, **words):
     compilation = fn._with_key(lambda: fn._start(spec_of(fn, **words)))
     compilation.lower("tile")
-    return nests.read(compilation.print(), shapes)
+    return nests.read(compilation, shapes)
 
 
 def test_products_are_counted_with_their_padding():

@@ -19,7 +19,7 @@ import tessera as tsr
 ONE = '@tsr.function\ndef f(x: Tensor["N"]):\n'
 MANY = 10**6
 DEEP = 10**4
-MODULE = 'module attributes {tessera.stage = "graph", tessera.format = 1 : i64} {\n'
+MODULE = 'module attributes {tessera.stage = "graph", tessera.format = 2 : i64} {\n'
 
 
 def calls(levels: int) -> str:

@@ -137,17 +137,11 @@ static std::string compile(const Seed &start, const std::string &text) {
   if (good) {
     (void)compilation.print();
     std::string written;
+    const Machine *machine = findMachine(start.target);
     Artifact artifact;
-    switch (machineOf(start.target)) {
-    case Machine::Nvidia:
-      good = compilation.emitPtx(written);
-      break;
-    case Machine::CudaTile:
-      good = compilation.emitCudaTile(written);
-      break;
-    default:
-      good = compilation.finish(artifact);
-    }
+    good = machine && !machine->findEmission("object")
+               ? compilation.emit(machine->emissions.back().name.str(), written)
+               : compilation.finish(artifact);
   }
   if (good)
     return "C";

@@ -32,15 +32,15 @@ func.func @arith_in_function(%a: tensor<4xf32>) -> tensor<4xf32> {
 // A kernel is at the value level: no buffers yet.
 gir.kernel @buffer_in_kernel(%y: memref<?xf32, strided<[?]>>) {
   // expected-error @+1 {{'tile.alloc' may not stand in a gir.kernel}}
-  %b = tile.alloc : !tile.buffer<3x128x64xf16, "", "shared">
+  %b = tile.alloc : !tile.buffer<3x128x64xf16, shared>
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{'tile.plan' may not stand in Graph IR}}
-tile.plan @late {
-  "body"
+// expected-error @+1 {{'plan.func' may not stand in Graph IR}}
+plan.func @late target "cpu" {
+  plan.return
 }
 
 // -----

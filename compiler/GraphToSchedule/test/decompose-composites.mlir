@@ -37,7 +37,7 @@ func.func @loss(%x: tensor<?x?xf32>, %t: tensor<?xi64>) -> tensor<?xf32> {
 
 // A full reduction has one partial result per chunk, whatever the threads.
 // CHECK-LABEL: func.func @mean
-// CHECK:         %[[P:.*]] = sched.partial "sum" %{{.*}} chunk = 16384
+// CHECK:         %[[P:.*]] = sched.partial sum %{{.*}} chunk = 16384
 // CHECK:         gir.reduce sum %[[P]] axes = [0]
 // CHECK:         gir.div
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> {
@@ -52,7 +52,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> {
 // CHECK:         %[[W:.*]] = gir.broadcast %[[V]]
 // CHECK:         %[[P:.*]] = gir.mul %{{.*}}, %[[W]]
 // CHECK:         gir.reduce sum %[[P]] axes = [1]
-// CHECK:         sched.partial "sum"
+// CHECK:         sched.partial sum
 // CHECK-COUNT-2: gir.gemm
 func.func @by_vector(%a: tensor<?x?xf32>, %v: tensor<?x1xf32>, %row: tensor<1x?xf32>, %b: tensor<?x2xf32>, %c: tensor<?x?xbf16>, %w: tensor<?x1xbf16>) -> (tensor<?x1xf32>, tensor<1x1xf32>, tensor<?x2xf32>, tensor<?x1xbf16>) {
   %0 = gir.gemm %a, %v : tensor<?x?xf32>, tensor<?x1xf32> -> tensor<?x1xf32>

@@ -4,7 +4,7 @@
 // Element-wise ops with their broadcast inputs are one kernel.
 // CHECK-LABEL: func.func @elementwise
 // CHECK:         sched.fuse @elementwise_0
-// CHECK-SAME:      numerics = "elementwise"
+// CHECK-SAME:      numerics = <elementwise>
 // CHECK:           sched.tile 0 by <1, [1], default>
 // CHECK:           sched.tile 1 by <1024,
 // CHECK:           gir.broadcast
@@ -24,8 +24,8 @@ func.func @elementwise(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}, %b: tensor<?
 // A row softmax is one kernel: programs along rows, loops along columns.
 // CHECK-LABEL: func.func @softmax
 // CHECK:         sched.fuse @softmax_0
-// CHECK-SAME:      numerics = "rows:sequential-1024"
-// CHECK:           sched.tile 1 by <1024, {{.*}}> {kind = "loop"
+// CHECK-SAME:      numerics = <rows step = 1024>
+// CHECK:           sched.tile 1 by <1024, {{.*}}> as loop
 // CHECK:           gir.reduce max
 // CHECK:           gir.reduce sum
 // CHECK-NOT:     sched.fuse
@@ -76,8 +76,8 @@ func.func @columns_and_rows(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}) -> tens
 // A full reduction is two kernels: chunks, then their results.
 // CHECK-LABEL: func.func @total
 // CHECK:         sched.fuse @total_0
-// CHECK-SAME:      numerics = "partial:chunk-16384"
-// CHECK:           sched.partial "sum"
+// CHECK-SAME:      numerics = <partial step = 16384>
+// CHECK:           sched.partial sum
 // CHECK:         sched.fuse @total_1
 // CHECK:           gir.reduce sum
 // CHECK-NOT:     sched.fuse
@@ -108,13 +108,13 @@ func.func @shared(%x: tensor<?xf32> {gir.dims = ["N"]}) -> (tensor<?xf32>, tenso
 // CHECK-LABEL: func.func @decided
 // CHECK:           sched.tile 0 by <64, {{.*}}, user> {name = "M"}
 // CHECK:           sched.tile 1 by <48, {{.*}}, model>
-// CHECK:           sched.place "threads" <2, [0, 1, 2, 4, 8, 16], user>
-// CHECK:           sched.place "vector" <0, [0, 4, 8, 16], default>
-// CHECK:           sched.place "unroll" <0, [0, 1, 2, 4, 8], default>
-// CHECK:           sched.place "group" <4, [1, 2, 4, 8, 16], default>
-// CHECK:           sched.place "pack" <1, [0, 1], default>
-// CHECK:           sched.place "stream" <1, [0, 1, 2], default>
-// CHECK-NOT:       sched.place "fuse"
+// CHECK:           sched.place threads <2, [0, 1, 2, 4, 8, 16], user>
+// CHECK:           sched.place vector <0, [0, 4, 8, 16], default>
+// CHECK:           sched.place unroll <0, [0, 1, 2, 4, 8], default>
+// CHECK:           sched.place group <4, [1, 2, 4, 8, 16], default>
+// CHECK:           sched.place pack <1, [0, 1], default>
+// CHECK:           sched.place stream <1, [0, 1, 2], default>
+// CHECK-NOT:       sched.place fuse
 // CHECK:           gir.gemm
 func.func @decided(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf32> {gir.dims = ["K", ""]}) -> tensor<?x40xf32>
     attributes {gir.schedule = {tile.M = 64 : i64, threads = 2 : i64}} {
@@ -125,7 +125,7 @@ func.func @decided(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40x
 // Fused unless the user says no; then each op that computes is a kernel.
 // CHECK-LABEL: func.func @fused
 // CHECK:         sched.fuse @fused_0
-// CHECK:           sched.place "fuse" <1, [0, 1], default>
+// CHECK:           sched.place fuse <1, [0, 1], default>
 // CHECK-NOT:     sched.fuse
 // CHECK:         return
 func.func @fused(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}) -> tensor<?x?xf32> {
@@ -135,7 +135,7 @@ func.func @fused(%x: tensor<?x?xf32> {gir.dims = ["M", "N"]}) -> tensor<?x?xf32>
 }
 // CHECK-LABEL: func.func @unfused
 // CHECK:         %[[E:.*]] = sched.fuse @unfused_0
-// CHECK:           sched.place "fuse" <0, [0, 1], user>
+// CHECK:           sched.place fuse <0, [0, 1], user>
 // CHECK:           gir.exp
 // CHECK:         sched.fuse @unfused_1 (%[[E]])
 // CHECK:           gir.neg
@@ -158,15 +158,15 @@ func.func @tuned(%x: tensor<?x?xf32> {gir.dims = ["M", "K"]}, %w: tensor<?x40xf3
 // Blocks of keys: of 4 bytes half as many as of 2.
 // CHECK-LABEL: func.func @attend
 // CHECK:         sched.fuse @attend_0
-// CHECK-SAME:      numerics = "attention:online-512"
-// CHECK:           sched.tile 3 by <512, {{.*}}> {kind = "loop"
+// CHECK-SAME:      numerics = <attention step = 512>
+// CHECK:           sched.tile 3 by <512, {{.*}}> as loop
 func.func @attend(%q: tensor<?x?x64xf32> {gir.dims = ["H", "S", ""]}, %k: tensor<?x?x64xf32> {gir.dims = ["H", "T", ""]}, %v: tensor<?x?x64xf32> {gir.dims = ["H", "T", ""]}) -> tensor<?x?x64xf32> {
   %o = gir.attention %q, %k, %v : tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x64xf32> -> tensor<?x?x64xf32>
   return %o : tensor<?x?x64xf32>
 }
 
 // CHECK-LABEL: func.func @attend_halves
-// CHECK:         sched.tile 3 by <1024, {{.*}}> {kind = "loop"
+// CHECK:         sched.tile 3 by <1024, {{.*}}> as loop
 func.func @attend_halves(%q: tensor<?x?x64xbf16> {gir.dims = ["H", "S", ""]}, %k: tensor<?x?x64xbf16> {gir.dims = ["H", "T", ""]}, %v: tensor<?x?x64xbf16> {gir.dims = ["H", "T", ""]}) -> tensor<?x?x64xbf16> {
   %o = gir.attention %q, %k, %v : tensor<?x?x64xbf16>, tensor<?x?x64xbf16>, tensor<?x?x64xbf16> -> tensor<?x?x64xbf16>
   return %o : tensor<?x?x64xbf16>

@@ -36,9 +36,6 @@ namespace tessera::plan {
 /// one that memory cannot hold.
 llvm::StringRef nameOf(mlir::Type element);
 
-/// A text as it stands in a message: braces are doubled.
-std::string escapeBraces(llvm::StringRef text);
-
 /// Calls `visit` for each launch of the kernel, in all plans of the module. It
 /// may replace the launch.
 void forEachLaunch(mlir::ModuleOp module, llvm::StringRef kernel,

@@ -4,6 +4,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 
 def Plan_Dialect : Dialect {
@@ -29,6 +30,16 @@ def Plan_Dialect : Dialect {
 
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<Plan_Dialect, mnemonic, traits>;
+
+// An op that gives its result a name, which is printed.
+class Plan_NamedOp<string mnemonic, list<Trait> traits = []>
+    : Plan_Op<mnemonic, traits # [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn set) {
+      set(getResult(), getName());
+    }
+  }];
+}
 
 def Plan_Tensor : TypeDef<Plan_Dialect, "PlanTensor"> {
   let mnemonic = "tensor";

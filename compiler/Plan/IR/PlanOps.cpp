@@ -35,6 +35,26 @@ static bool isOfHeader(Value axis) {
   return true;
 }
 
+/// A message has a `{}` for each value; other braces are doubled.
+static LogicalResult checkMessage(Operation *op, StringRef message,
+                                  size_t values) {
+  size_t places = 0;
+  while (!message.empty()) {
+    if (message.consume_front("{}"))
+      ++places;
+    else if (message.starts_with("{{") || message.starts_with("}}"))
+      message = message.drop_front(2);
+    else if (message.front() == '{' || message.front() == '}')
+      return op->emitOpError() << "has a brace alone in its message";
+    else
+      message = message.drop_front();
+  }
+  if (places == values)
+    return success();
+  return op->emitOpError() << "shows " << values << " values in " << places
+                           << " places";
+}
+
 LogicalResult FuncOp::verify() {
   Block &body = getBody().front();
   // (C1)
@@ -42,7 +62,27 @@ LogicalResult FuncOp::verify() {
     return emitOpError() << "takes no arguments: plan.arg and plan.scalar are";
   if (body.empty() || !isa<ReturnOp>(body.back()))
     return emitOpError() << "ends with plan.return";
+  // (C4)
+  if (std::optional<ArrayAttr> messages = getMessages())
+    for (auto text : messages->getAsRange<StringAttr>())
+      if (failed(checkMessage(*this, text, 0)))
+        return failure();
   return success();
+}
+
+/// What a plan can compute: as exact as the runtime's expressions.
+static bool isArithmetic(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constant.getType().isF64() || isInteger(constant.getType());
+  if (!llvm::all_of(op->getOperandTypes(), isInteger))
+    return false;
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate() <= arith::CmpIPredicate::sge;
+  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return op->getResult(0).getType().isInteger(1);
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::MinSIOp, arith::MaxSIOp,
+             arith::SelectOp, arith::IndexCastOp, arith::IndexCastUIOp>(op);
 }
 
 LogicalResult FuncOp::verifyRegions() {
@@ -58,12 +98,24 @@ LogicalResult FuncOp::verifyRegions() {
     // (C3)
     bool control =
         isa<scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
-    bool known =
-        control || isa<PlanDialect, arith::ArithDialect>(op->getDialect());
+    bool arithmetic = isa<arith::ArithDialect>(op->getDialect());
+    if (arithmetic && !isArithmetic(op)) {
+      op->emitOpError() << "cannot be computed by a plan";
+      return WalkResult::interrupt();
+    }
+    bool known = control || arithmetic || isa<PlanDialect>(op->getDialect());
     if (!known || isa<FuncOp>(op)) {
       op->emitOpError() << "is not an op of a plan";
       return WalkResult::interrupt();
     }
+    // (C5): names of the loop's block end with it.
+    if (auto condition = dyn_cast<scf::ConditionOp>(op))
+      for (Value value : condition.getArgs())
+        if (Operation *made = value.getDefiningOp();
+            made && made->getBlock() == condition->getBlock()) {
+          condition.emitOpError() << "hands on what is not carried";
+          return WalkResult::interrupt();
+        }
     auto isOfPlan = [&](Type type) {
       return isInteger(type) ||
              (!control && (type.isF64() || isa<PlanTensorType>(type)));
@@ -106,9 +158,17 @@ LogicalResult ResultOp::verify() {
                          << (getLate() ? 0 : getType().getRank())
                          << (getLate() ? " that are known" : " axes");
   // (C2)
-  if (getLate() &&
-      llvm::count_if((*this)->getUsers(), llvm::IsaPred<AllocResultOp>) != 1)
+  if (!getLate())
+    return success();
+  auto allocs = llvm::make_filter_range((*this)->getUsers(),
+                                        llvm::IsaPred<AllocResultOp>);
+  if (!llvm::hasSingleElement(allocs))
     return emitOpError() << "is late, and allocated once";
+  Operation *alloc = *allocs.begin();
+  for (Operation *user : (*this)->getUsers())
+    if (user = (*this)->getBlock()->findAncestorOpInBlock(*user);
+        user && user->isBeforeInBlock(alloc))
+      return emitOpError() << "is used before it is allocated";
   return success();
 }
 
@@ -150,32 +210,12 @@ LogicalResult LoadOp::verify() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// (C1)
-static LogicalResult checkMessage(Operation *op, StringRef message,
-                                  size_t values) {
-  size_t places = 0;
-  while (!message.empty()) {
-    if (message.consume_front("{}"))
-      ++places;
-    else if (message.starts_with("{{") || message.starts_with("}}"))
-      message = message.drop_front(2);
-    else if (message.front() == '{' || message.front() == '}')
-      return op->emitOpError() << "has a brace alone in its message";
-    else
-      message = message.drop_front();
-  }
-  if (places == values)
-    return success();
-  return op->emitOpError() << "shows " << values << " values in " << places
-                           << " places";
-}
-
 LogicalResult CheckOp::verify() {
-  return checkMessage(*this, getMessage(), getValues().size());
+  return checkMessage(*this, getMessage(), getValues().size()); // (C1)
 }
 
 LogicalResult HoldsOp::verify() {
-  return checkMessage(*this, getMessage(), getValues().size());
+  return checkMessage(*this, getMessage(), getValues().size()); // (C1)
 }
 
 LogicalResult ExpectOp::verify() {
@@ -270,16 +310,6 @@ LogicalResult FreeOp::verify() {
   if (!alloc || alloc.getSource() || alloc->getBlock() != (*this)->getBlock())
     return emitOpError() << "gives back what plan.alloc made in this block";
   return success();
-}
-
-std::string tessera::plan::escapeBraces(StringRef text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '{' || c == '}')
-      result += c;
-    result += c;
-  }
-  return result;
 }
 
 void tessera::plan::forEachLaunch(ModuleOp module, StringRef kernel,

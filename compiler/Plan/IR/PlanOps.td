@@ -28,8 +28,12 @@ def Plan_FuncOp : Plan_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock]> {
     Constraints:
     * (C1) the body ends with `plan.return`.
     * (C2) axes of arguments and results are made of dims, scalars and constants.
-    * (C3) its ops are those of `plan`, `arith`, `scf.if` and `scf.while`, which
-      carry integers and conditions.
+    * (C3) its ops are those of `plan`, `scf.if` and `scf.while`, which carry
+      integers and conditions, and of `arith` constants, sums, products,
+      divisions that round down or up, minima, maxima, signed comparisons,
+      selections and casts of integers, and logic of conditions.
+    * (C4) braces in `messages` are doubled.
+    * (C5) a `scf.while` hands on what it carries, or what was computed before it.
 
     Example:
     ```mlir
@@ -60,7 +64,7 @@ def Plan_ReturnOp : Plan_Op<"return", [Terminator, HasParent<"FuncOp">]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Plan_DimOp : Plan_Op<"dim", [Pure, HasParent<"FuncOp">]> {
+def Plan_DimOp : Plan_NamedOp<"dim", [Pure, HasParent<"FuncOp">]> {
   let summary = "A size that axes of the arguments have";
   let description = [{
     The first axis of a `plan.arg` that is the dim binds it; the other ones, and
@@ -77,7 +81,7 @@ def Plan_DimOp : Plan_Op<"dim", [Pure, HasParent<"FuncOp">]> {
   let hasVerifier = 1;
 }
 
-def Plan_ArgOp : Plan_Op<"arg", [HasParent<"FuncOp">]> {
+def Plan_ArgOp : Plan_NamedOp<"arg", [HasParent<"FuncOp">]> {
   let summary = "A tensor that the caller gives";
   let description = [{
     One integer for each axis: a `plan.dim`, which it binds or must agree with,
@@ -95,7 +99,7 @@ def Plan_ArgOp : Plan_Op<"arg", [HasParent<"FuncOp">]> {
   let hasVerifier = 1;
 }
 
-def Plan_ScalarOp : Plan_Op<"scalar", [HasParent<"FuncOp">]> {
+def Plan_ScalarOp : Plan_NamedOp<"scalar", [HasParent<"FuncOp">]> {
   let summary = "A number that the caller gives";
   let description = [{
     An `f64` is given to kernels and shown in messages; plans do not compute with
@@ -108,7 +112,7 @@ def Plan_ScalarOp : Plan_Op<"scalar", [HasParent<"FuncOp">]> {
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
-def Plan_ResultOp : Plan_Op<"result", [HasParent<"FuncOp">]> {
+def Plan_ResultOp : Plan_NamedOp<"result", [HasParent<"FuncOp">]> {
   let summary = "A tensor that the function returns";
   let description = [{
     The caller gives it, or gets it from its allocator before the first step. A
@@ -116,7 +120,8 @@ def Plan_ResultOp : Plan_Op<"result", [HasParent<"FuncOp">]> {
 
     Constraints:
     * (C1) there are as many axes as the tensor has, or none if it is `late`.
-    * (C2) a `late` one is allocated once, in the body of the plan.
+    * (C2) a `late` one is allocated once, in the body of the plan, and not used
+      before.
 
     Example: `%c = plan.result "C" [%m, %n] : !plan.tensor<f32, 2>`
   }];
@@ -257,7 +262,7 @@ def Plan_HoldsOp : Plan_Op<"holds", [Terminator, HasParent<"ExpectOp">]> {
   let hasVerifier = 1;
 }
 
-def Plan_AllocOp : Plan_Op<"alloc", [AttrSizedOperandSegments]> {
+def Plan_AllocOp : Plan_NamedOp<"alloc", [AttrSizedOperandSegments]> {
   let summary = "Memory for as long as its block runs";
   let description = [{
     Row-major without gaps, aligned to 64 bytes, of undefined content. With `of`
@@ -304,7 +309,7 @@ def Plan_FreshOp : Plan_Op<"fresh", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Plan_ViewOp : Plan_Op<"view", [AttrSizedOperandSegments]> {
+def Plan_ViewOp : Plan_NamedOp<"view", [AttrSizedOperandSegments]> {
   let summary = "A tensor over the memory of another one";
   let description = [{
     Its first element lies `offset` elements behind the source's. It must lie

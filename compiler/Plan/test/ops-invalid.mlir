@@ -29,6 +29,51 @@ plan.func @func_c3 target "cpu" {
 
 // -----
 
+plan.func @func_c3_bits target "cpu" {
+  %n = plan.scalar "n" : index
+  // expected-error@+1 {{cannot be computed by a plan}}
+  %bits = arith.xori %n, %n : index
+  plan.return
+}
+
+// -----
+
+plan.func @func_c3_signs target "cpu" {
+  %n = plan.scalar "n" : index
+  // expected-error@+1 {{cannot be computed by a plan}}
+  %less = arith.cmpi ult, %n, %n : index
+  plan.return
+}
+
+// -----
+
+plan.func @func_c3_tensors target "cpu" {
+  %n = plan.dim "n"
+  %c = arith.constant true
+  %x = plan.arg "x" in [%n] : !plan.tensor<f32, 1>
+  // expected-error@+1 {{cannot be computed by a plan}}
+  %y = arith.select %c, %x, %x : !plan.tensor<f32, 1>
+  plan.return
+}
+
+// -----
+
+plan.func @func_c5 target "cpu" {
+  %n = plan.scalar "n" : index
+  %last = scf.while (%i = %n) : (index) -> index {
+    %more = arith.cmpi slt, %i, %n : index
+    %twice = arith.addi %i, %i : index
+    // expected-error@+1 {{hands on what is not carried}}
+    scf.condition(%more) %twice : index
+  } do {
+  ^bb0(%i: index):
+    scf.yield %i : index
+  }
+  plan.return
+}
+
+// -----
+
 plan.func @func_c3_numbers target "cpu" {
   %x = plan.scalar "x" : f64
   %c = arith.constant true
@@ -38,6 +83,13 @@ plan.func @func_c3_numbers target "cpu" {
   } else {
     scf.yield %x : f64
   }
+  plan.return
+}
+
+// -----
+
+// expected-error@+1 {{has a brace alone in its message}}
+plan.func @func_c4 target "cpu" messages ["n is {n}"] {
   plan.return
 }
 
@@ -71,6 +123,17 @@ plan.func @result_c1 target "cpu" {
 plan.func @result_c2 target "cpu" {
   // expected-error@+1 {{is late, and allocated once}}
   %x = plan.result "x" late [] : !plan.tensor<f32, 1>
+  plan.return
+}
+
+// -----
+
+plan.func @result_c2_early target "cpu" {
+  %n = plan.scalar "n" : index
+  // expected-error@+1 {{is used before it is allocated}}
+  %x = plan.result "x" late [] : !plan.tensor<f32, 1>
+  plan.launch @f(%x) grid %n : !plan.tensor<f32, 1>
+  plan.alloc_result %x [%n] : !plan.tensor<f32, 1>
   plan.return
 }
 

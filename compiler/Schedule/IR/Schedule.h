@@ -8,6 +8,8 @@
 #ifndef TESSERA_COMPILER_SCHEDULE_IR_SCHEDULE_H
 #define TESSERA_COMPILER_SCHEDULE_IR_SCHEDULE_H
 
+#include "compiler/Tile/IR/Tile.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -18,6 +20,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "compiler/Schedule/IR/ScheduleDialect.h.inc"
+#include "compiler/Schedule/IR/ScheduleEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "compiler/Schedule/IR/ScheduleAttrs.h.inc"

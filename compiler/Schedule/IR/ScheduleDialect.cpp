@@ -11,6 +11,7 @@ using namespace mlir;
 using namespace tessera::schedule;
 
 #include "compiler/Schedule/IR/ScheduleDialect.cpp.inc"
+#include "compiler/Schedule/IR/ScheduleEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "compiler/Schedule/IR/ScheduleAttrs.cpp.inc"
@@ -38,20 +39,18 @@ Attribute ParamAttr::parse(AsmParser &parser, Type) {
       parser.parseComma() || parser.getCurrentLocation(&where) ||
       parser.parseKeywordOrString(&by) || parser.parseGreater())
     return {};
-  static constexpr llvm::StringLiteral deciders[] = {"user", "tuner", "profile",
-                                                     "model", "default"};
-  if (!llvm::is_contained(deciders, by)) {
+  std::optional<Decider> decider = symbolizeDecider(by);
+  if (!decider) {
     parser.emitError(where) << "'" << by
                             << "' decides nothing: user, tuner, profile, "
                                "model or default";
     return {};
   }
-  return ParamAttr::get(parser.getContext(), value, range,
-                        StringAttr::get(parser.getContext(), by));
+  return ParamAttr::get(parser.getContext(), value, range, *decider);
 }
 
 void ParamAttr::print(AsmPrinter &printer) const {
   printer << "<" << getValue() << ", [";
   llvm::interleaveComma(getRange(), printer);
-  printer << "], " << getBy().getValue() << ">";
+  printer << "], " << stringifyDecider(getBy()) << ">";
 }

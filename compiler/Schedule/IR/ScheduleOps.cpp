@@ -28,10 +28,9 @@ LogicalResult FuseOp::verify() {
   if (getNumResults() != 1)
     return emitOpError() << "makes one result";
   // (C3)
-  if (Attribute given = (*this)->getAttr("thin")) {
-    auto thin = dyn_cast<DenseI64ArrayAttr>(given);
+  if (DenseI64ArrayAttr thin = getThinAttr()) {
     auto result = cast<RankedTensorType>(getResult(0).getType());
-    bool good = thin && thin.size() % 7 == 0 && thin.size() <= 7 * maxThin &&
+    bool good = thin.size() % 7 == 0 && thin.size() <= 7 * maxThin &&
                 result.getRank() >= 2;
     for (auto [i, number] :
          llvm::enumerate(good ? thin.asArrayRef() : ArrayRef<int64_t>()))
@@ -44,7 +43,7 @@ LogicalResult FuseOp::verify() {
     if (!good)
       return emitOpError() << "thin has three sizes of tiles and four bounds "
                               "of extents for each tile, not "
-                           << given;
+                           << thin;
   }
   return success();
 }
@@ -57,12 +56,8 @@ LogicalResult PartialOp::verify() {
       input.getElementType() != result.getElementType())
     return emitOpError() << "reduces chunks of " << input << " into " << result;
   // (C2)
-  constexpr StringRef kinds[] = {"sum", "prod", "max", "min", "any", "all"};
   constexpr int64_t maxChunk = int64_t(1) << 30;
   auto size = cast<RankedTensorType>(getSize().getType());
-  if (!llvm::is_contained(kinds, getKind()))
-    return emitOpError() << "there are sum, prod, max, min, any and all, not '"
-                         << getKind() << "'";
   if (int64_t(getChunk()) < 1 || int64_t(getChunk()) > maxChunk)
     return emitOpError() << "a chunk has 1 to " << maxChunk << " elements, not "
                          << int64_t(getChunk());
@@ -79,11 +74,8 @@ LogicalResult PartialOp::verify() {
 
 LogicalResult TileOp::verify() {
   // (C1)
-  if (getKind() != "grid" && getKind() != "loop" && getKind() != "whole")
-    return emitOpError() << "kind is grid, loop or whole, not '" << getKind()
-                         << "'";
   int64_t size = getSize().getValue();
-  if (size < (getKind() == "whole" ? 0 : 1) || size > maxTile)
+  if (size < (getKind() == LoopKind::Whole ? 0 : 1) || size > maxTile)
     return emitOpError() << "a tile has 1 to " << maxTile << " elements, not "
                          << size;
   // (C2)
@@ -107,22 +99,16 @@ LogicalResult PipelineOp::verify() {
 LogicalResult PlaceOp::verify() {
   // (C1)
   int64_t value = getValue().getValue();
-  StringRef what = getWhat();
-  constexpr StringRef known[] = {"threads",   "vector", "unroll",
-                                 "group",     "pack",   "split_k",
-                                 "num_warps", "stream", "fuse"};
-  if (!llvm::is_contained(known, what))
-    return emitOpError() << "there are threads, vector, unroll, group, "
-                            "num_warps, pack, split_k, stream and fuse, not '"
-                         << what << "'";
-  if (value < 0 || value > (what == "unroll" ? 64 : maxTile))
-    return emitOpError() << what << " cannot be " << value;
-  if (((what == "pack" || what == "fuse") && value > 1) ||
-      (what == "stream" && value > 2))
-    return emitOpError() << what << " is "
-                         << (what == "stream" ? "0, 1 or 2" : "0 or 1")
-                         << ", not " << value;
-  if (what == "vector" && (value & (value - 1)))
+  Placement what = getWhat();
+  bool isStream = what == Placement::Stream;
+  if (value < 0 || value > (what == Placement::Unroll ? 64 : maxTile))
+    return emitOpError() << stringifyPlacement(what) << " cannot be " << value;
+  if (((what == Placement::Pack || what == Placement::Fuse) && value > 1) ||
+      (isStream && value > 2))
+    return emitOpError() << stringifyPlacement(what) << " is "
+                         << (isStream ? "0, 1 or 2" : "0 or 1") << ", not "
+                         << value;
+  if (what == Placement::Vector && (value & (value - 1)))
     return emitOpError() << "vector is 0 (a register) or a power of two, not "
                          << value;
   return success();

@@ -8,6 +8,13 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+// By hand: TableGen would write the enums of Tile IR once more.
+def Schedule_NumericsAttr : Attr<CPred<"::llvm::isa<::tessera::tile::NumericsAttr>($_self)">, "a #tile.numerics"> {
+  let storageType = "::tessera::tile::NumericsAttr";
+  let returnType = "::tessera::tile::NumericsAttr";
+  let convertFromStorage = "$_self";
+}
+
 def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEffects,
                                            SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "These ops become one kernel";
@@ -24,7 +31,7 @@ def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEff
 
     Example:
     ```mlir
-    %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+    %y = sched.fuse @relu_0 (%x) numerics = <elementwise> : (tensor<?xf32>) -> tensor<?xf32> {
     ^bb0(%a: tensor<?xf32>):
       sched.tile 0 by #sched.param<1024, [256, 1024, 4096], default>
       %r = gir.relu %a : tensor<?xf32>
@@ -32,7 +39,12 @@ def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEff
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Variadic<AnyType>:$inputs, StrAttr:$numerics);
+  let arguments = (ins SymbolNameAttr:$sym_name, Variadic<AnyType>:$inputs, Schedule_NumericsAttr:$numerics,
+                       OptionalAttr<DenseI64ArrayAttr>:$thin);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$sym_name,
+                                 "::mlir::ValueRange":$inputs, "::tessera::tile::NumericsAttr":$numerics), [{
+    build($_builder, $_state, results, sym_name, inputs, numerics, ::mlir::DenseI64ArrayAttr());
+  }]>];
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -57,15 +69,20 @@ def Schedule_TileOp : Schedule_Op<"tile", []> {
     a program) or whole.
 
     Constraints:
-    * (C1) `kind` is one of those; the size is positive (or 0, for whole).
+    * (C1) the size is positive (or 0, for whole).
     * (C2) `loop` is 0 to 31.
 
     In a `sched.fuse` every axis of the result has one such op, and loop `rank`
     is that of reductions (`schedule-check-contract`).
+
+    Example:
+    ```mlir
+    sched.tile 1 by #sched.param<1024, [256, 1024], default> as loop {name = "N"}
+    ```
   }];
-  let arguments = (ins I64Attr:$loop, Schedule_ParamAttr:$size, DefaultValuedAttr<StrAttr, "\"grid\"">:$kind,
+  let arguments = (ins I64Attr:$loop, Schedule_ParamAttr:$size, DefaultValuedAttr<Schedule_LoopKind, "LoopKind::Grid">:$kind,
                        OptionalAttr<StrAttr>:$name);
-  let assemblyFormat = "$loop `by` $size attr-dict";
+  let assemblyFormat = "$loop `by` $size (`as` $kind^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -74,6 +91,11 @@ def Schedule_PipelineOp : Schedule_Op<"pipeline", []> {
   let description = [{
     Constraints:
     * (C1) there are 0 to 64 stages.
+
+    Example:
+    ```mlir
+    sched.pipeline #sched.param<3, [2, 3, 4], user>
+    ```
   }];
   let hasVerifier = 1;
   let arguments = (ins Schedule_ParamAttr:$stages);
@@ -86,16 +108,22 @@ def Schedule_PlaceOp : Schedule_Op<"place", []> {
     `what` is one of threads (0: all), vector (elements; 0: a register), unroll
     (vectors per turn; 0: by the size of the loop), group (`tile.program`),
     num_warps (of a block of a GPU), pack (operands of products once for all
-    programs; 0: never, 1: where several read the same), stream (results past
+    programs; 0: never, 1: where several read the same), split_k (parts of a
+    product's sum; 0: as many as the plan finds, 1: not divided), stream (results past
     the caches; 0: never, 1: large ones, 2: always), fuse (of a function; 0:
     each op is a kernel of its own).
     None of them changes a result.
 
     Constraints:
-    * (C1) `what` is one of those, its value not negative; vector is a power of
-      two, pack and fuse are 0 or 1, stream is 0, 1 or 2.
+    * (C1) the value is not negative; vector is a power of two, pack and fuse
+      are 0 or 1, stream is 0, 1 or 2.
+
+    Example:
+    ```mlir
+    sched.place threads #sched.param<0, [0, 1, 2, 4], default>
+    ```
   }];
-  let arguments = (ins StrAttr:$what, Schedule_ParamAttr:$value);
+  let arguments = (ins Schedule_Placement:$what, Schedule_ParamAttr:$value);
   let assemblyFormat = "$what $value attr-dict";
   let hasVerifier = 1;
 }
@@ -117,15 +145,15 @@ def Schedule_PartialOp : Schedule_Op<"partial", [Pure]> {
 
     Constraints:
     * (C1) input and result have rank 1 and one element type.
-    * (C2) `kind` is one of those; a chunk has 1 to 2^30 elements; `size` is a `tensor<i64>`.
+    * (C2) a chunk has 1 to 2^30 elements; `size` is a `tensor<i64>`.
     * (C3) a program has one chunk: a `sched.tile` of loop 0 beside it is by 1.
 
     Example:
     ```mlir
-    %p = sched.partial "sum" %x chunk = 16384 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+    %p = sched.partial sum %x chunk = 16384 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$kind, AnyRankedTensor:$input, I64Attr:$chunk, AnyRankedTensor:$size);
+  let arguments = (ins Schedule_PartialKind:$kind, AnyRankedTensor:$input, I64Attr:$chunk, AnyRankedTensor:$size);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $kind $input `chunk` `=` $chunk `size` `(` $size `:` type($size) `)` attr-dict
@@ -146,7 +174,7 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerm
     Holds one `gir.kernel` and the decisions taken for it: what the user's
     decorators said, what the tuner found, what the model chose.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$numerics);
+  let arguments = (ins SymbolNameAttr:$sym_name, Schedule_NumericsAttr:$numerics);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `numerics` `=` $numerics attr-dict-with-keyword $body";
 }

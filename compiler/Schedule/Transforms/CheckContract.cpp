@@ -98,7 +98,7 @@ LogicalResult verifyLoops(schedule::FuseOp fuse) {
     if (isDecided[loop])
       return tile.emitError() << "loop " << loop << " is tiled twice";
     isDecided[loop] = true;
-    bool isGrid = tile.getKind() == "grid";
+    bool isGrid = tile.getKind() == schedule::LoopKind::Grid;
     if (isGrid && loop == rank)
       return tile.emitError() << "the loop of reductions is no grid";
     if (isGrid && sequential == loop)

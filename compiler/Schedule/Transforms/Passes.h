@@ -4,6 +4,7 @@
 #ifndef TESSERA_COMPILER_SCHEDULE_TRANSFORMS_PASSES_H
 #define TESSERA_COMPILER_SCHEDULE_TRANSFORMS_PASSES_H
 
+#include "compiler/Schedule/IR/Model.h"
 #include "compiler/Schedule/IR/Payload.h"
 
 #include "mlir/Pass/Pass.h"
@@ -15,7 +16,8 @@ namespace tessera::schedule {
 #include "compiler/Schedule/Transforms/Passes.h.inc"
 
 /// Adds stage 2 to `pm`: Graph IR in, Schedule IR out.
-void buildSchedulePipeline(mlir::OpPassManager &pm, bool gpu = false);
+void buildSchedulePipeline(mlir::OpPassManager &pm,
+                           Model model = Model::Caches);
 
 /// The passes of this stage and of the step into it, for command-line drivers.
 void registerSchedulePipeline();

@@ -10,13 +10,13 @@
 
 using namespace mlir;
 
-void tessera::schedule::buildSchedulePipeline(OpPassManager &pm, bool gpu) {
+void tessera::schedule::buildSchedulePipeline(OpPassManager &pm, Model model) {
   pm.addNestedPass<func::FuncOp>(createDecomposeCompositesPass());
   // After the composites: their one rounding is between ops too.
   pm.addNestedPass<func::FuncOp>(createRelaxRoundingPass());
   // One value for equal sizes and equal subexpressions: fusion counts readers.
   pm.addPass(createCSEPass());
-  pm.addPass(createGraphToSchedulePass({gpu}));
+  pm.addPass(createGraphToSchedulePass({model}));
   pm.addPass(createCheckContractPass());
 }
 

@@ -4,7 +4,7 @@
 
 func.func @fuse_c1(%x: tensor<?xf32>) {
   // expected-error @+1 {{the region's arguments differ from the inputs}}
-  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  %y = sched.fuse @relu_0 (%x) numerics = <elementwise> : (tensor<?xf32>) -> tensor<?xf32> {
   ^bb0(%a: tensor<?xf16>):
     %r = gir.cast %a : tensor<?xf16> -> tensor<?xf32>
     sched.yield %r : tensor<?xf32>
@@ -16,7 +16,7 @@ func.func @fuse_c1(%x: tensor<?xf32>) {
 
 func.func @fuse_c1_results(%x: tensor<?xf32>) {
   // expected-error @+1 {{yields other types than its results}}
-  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  %y = sched.fuse @relu_0 (%x) numerics = <elementwise> : (tensor<?xf32>) -> tensor<?xf32> {
   ^bb0(%a: tensor<?xf32>):
     %r = gir.cast %a : tensor<?xf32> -> tensor<?xf16>
     sched.yield %r : tensor<?xf16>
@@ -28,15 +28,15 @@ func.func @fuse_c1_results(%x: tensor<?xf32>) {
 
 func.func @partial_c1(%x: tensor<?x4xf32>, %n: tensor<i64>) {
   // expected-error @+1 {{reduces chunks of 'tensor<?x4xf32>' into 'tensor<?xf32>'}}
-  %p = sched.partial "sum" %x chunk = 16 size(%n : tensor<i64>) : tensor<?x4xf32> -> tensor<?xf32>
+  %p = sched.partial sum %x chunk = 16 size(%n : tensor<i64>) : tensor<?x4xf32> -> tensor<?xf32>
   return
 }
 
 // -----
 
 func.func @tile_c1() {
-  // expected-error @+1 {{kind is grid, loop or whole, not 'warp'}}
-  sched.tile 0 by #sched.param<64, [], user> {kind = "warp"}
+  // expected-error @+1 {{attribute 'kind' [grid, loop, whole]}}
+  sched.tile 0 by #sched.param<64, [], user> as warp
   return
 }
 
@@ -51,8 +51,8 @@ func.func @tile_c1_size() {
 // -----
 
 func.func @place_c1() {
-  // expected-error @+1 {{there are threads, vector, unroll, group, num_warps, pack, split_k, stream and fuse, not 'thread'}}
-  sched.place "thread" #sched.param<1, [], user>
+  // expected-error @+1 {{attribute 'what' [threads, vector, unroll, group, num_warps, pack, split_k, stream, fuse]}}
+  sched.place thread #sched.param<1, [], user>
   return
 }
 
@@ -60,7 +60,7 @@ func.func @place_c1() {
 
 func.func @place_c1_value() {
   // expected-error @+1 {{vector is 0 (a register) or a power of two, not 6}}
-  sched.place "vector" #sched.param<6, [], user>
+  sched.place vector #sched.param<6, [], user>
   return
 }
 
@@ -68,7 +68,7 @@ func.func @place_c1_value() {
 
 func.func @place_c1_pack() {
   // expected-error @+1 {{pack is 0 or 1, not 2}}
-  sched.place "pack" #sched.param<2, [], user>
+  sched.place pack #sched.param<2, [], user>
   return
 }
 
@@ -76,7 +76,7 @@ func.func @place_c1_pack() {
 
 func.func @place_c1_stream() {
   // expected-error @+1 {{stream is 0, 1 or 2, not 3}}
-  sched.place "stream" #sched.param<3, [], user>
+  sched.place stream #sched.param<3, [], user>
   return
 }
 
@@ -84,7 +84,7 @@ func.func @place_c1_stream() {
 
 func.func @fuse_c3(%x: tensor<?x?xf32>) {
   // expected-error @+1 {{thin has three sizes of tiles and four bounds of extents for each tile}}
-  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" {thin = array<i64: 2147483648, 1, 1, 0, 0, 0, 0>} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = sched.fuse @relu_0 (%x) numerics = <elementwise> {thin = array<i64: 2147483648, 1, 1, 0, 0, 0, 0>} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
   ^bb0(%a: tensor<?x?xf32>):
     %r = gir.relu %a : tensor<?x?xf32>
     sched.yield %r : tensor<?x?xf32>
@@ -96,7 +96,7 @@ func.func @fuse_c3(%x: tensor<?x?xf32>) {
 
 func.func @partial_c2(%x: tensor<?xf32>, %n: tensor<i64>) {
   // expected-error @+1 {{a chunk has 1 to 1073741824 elements, not 0}}
-  %p = sched.partial "sum" %x chunk = 0 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+  %p = sched.partial sum %x chunk = 0 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
   return
 }
 
@@ -105,7 +105,7 @@ func.func @partial_c2(%x: tensor<?xf32>, %n: tensor<i64>) {
 func.func @partial_c3(%x: tensor<?xf32>, %n: tensor<i64>) {
   sched.tile 0 by #sched.param<1000, [1], user>
   // expected-error @+1 {{a program has one chunk: loop 0 is tiled by 1, not by 1000}}
-  %p = sched.partial "sum" %x chunk = 16 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+  %p = sched.partial sum %x chunk = 16 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
   return
 }
 

@@ -3,11 +3,11 @@
 // Every op of Schedule IR, printed and read again.
 
 // CHECK-LABEL: func @fuse
-// CHECK: sched.fuse @relu_0 (%{{.*}}) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+// CHECK: sched.fuse @relu_0 (%{{.*}}) numerics = <elementwise> : (tensor<?xf32>) -> tensor<?xf32> {
 // CHECK: sched.tile 0 by <1024, [256, 1024, 4096], default>
 // CHECK: sched.yield %{{.*}} : tensor<?xf32>
 func.func @fuse(%x: tensor<?xf32>) {
-  %y = sched.fuse @relu_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  %y = sched.fuse @relu_0 (%x) numerics = <elementwise> : (tensor<?xf32>) -> tensor<?xf32> {
   ^bb0(%a: tensor<?xf32>):
     sched.tile 0 by #sched.param<1024, [256, 1024, 4096], default>
     %r = gir.relu %a : tensor<?xf32>
@@ -19,7 +19,7 @@ func.func @fuse(%x: tensor<?xf32>) {
 // CHECK-LABEL: func @yield
 // CHECK: sched.yield %{{.*}} : tensor<?xf32>
 func.func @yield(%x: tensor<?xf32>) {
-  %y = sched.fuse @copy_0 (%x) numerics = "elementwise" : (tensor<?xf32>) -> tensor<?xf32> {
+  %y = sched.fuse @copy_0 (%x) numerics = <elementwise> : (tensor<?xf32>) -> tensor<?xf32> {
   ^bb0(%a: tensor<?xf32>):
     sched.yield %a : tensor<?xf32>
   }
@@ -27,23 +27,23 @@ func.func @yield(%x: tensor<?xf32>) {
 }
 
 // CHECK-LABEL: func @tile
-// CHECK: sched.tile 1 by <64, [32, 64], user> {kind = "loop"}
+// CHECK: sched.tile 1 by <1024, [256, 1024], default> as loop {name = "N"}
 func.func @tile() {
-  sched.tile 1 by #sched.param<64, [32, 64], user> {kind = "loop"}
+  sched.tile 1 by #sched.param<1024, [256, 1024], default> as loop {name = "N"}
   return
 }
 
 // CHECK-LABEL: func @pipeline
-// CHECK: sched.pipeline <3, [1, 2, 3], model>
+// CHECK: sched.pipeline <3, [2, 3, 4], user>
 func.func @pipeline() {
-  sched.pipeline #sched.param<3, [1, 2, 3], model>
+  sched.pipeline #sched.param<3, [2, 3, 4], user>
   return
 }
 
 // CHECK-LABEL: func @place
-// CHECK: sched.place "threads" <0, [], default>
+// CHECK: sched.place threads <0, [0, 1, 2, 4], default>
 func.func @place() {
-  sched.place "threads" #sched.param<0, [], default>
+  sched.place threads #sched.param<0, [0, 1, 2, 4], default>
   return
 }
 
@@ -55,9 +55,9 @@ func.func @autotune() {
 }
 
 // CHECK-LABEL: func @partial
-// CHECK: %{{.*}} = sched.partial "sum" %{{.*}} chunk = 16384 size(%{{.*}} : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+// CHECK: %{{.*}} = sched.partial sum %{{.*}} chunk = 16384 size(%{{.*}} : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
 func.func @partial(%x: tensor<?xf32>, %n: tensor<i64>) {
-  %p = sched.partial "sum" %x chunk = 16384 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
+  %p = sched.partial sum %x chunk = 16384 size(%n : tensor<i64>) : tensor<?xf32> -> tensor<?xf32>
   return
 }
 
@@ -69,10 +69,10 @@ func.func @overlap() {
 }
 
 // CHECK-LABEL: sched.kernel @fill
-// CHECK: sched.place "threads" <4, [], user>
+// CHECK: sched.place threads <4, [], user>
 // CHECK: gir.kernel @fill
-sched.kernel @fill numerics = "elementwise" {
-  sched.place "threads" #sched.param<4, [], user>
+sched.kernel @fill numerics = <elementwise> {
+  sched.place threads #sched.param<4, [], user>
   gir.kernel @fill(%y: memref<?xf32, strided<[?]>>) {
     tile.return
   }

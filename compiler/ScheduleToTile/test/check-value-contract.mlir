@@ -3,7 +3,7 @@
 
 tile.func @buffer() {
   // expected-error@+1 {{'tile.alloc' may not stand in a kernel of Tile IR's value level}}
-  %b = tile.alloc : !tile.buffer<4xf32, "", "scratch">
+  %b = tile.alloc : !tile.buffer<4xf32, scratch>
   tile.return
 }
 

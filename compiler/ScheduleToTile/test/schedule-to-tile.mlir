@@ -1,5 +1,6 @@
 // Kernels as tile programs. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tessera-opt %s --schedule-pipeline --schedule-to-tile-pipeline | FileCheck %s
+// RUN: tessera-opt %s --schedule-pipeline --schedule-to-tile-pipeline --plan-print-text -o /dev/null | FileCheck %s --check-prefix=PLAN
 
 // One program per row and tile; the bias is loaded once per tile, not per row.
 // CHECK-LABEL: tile.func @bias_0
@@ -105,16 +106,16 @@ func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S
 // CHECK:         tile.transpose %{{.*}} [1, 0] : tensor<64x16xf32> -> tensor<16x64xf32>
 // CHECK:         arith.addf %{{.*}} : tensor<16x64xf32>
 // CHECK:         tile.store
-// CHECK:       tile.plan @linear
-// CHECK:         view %[[C:.*]] = %w offset 0
-// CHECK:         if $M == 1
-// CHECK:         launch @linear_0_row(%b, %{{.*}}, %x, %y) grid $M * $N
-// CHECK:         if $M <= 16 and $K >= 256
-// CHECK-NEXT:    view %[[R:.*]] = %[[C]] offset 0 sizes [$N, $K]
-// CHECK-NEXT:    launch @linear_0_turned16(%x, %b, %[[R]], %y)
-// CHECK:         else
-// CHECK-NEXT:    if $M <= 16
-// CHECK:         launch @linear_0(%x, %[[C]], %b, %y)
+// PLAN:       function linear
+// PLAN:         view %[[C:.*]] = %w offset 0
+// PLAN:         if $M == 1
+// PLAN:         launch @linear_0_row(%b, %{{.*}}, %x, %y) grid $M * $N
+// PLAN:         if $M <= 16 and $K >= 256
+// PLAN-NEXT:    view %[[R:.*]] = %[[C]] offset 0 sizes [$N, $K]
+// PLAN-NEXT:    launch @linear_0_turned16(%x, %b, %[[R]], %y)
+// PLAN:         else
+// PLAN-NEXT:    if $M <= 16
+// PLAN:         launch @linear_0(%x, %[[C]], %b, %y)
 func.func @linear(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},
                   %w: tensor<?x?xf32> {gir.name = "w", gir.dims = ["N", "K"], gir.unit_axis = 1 : i64},
                   %b: tensor<?x?xf32> {gir.name = "b", gir.dims = ["M", "N"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
@@ -126,8 +127,8 @@ func.func @linear(%x: tensor<?x?xf32> {gir.name = "x", gir.dims = ["M", "K"], gi
 // CHECK-LABEL: tile.func @narrow_0_narrow16
 // CHECK:         tile.program extents(%{{.*}}, %{{.*}}) tiles = [8, 16]
 // CHECK:         tile.mma {{.*}} tensor<8x4096xf32>, tensor<4096x16xf32>
-// CHECK:       tile.plan @narrow
-// CHECK:         if $M >= 128 and $N == 16 and stride(%b, 1) == 1 and size(%b, 0) * stride(%b, 0) <= 196608
+// PLAN:       function narrow
+// PLAN:         if $M >= 128 and $N == 16 and stride(%b, 1) == 1 and size(%b, 0) * stride(%b, 0) <= 196608
 func.func @narrow(%a: tensor<?x?xf32> {gir.name = "a", gir.dims = ["M", "K"], gir.unit_axis = 1 : i64},
                   %b: tensor<?x?xf32> {gir.name = "b", gir.dims = ["K", "N"], gir.unit_axis = 1 : i64}) -> (tensor<?x?xf32> {gir.name = "y"}) {
   %c = gir.gemm %a, %b : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>

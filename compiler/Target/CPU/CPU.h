@@ -1,7 +1,7 @@
 //===- CPU.h - The CPU target: from Tile IR to object code ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Input is a module of `tile.func`s (value level) and `tile.plan`s.
+// Input is a module of `tile.func`s (value level) and `plan.func`s.
 //
 //   OpPassManager: buildCpuMappedPipeline   -> stage "tile" (mapped)
 //                  buildCpuTargetPipeline   -> stage "target"
@@ -12,6 +12,8 @@
 
 #ifndef TESSERA_COMPILER_TARGET_CPU_CPU_H
 #define TESSERA_COMPILER_TARGET_CPU_CPU_H
+
+#include "compiler/Target/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -27,6 +29,7 @@ struct CpuOptions {
   /// LLVM's form, "+avx512f,-amx-tile"; empty: what `cpu` has.
   std::string features;
   int optLevel = 3;
+  bool verifyEach = false;
   /// Multiply bf16 and i8 by AMX if the machine has it.
   bool allowAmx = true;
   /// Stands before the names of kernels in the object file.
@@ -41,6 +44,10 @@ struct CpuOptions {
 
 /// Options of a target as users write it: "cpu", "cpu:avx2", "cpu:<name>".
 llvm::FailureOr<CpuOptions> parseCpuTarget(llvm::StringRef target);
+CpuOptions cpuOptions(const CompileOptions &options);
+
+/// The row of the list of machines.
+const Machine &cpuMachine();
 
 void buildCpuMappedPipeline(mlir::OpPassManager &manager,
                             const CpuOptions &options = {});
@@ -51,9 +58,10 @@ void buildCpuTargetPipeline(mlir::OpPassManager &manager,
 /// of the module, or only the one called `kernel`.
 llvm::FailureOr<llvm::SmallVector<char>>
 emitCpuObject(mlir::ModuleOp module, const CpuOptions &options = {},
-              llvm::StringRef kernel = "");
+              llvm::StringRef kernel = "", PreparePasses prepare = {});
 llvm::FailureOr<std::string> emitLLVMIR(mlir::ModuleOp module,
-                                        const CpuOptions &options = {});
+                                        const CpuOptions &options = {},
+                                        PreparePasses prepare = {});
 /// The machine's assembly text.
 llvm::FailureOr<std::string> emitCpuAssembly(mlir::ModuleOp module,
                                              const CpuOptions &options = {});

@@ -47,7 +47,7 @@ struct CheckContractPass
         });
         if (good)
           good = succeeded(target::verifyMachineKernel(kernel));
-      } else if (op.getName().getStringRef() != "tile.plan")
+      } else if (op.getName().getStringRef() != "plan.func")
         refuse(&op, "a module of Target IR");
     }
     if (!good)

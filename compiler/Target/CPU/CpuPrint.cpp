@@ -54,14 +54,13 @@ void CpuLowering::printView(const CpuView &view) {
 }
 
 void CpuLowering::print(tile::PrintOp op, Value program) {
-  StringRef part = "begin";
-  if (auto given = op->getAttrOfType<StringAttr>("part"))
-    part = given.getValue();
-  if (part == "begin")
+  using tile::PrintPart;
+  PrintPart part = op.getPart().value_or(PrintPart::Begin);
+  if (part == PrintPart::Begin)
     return call("tsr_print_begin", program, op.getText());
-  if (part == "end")
+  if (part == PrintPart::End)
     return call("tsr_print_end", {});
-  if (part == "axes") {
+  if (part == PrintPart::Axes) {
     call("tsr_print_value", {});
     for (Value range : op.getValues())
       call("tsr_print_axis",

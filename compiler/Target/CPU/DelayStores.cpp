@@ -12,7 +12,10 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
 
-static bool isRest(Operation *op) { return op && op->hasAttr("tile.rest"); }
+static bool isRest(Operation *op) {
+  auto loop = dyn_cast_or_null<tile::ForOp>(op);
+  return loop && loop.getRest();
+}
 
 /// The one nest of a loop over a row from its beginning.
 static tile::NestOp nestOf(tile::ForOp loop) {
@@ -69,9 +72,9 @@ private:
 
 bool RowEnd::find() {
   if (func.walk([](Operation *op) {
+            auto alloc = dyn_cast<tile::AllocOp>(op);
             return isa<tile::AssertOp, tile::AtomicOp, tile::PrintOp>(op) ||
-                           (isa<tile::AllocOp>(op) &&
-                            !op->hasAttr("tile.twice"))
+                           (alloc && !alloc.getTwice())
                        ? WalkResult::interrupt()
                        : WalkResult::advance();
           })

@@ -15,7 +15,7 @@
 //   the last row's results
 //
 // What is kept of a row lies in two halves of its buffer in turn
-// (`tile.twice`). Where nothing is kept, as in rms_norm, results are made of
+// (`twice`). Where nothing is kept, as in rms_norm, results are made of
 // the row itself, which is near still, beside the first pass over the next one:
 // memory reads and writes at a time, as it does in a copy. With two passes or
 // more before the results, as in layer_norm, they are written for four programs
@@ -62,7 +62,7 @@ struct OtherProgram {
 
 struct DelayedStores {
   tile::ForOp keeps;  ///< writes what the results are made of, or is first
-  tile::ForOp stores; ///< the results; nothing but `tile.rest` follows
+  tile::ForOp stores; ///< the results; nothing but `rest` follows
   tile::ForOp both;   ///< `keeps`, and `stores` of the program before
   tile::ForOp before; ///< `stores` of the program before
   tile::ForOp restOfBefore; ///< its turns past what is kept, or null

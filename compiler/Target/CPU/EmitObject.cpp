@@ -142,7 +142,8 @@ static OwningOpRef<ModuleOp> copyOf(ModuleOp given, StringRef name) {
 
 static std::unique_ptr<llvm::Module>
 toLLVM(ModuleOp given, const CpuOptions &options, llvm::LLVMContext &context,
-       llvm::TargetMachine &machine, StringRef kernel = "") {
+       llvm::TargetMachine &machine, PreparePasses prepare,
+       StringRef kernel = "") {
   MLIRContext *mlir = given.getContext();
   DialectRegistry registry;
   registerCpuTranslations(registry);
@@ -150,6 +151,8 @@ toLLVM(ModuleOp given, const CpuOptions &options, llvm::LLVMContext &context,
   OwningOpRef<ModuleOp> module = copyOf(given, kernel);
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
+  if (prepare)
+    prepare(manager);
   manager.addPass(createKernelToLLVMPass());
   CpuOptions resolved = options.resolved();
   if (!resolved.has("avx512bf16"))
@@ -243,10 +246,9 @@ static bool addCodeGenerator(llvm::TargetMachine &machine,
   return !failed;
 }
 
-static FailureOr<SmallVector<char>> emit(ModuleOp module,
-                                         const CpuOptions &given,
-                                         llvm::CodeGenFileType kind,
-                                         StringRef kernel = "") {
+static FailureOr<SmallVector<char>>
+emit(ModuleOp module, const CpuOptions &given, llvm::CodeGenFileType kind,
+     PreparePasses prepare = {}, StringRef kernel = "") {
   CpuOptions options = given.resolved();
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
   if (!machine) {
@@ -255,10 +257,12 @@ static FailureOr<SmallVector<char>> emit(ModuleOp module,
   }
   llvm::LLVMContext context;
   ListenToLLVM problems(context, module);
-  auto lowered = toLLVM(module, options, context, *machine, kernel);
+  auto lowered = toLLVM(module, options, context, *machine, prepare, kernel);
   if (!lowered)
     return failure();
   optimise(*lowered, *machine, options.optLevel);
+  if (options.verifyEach && failed(verifyLLVM(*lowered, module)))
+    return failure();
   SmallVector<char> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
@@ -274,8 +278,9 @@ static FailureOr<SmallVector<char>> emit(ModuleOp module,
 
 FailureOr<SmallVector<char>>
 tessera::target::emitCpuObject(ModuleOp module, const CpuOptions &options,
-                               StringRef kernel) {
-  return emit(module, options, llvm::CodeGenFileType::ObjectFile, kernel);
+                               StringRef kernel, PreparePasses prepare) {
+  return emit(module, options, llvm::CodeGenFileType::ObjectFile, prepare,
+              kernel);
 }
 
 FailureOr<std::string>
@@ -287,7 +292,8 @@ tessera::target::emitCpuAssembly(ModuleOp module, const CpuOptions &options) {
 }
 
 FailureOr<std::string> tessera::target::emitLLVMIR(ModuleOp module,
-                                                   const CpuOptions &given) {
+                                                   const CpuOptions &given,
+                                                   PreparePasses prepare) {
   CpuOptions options = given.resolved();
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
   if (!machine) {
@@ -296,10 +302,12 @@ FailureOr<std::string> tessera::target::emitLLVMIR(ModuleOp module,
   }
   llvm::LLVMContext context;
   ListenToLLVM problems(context, module);
-  auto lowered = toLLVM(module, options, context, *machine);
+  auto lowered = toLLVM(module, options, context, *machine, prepare);
   if (!lowered)
     return failure();
   optimise(*lowered, *machine, options.optLevel);
+  if (options.verifyEach && failed(verifyLLVM(*lowered, module)))
+    return failure();
   std::string text;
   llvm::raw_string_ostream(text) << *lowered;
   return text;

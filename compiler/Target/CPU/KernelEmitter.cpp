@@ -3,6 +3,8 @@
 
 #include "compiler/Target/CPU/KernelEmitter.h"
 
+#include "compiler/Plan/IR/Plan.h"
+#include "compiler/Support/Messages.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Target/IR/Target.h"
 
@@ -34,14 +36,12 @@ LogicalResult KernelEmitter::run() {
   Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
   auto type =
       FunctionType::get(context, {pointer, pointer, i64, i64, pointer}, {i32});
-  int64_t scratchBytes = 0;
-  if (auto bytes = func->getAttrOfType<IntegerAttr>("tile.scratch"))
-    scratchBytes = bytes.getInt();
+  int64_t scratchBytes = func.getScratchBytes().value_or(0);
   builder.setInsertionPoint(func);
   auto config = KernelConfigAttr::get(context, {}, {1, 1}, scratchBytes, 0);
   auto kernel = KernelOp::create(builder, func.getLoc(), func.getSymName(),
                                  type, config, ArrayAttr(), ArrayAttr());
-  if (Attribute decisions = func->getAttr("tile.config"))
+  if (DictionaryAttr decisions = func.getConfigAttr())
     kernel->setAttr("tile.config", decisions);
   Block *entry = &kernel.getBody().emplaceBlock();
   for (Type input : type.getInputs())
@@ -157,8 +157,7 @@ void KernelEmitter::readArguments(Value pointers, Value integers) {
 Value KernelEmitter::groupOf(tile::ProgramOp op) {
   tile::LoadOp rhs;
   func.walk([&](tile::NestOp nest) {
-    auto unit = nest->getAttrOfType<StringAttr>("unit");
-    if (unit && unit.getValue() == "amx")
+    if (nest.getUnit() == tile::MatrixUnit::Amx)
       for (auto mma : nest.getBody().getOps<tile::MmaOp>())
         rhs = mma.getRhs().getDefiningOp<tile::LoadOp>();
   });
@@ -332,9 +331,7 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
         return success();
       })
       .Case([&](tile::AllocOp alloc) {
-        int64_t offset = 0;
-        if (auto given = alloc->getAttrOfType<IntegerAttr>("offset"))
-          offset = given.getInt();
+        int64_t offset = alloc.getOffset().value_or(0);
         lower.buffers[alloc.getBuffer()] = lower.pointerTo(
             lower.scratch, lower.constant(offset), builder.getI8Type());
         return success();
@@ -546,12 +543,11 @@ struct LowerToCpuPass
     ModuleOp module = getOperation();
     // Message numbers count from those the plan has already.
     SmallVector<std::string> messages;
-    size_t known = 0;
-    for (tile::PlanOp plan : module.getOps<tile::PlanOp>())
-      for (auto line : plan.getLines().getAsRange<StringAttr>())
-        known += line.getValue().starts_with("message ");
-    for (size_t i = 0; i < known; ++i)
-      messages.push_back(std::string(1, '\0') + std::to_string(i));
+    for (plan::FuncOp plan : module.getOps<plan::FuncOp>())
+      if (std::optional<ArrayAttr> known = plan.getMessages())
+        for (size_t i = messages.size(); i < known->size(); ++i)
+          messages.push_back(std::string(1, '\0') + std::to_string(i));
+    size_t known = messages.size();
     for (tile::FuncOp func :
          llvm::make_early_inc_range(module.getOps<tile::FuncOp>()))
       if (failed(KernelEmitter(func, vectorBytes, bf16, messages).run()))
@@ -564,30 +560,13 @@ struct LowerToCpuPass
     if (messages.empty())
       return;
     Builder builder(module.getContext());
-    for (tile::PlanOp plan : module.getOps<tile::PlanOp>()) {
-      SmallVector<Attribute> lines(plan.getLines().begin(),
-                                   plan.getLines().end());
-      auto isBody = [](Attribute line) {
-        return cast<StringAttr>(line).getValue() == "body";
-      };
-      auto *at = llvm::find_if(lines, isBody);
-      SmallVector<Attribute> more;
-      for (const std::string &message : messages) {
-        std::string text = "message \"";
-        for (char c : message) {
-          if (c == '"' || c == '\\')
-            text += '\\';
-          if (c == '{' || c == '}')
-            text += c;
-          if (c == '\n')
-            text += "\\n";
-          else
-            text += c;
-        }
-        more.push_back(builder.getStringAttr(text + "\""));
-      }
-      lines.insert(at, more.begin(), more.end());
-      plan.setLinesAttr(builder.getArrayAttr(lines));
+    for (plan::FuncOp plan : module.getOps<plan::FuncOp>()) {
+      SmallVector<Attribute> all;
+      if (std::optional<ArrayAttr> known = plan.getMessages())
+        llvm::append_range(all, *known);
+      for (const std::string &message : messages)
+        all.push_back(builder.getStringAttr(escapeBraces(message)));
+      plan.setMessagesAttr(builder.getArrayAttr(all));
     }
   }
 };

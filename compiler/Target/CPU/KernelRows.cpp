@@ -30,7 +30,7 @@ void KernelEmitter::placeRows(const OtherProgram &earlier, Value turn) {
   Value two = lower.constant(2);
   for (auto [here, before] : earlier.rows) {
     auto alloc = here.getDefiningOp<tile::AllocOp>();
-    int64_t offset = alloc->getAttrOfType<IntegerAttr>("offset").getInt();
+    int64_t offset = *alloc.getOffset();
     Value half = lower.constant(tile::CpuBuffer(alloc.getType()).bytes() / 2);
     for (auto [buffer, at] : {std::pair(here, turn),
                               std::pair(before, lower.addConstant(turn, 1))}) {

@@ -1,6 +1,7 @@
 //===- KernelToLLVM.cpp - target-kernel-to-llvm ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Tile/IR/Tile.h"
 
@@ -112,7 +113,7 @@ struct KernelToLLVMPass
       kernel.erase();
     }
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (isa<tile::PlanOp>(op))
+      if (isa<plan::FuncOp>(op))
         op.erase();
     callLibrary(module);
     callRuntime(module);

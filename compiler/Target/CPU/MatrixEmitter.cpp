@@ -91,7 +91,7 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   n = lower.ranges[nest.getAxes()[1]].length;
   k = lower.ranges[nest.getAxes()[2]].length;
   element = getElementTypeOrSelf(mma.getAcc().getType());
-  auto registers = nest->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  ArrayRef<int64_t> registers = *nest.getRegisterTile();
   rows = registers[0];
   vectors = registers[1];
   lanes = registers[2];
@@ -536,7 +536,7 @@ void MatrixStep::run() {
 }
 
 void CpuLowering::emitMatrixStep(tile::NestOp nest) {
-  if (nest->getAttrOfType<StringAttr>("unit").getValue() == "amx")
+  if (nest.getUnit() == tile::MatrixUnit::Amx)
     emitAmxStep(nest);
   else
     MatrixStep(*this, nest).run();

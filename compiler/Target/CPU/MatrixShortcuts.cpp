@@ -21,19 +21,19 @@ using namespace tessera;
 using namespace tessera::target;
 
 static bool isAmx(tile::NestOp step) {
-  return step->getAttrOfType<StringAttr>("unit").getValue() == "amx";
+  return step.getUnit() == tile::MatrixUnit::Amx;
 }
 
 bool CpuLowering::isThin(tile::NestOp step) {
-  auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  std::optional<ArrayRef<int64_t>> registers = step.getRegisterTile();
   auto rows = cast<tile::RangeType>(step.getAxes()[0].getType());
   auto columns = cast<tile::RangeType>(step.getAxes()[1].getType());
-  return registers && rows.getSize() <= 2 * registers[0] &&
-         columns.getSize() > registers[1] * registers[2];
+  return registers && rows.getSize() <= 2 * (*registers)[0] &&
+         columns.getSize() > (*registers)[1] * (*registers)[2];
 }
 
 bool CpuLowering::readsFewVectors(tile::NestOp step) {
-  auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+  ArrayRef<int64_t> registers = *step.getRegisterTile();
   return registers[1] > 2 && step.getAxes()[1].getDefiningOp<tile::ProgramOp>();
 }
 
@@ -128,9 +128,7 @@ static tile::LoadOp copiedBy(tile::NestOp nest, const CpuLowering &lower) {
   auto func = nest->getParentOfType<tile::FuncOp>();
   if (!view || view.getOwner() != &func.getBody().front())
     return {};
-  auto mode =
-      func.getArgAttrOfType<StringAttr>(view.getArgNumber(), "gir.mode");
-  if (!mode || mode.getValue() != "in")
+  if (func.getArgMode(view.getArgNumber()) != "in")
     return {};
   SmallVector<Value> ranges;
   int64_t last = -1;
@@ -440,7 +438,7 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
       usable =
           arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
     } else {
-      auto registers = step->getAttrOfType<DenseI64ArrayAttr>("register_tile");
+      ArrayRef<int64_t> registers = *step.getRegisterTile();
       Value whole = multiple(columns, width);
       if (readsFewVectors(step))
         whole = arith::OrIOp::create(

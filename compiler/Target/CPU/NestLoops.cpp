@@ -73,7 +73,7 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
   // within a row of few columns, which is padded to 8 lanes of f64.
   for (Operation &op : nest.getBody().front()) {
     auto store = dyn_cast<tile::LocalStoreOp>(op);
-    if (!store || vectorAxis < 0 || op.hasAttr("zero_padding"))
+    if (!store || vectorAxis < 0 || store.getZeroPadding())
       continue;
     tile::CpuBuffer layout(store.getBuffer().getType());
     // (A reduction's result has no vector axis.)
@@ -88,10 +88,10 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
       if (const CpuView &view = lower.views[store.getView()]; view.packing)
         lanes = std::gcd(lanes, view.packing->width);
   for (Operation &op : nest.getBody().front())
-    if (op.hasAttr("zero_padding") && vectorAxis >= 0) {
+    if (std::optional<int64_t> k = tile::zeroPaddingOf(&op);
+        k && vectorAxis >= 0) {
       zeroPadding = true;
       // Along k a whole AMX row, so that the masked tail ends the last one.
-      int64_t k = op.getAttrOfType<IntegerAttr>("zero_padding").getInt();
       Type element =
           isa<tile::LocalStoreOp>(op)
               ? cast<tile::LocalStoreOp>(op)
@@ -517,7 +517,7 @@ void NestEmitter::storeToBuffer(Value value, tile::LocalStoreOp op,
     lower.scatter(value, base, address.offsets, element, mask);
   else
     lower.maskedStore(value, lower.pointerTo(base, address.offset, element),
-                      op->hasAttr("keep_rest") ? mask : Value());
+                      op.getKeepRest() ? mask : Value());
 }
 
 /// The store of the other part of the same pairs, if this nest has it.

@@ -99,7 +99,8 @@ static bool isOfPairs(tile::NestOp nest, CpuLowering &lower) {
                         });
   };
   for (Operation &op : nest.getBody().front().without_terminator()) {
-    if (op.hasAttr("zero_padding") || op.hasAttr("keep_rest"))
+    auto local = dyn_cast<tile::LocalStoreOp>(op);
+    if (tile::zeroPaddingOf(&op) || (local && local.getKeepRest()))
       return false;
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
       if (load.getMask() || load.getIndexAxes() ||

@@ -284,7 +284,10 @@ bool NestEmitter::fetches(tile::LoadOp load) {
     auto loop = nest->getParentOfType<tile::ForOp>();
     return loop && loop->hasAttr(kind);
   };
-  auto isRest = [&](tile::NestOp nest) { return isIn("tile.rest", nest); };
+  auto isRest = [](tile::NestOp nest) {
+    auto loop = nest->getParentOfType<tile::ForOp>();
+    return loop && loop.getRest();
+  };
   if (load->hasAttr(kBefore) || isIn(kBefore, nest))
     return false;
   if (isIn(kTogether, nest)) // the one that writes

@@ -14,7 +14,7 @@ using namespace tessera;
 void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
                                              const CpuOptions &given) {
   CpuOptions options = given.resolved();
-  manager.addPass(tile::createExpandProductsPass());
+  tile::addKernelPass(manager, tile::createExpandProductsPass());
   // Equal ranges become one value: nests are merged by identity.
   manager.addPass(createCSEPass());
   manager.addPass(tile::createSplitProductsPass());
@@ -31,9 +31,9 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   tile::MapToCpuPassOptions map;
   map.amx = options.hasAmx();
   map.vectorBytes = options.vectorBytes();
-  manager.addPass(tile::createMapToCpuPass(map));
+  tile::addKernelPass(manager, tile::createMapToCpuPass(map));
   manager.addPass(createCSEPass());
-  manager.addPass(tile::createPlaceBuffersPass());
+  tile::addKernelPass(manager, tile::createPlaceBuffersPass());
   manager.addPass(tile::createCheckMappedContractPass());
 }
 

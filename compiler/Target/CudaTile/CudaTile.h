@@ -9,6 +9,8 @@
 #ifndef TESSERA_COMPILER_TARGET_CUDATILE_CUDATILE_H
 #define TESSERA_COMPILER_TARGET_CUDATILE_CUDATILE_H
 
+#include "compiler/Target/Machine.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
@@ -17,7 +19,11 @@ namespace tessera::target {
 
 /// `module` is at stage "tile-value"; it is not changed. Entries have the
 /// parameters of docs/abi.md section 7.
-llvm::FailureOr<std::string> emitCudaTile(mlir::ModuleOp module);
+llvm::FailureOr<std::string> emitCudaTile(mlir::ModuleOp module,
+                                          PreparePasses prepare = {});
+
+/// The row of the list of machines.
+const Machine &cudaTileMachine();
 
 } // namespace tessera::target
 

@@ -14,11 +14,14 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
 
-FailureOr<std::string> tessera::target::emitCudaTile(ModuleOp given) {
+FailureOr<std::string> tessera::target::emitCudaTile(ModuleOp given,
+                                                     PreparePasses prepare) {
   OwningOpRef<ModuleOp> module = given.clone();
   PassManager first(module->getContext(), ModuleOp::getOperationName());
   first.enableVerifier(false);
-  first.addPass(tile::createExpandProductsPass());
+  if (prepare)
+    prepare(first);
+  tile::addKernelPass(first, tile::createExpandProductsPass());
   if (failed(first.run(*module)))
     return failure();
   for (auto func : module->getOps<tile::FuncOp>())
@@ -28,6 +31,8 @@ FailureOr<std::string> tessera::target::emitCudaTile(ModuleOp given) {
   // Our functions, so that every machine computes within the same bound.
   PassManager manager(module->getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(false);
+  if (prepare)
+    prepare(manager);
   manager.addPass(createExpandMathPass());
   manager.addPass(createCSEPass());
   if (failed(manager.run(*module)))

@@ -1,7 +1,7 @@
 //===- MachineOps.cpp - Target IR: verifiers of instructions --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Target/IR/Machine.h"
+#include "compiler/Target/IR/MachineOps.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -239,7 +239,7 @@ struct KernelToNvvmPass
          llvm::make_early_inc_range(module.getOps<KernelOp>()))
       lower(kernel, device);
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (op.getName().getStringRef() == "tile.plan")
+      if (op.getName().getStringRef() == "plan.func")
         op.erase();
   }
 };
@@ -257,10 +257,9 @@ void tessera::target::registerNvidiaTranslations(DialectRegistry &registry) {
   ub::registerConvertUBToLLVMInterface(registry);
 }
 
-static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
-                                            llvm::LLVMContext &context,
-                                            llvm::TargetMachine &machine,
-                                            const nvidia::Arch &arch) {
+static std::unique_ptr<llvm::Module>
+toLLVM(ModuleOp given, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+       const nvidia::Arch &arch, PreparePasses prepare) {
   MLIRContext *mlir = given.getContext();
   DialectRegistry registry;
   registerNvidiaTranslations(registry);
@@ -276,6 +275,8 @@ static std::unique_ptr<llvm::Module> toLLVM(ModuleOp given,
   });
   PassManager manager(mlir, ModuleOp::getOperationName());
   manager.enableVerifier(false);
+  if (prepare)
+    prepare(manager);
   manager.addPass(createKernelToNvvmPass());
   OpPassManager &device = manager.nest<gpu::GPUModuleOp>();
   device.addPass(createExpandMathPass(
@@ -324,7 +325,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 
 template <typename Use>
 static FailureOr<std::string> withLLVM(ModuleOp module, NvidiaOptions options,
-                                       Use use) {
+                                       PreparePasses prepare, Use use) {
   options.optLevel = debugLevel(module, options.optLevel);
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(options);
   if (!machine) {
@@ -334,19 +335,22 @@ static FailureOr<std::string> withLLVM(ModuleOp module, NvidiaOptions options,
   llvm::LLVMContext context;
   ListenToLLVM problems(context, module);
   std::unique_ptr<llvm::Module> lowered =
-      toLLVM(module, context, *machine, options.arch);
+      toLLVM(module, context, *machine, options.arch, prepare);
   if (!lowered)
     return failure();
   if (options.optLevel > 0)
     optimise(*lowered, *machine);
+  if (options.verifyEach && failed(verifyLLVM(*lowered, module)))
+    return failure();
   FailureOr<std::string> made = use(*lowered, *machine);
   return problems.any() ? FailureOr<std::string>(failure()) : made;
 }
 
 FailureOr<std::string> tessera::target::emitPtx(ModuleOp module,
-                                                const NvidiaOptions &options) {
+                                                const NvidiaOptions &options,
+                                                PreparePasses prepare) {
   return withLLVM(
-      module, options,
+      module, options, prepare,
       [&](llvm::Module &lowered,
           llvm::TargetMachine &machine) -> FailureOr<std::string> {
         SmallVector<char> bytes;
@@ -363,9 +367,9 @@ FailureOr<std::string> tessera::target::emitPtx(ModuleOp module,
 }
 
 FailureOr<std::string>
-tessera::target::emitNvidiaLLVMIR(ModuleOp module,
-                                  const NvidiaOptions &options) {
-  return withLLVM(module, options,
+tessera::target::emitNvidiaLLVMIR(ModuleOp module, const NvidiaOptions &options,
+                                  PreparePasses prepare) {
+  return withLLVM(module, options, prepare,
                   [](llvm::Module &lowered,
                      llvm::TargetMachine &) -> FailureOr<std::string> {
                     std::string text;

@@ -375,11 +375,8 @@ static LogicalResult lowerKernel(tile::FuncOp func) {
       types.push_back(type);
     }
   }
-  auto number = [&](StringRef name) {
-    auto found = func->getAttrOfType<IntegerAttr>(name);
-    return found ? found.getInt() : 0;
-  };
-  int64_t threads = number("tile.block"), bytes = number("tile.shared");
+  int64_t threads = func.getBlockSize().value_or(0),
+          bytes = func.getSharedBytes().value_or(0);
   auto kernel = KernelOp::create(
       builder, loc, func.getSymName(), FunctionType::get(context, types, {}),
       KernelConfigAttr::get(context, {}, {threads, 1}, bytes, 0), ArrayAttr(),

@@ -109,7 +109,7 @@ Value NvidiaLowering::groupsAligned(Value given, OperandRange indices,
 void NvidiaLowering::lowerCopy(tile::CpAsyncOp op) {
   auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
   tile::BufferType type = op.getBuffer().getType();
-  Layout memory = *Layout::parse(type.getLayout().str());
+  const Layout &memory = type.getLayout().getValue();
   Type element = type.getElementType();
   int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
   int unit = layout::contiguousAxis(memory), across = 1 - unit;

@@ -32,7 +32,7 @@ static int64_t wordBytes(Type element) {
 }
 
 static int64_t scratchOf(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>("scratch").getInt();
+  return *tile::getExchange(op).getOffset();
 }
 
 static Board plainBoard(ArrayRef<int64_t> shape) {

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Target/IR/Machine.h"
+#include "compiler/Target/IR/MachineOps.h"
 #include "compiler/Target/NVIDIA/InlinePtx.h"
 #include "compiler/Target/NVIDIA/MachineOps.h"
 #include "compiler/Target/NVIDIA/Passes.h"

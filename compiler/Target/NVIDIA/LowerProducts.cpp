@@ -40,7 +40,7 @@ LogicalResult NvidiaLowering::lowerLocalLoad(tile::LocalLoadOp op) {
     return success();
   auto buffer = op.getBuffer().getDefiningOp<tile::AllocOp>();
   tile::BufferType type = op.getBuffer().getType();
-  Layout memory = *Layout::parse(type.getLayout().str());
+  const Layout &memory = type.getLayout().getValue();
   ThreadLayout fragment(op.getResult());
   Type element = type.getElementType();
   int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;

@@ -88,8 +88,7 @@ Value NvidiaLowering::sharedPointer(tile::AllocOp buffer,
   if (slot)
     at = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), at,
                              ValueRange(slot));
-  int64_t offset = buffer->getAttrOfType<IntegerAttr>("offset").getInt() +
-                   high * elementBytes;
+  int64_t offset = *buffer.getOffset() + high * elementBytes;
   return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), at,
                              ArrayRef<LLVM::GEPArg>{int32_t(offset)});
 }
@@ -128,7 +127,7 @@ NvidiaLowering::sharedOperand(Value operand, int64_t kAxis, Value step) {
   auto load = operand.getDefiningOp<tile::LocalLoadOp>();
   result.buffer = load.getBuffer().getDefiningOp<tile::AllocOp>();
   tile::BufferType type = load.getBuffer().getType();
-  result.memory = *Layout::parse(type.getLayout().str());
+  result.memory = type.getLayout().getValue();
   result.element = type.getElementType();
   result.slot = slotOffset(load.getSlot(), type);
   // The thread's rows or columns, and the bits of the step along k.
@@ -182,9 +181,9 @@ void NvidiaLowering::lowerFma(tile::MmaOp op) {
   // Computed operands go to shared memory first.
   std::optional<SharedOperand> computed[2];
   int64_t first = 0;
-  if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch")) {
-    first = scratch.getInt();
-    if (!op->hasAttr("unguarded"))
+  if (tile::ExchangeAttr exchange = tile::getExchange(op)) {
+    first = *exchange.getOffset();
+    if (!exchange.getUnguarded())
       NVVM::Barrier0Op::create(builder, loc);
     for (int number : {0, 1}) {
       Value operand = op->getOperand(number);

@@ -82,11 +82,6 @@ Value NvidiaLowering::elementOf(Operation *op, int64_t r) {
   return scalarOp(op, operands);
 }
 
-static StringRef layoutOf(Value tile) {
-  auto type = dyn_cast<RankedTensorType>(tile.getType());
-  return type ? cast<StringAttr>(type.getEncoding()).getValue() : StringRef();
-}
-
 //===----------------------------------------------------------------------===//
 // What does not exist
 //===----------------------------------------------------------------------===//
@@ -199,15 +194,15 @@ void NvidiaLowering::lowerMasked(arith::SelectOp op) {
 
 /// Takes the op into the group, if it is of its layout (or the first).
 bool NvidiaLowering::joins(Operation *op, Group &group) {
-  StringRef layout;
+  tile::LayoutAttr layout;
   if (maskedBy.contains(op))
     return false;
   if (auto store = dyn_cast<tile::StoreOp>(op))
-    layout = layoutOf(store.getValue());
+    layout = tile::findLayout(store.getValue().getType());
   else if (OpTrait::hasElementwiseMappableTraits(op) &&
            op->getNumResults() == 1)
-    layout = layoutOf(op->getResult(0));
-  if (layout.empty() || (!group.ops.empty() && layout != group.layout))
+    layout = tile::findLayout(op->getResult(0).getType());
+  if (!layout || (!group.ops.empty() && layout != group.layout))
     return false;
   group.layout = layout;
   group.ops.push_back(op);
@@ -221,7 +216,7 @@ bool NvidiaLowering::joins(Operation *op, Group &group) {
 void NvidiaLowering::lowerGroup(Group &group) {
   if (group.ops.empty())
     return;
-  ThreadLayout layout(*layout::Layout::parse(group.layout.str()));
+  ThreadLayout layout(group.layout.getValue());
   std::vector<std::tuple<tile::StoreOp, Access, int64_t>> stores;
   bool grouped = false;
   for (Operation *op : group.ops)
@@ -409,7 +404,8 @@ LogicalResult NvidiaLowering::lowerReduce(tile::ReduceOp op) {
     int64_t bits = type.getIntOrFloatBitWidth();
     int64_t bytes = std::max<int64_t>(4, bits / 8);
     Type container = builder.getIntegerType(bytes * 8);
-    int64_t scratch = op->getAttrOfType<IntegerAttr>("scratch").getInt();
+    tile::ExchangeAttr exchange = tile::getExchange(op);
+    int64_t scratch = *exchange.getOffset();
     // Row-major over the result's axes; parts outermost.
     SmallVector<int64_t> strides;
     int64_t total = 1;
@@ -436,7 +432,7 @@ LogicalResult NvidiaLowering::lowerReduce(tile::ReduceOp op) {
         sum += at * stride;
       return sum;
     };
-    if (!op->hasAttr("unguarded"))
+    if (!exchange.getUnguarded())
       NVVM::Barrier0Op::create(builder, loc); // earlier readers are done
     // One lane of those that hold the same writes.
     int64_t idle = 0;

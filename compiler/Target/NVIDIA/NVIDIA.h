@@ -1,7 +1,7 @@
 //===- NVIDIA.h - The NVIDIA target: from Tile IR to PTX --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Input is a module of `tile.func`s (value level) and `tile.plan`s.
+// Input is a module of `tile.func`s (value level) and `plan.func`s.
 //
 //   OpPassManager: buildNvidiaMappedPipeline -> stage "tile" (mapped)
 //                  buildNvidiaTargetPipeline -> stage "target"
@@ -14,6 +14,7 @@
 #define TESSERA_COMPILER_TARGET_NVIDIA_NVIDIA_H
 
 #include "compiler/Support/Architectures/Nvidia.h"
+#include "compiler/Target/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -28,6 +29,7 @@ struct NvidiaOptions {
   /// The architecture's name, as LLVM and users write it.
   std::string chip = "sm_80";
   int optLevel = 3;
+  bool verifyEach = false;
   /// Off only where wrong kernels are made on purpose (test/gpu).
   bool proveBarriers = true;
 };
@@ -35,6 +37,10 @@ struct NvidiaOptions {
 /// Options of a target as users write it: a name of the table of architectures
 /// (compiler/Support/Architectures); "sm_90" is promoted to "sm_90a".
 llvm::FailureOr<NvidiaOptions> parseNvidiaTarget(llvm::StringRef target);
+NvidiaOptions nvidiaOptions(const CompileOptions &options);
+
+/// The row of the list of machines.
+const Machine &nvidiaMachine();
 
 void buildNvidiaMappedPipeline(mlir::OpPassManager &manager,
                                const NvidiaOptions &options = {});
@@ -43,10 +49,12 @@ void buildNvidiaTargetPipeline(mlir::OpPassManager &manager,
 
 /// `module` is at stage "target"; it is not changed.
 llvm::FailureOr<std::string> emitPtx(mlir::ModuleOp module,
-                                     const NvidiaOptions &options = {});
+                                     const NvidiaOptions &options = {},
+                                     PreparePasses prepare = {});
 /// LLVM IR after optimisation.
-llvm::FailureOr<std::string>
-emitNvidiaLLVMIR(mlir::ModuleOp module, const NvidiaOptions &options = {});
+llvm::FailureOr<std::string> emitNvidiaLLVMIR(mlir::ModuleOp module,
+                                              const NvidiaOptions &options = {},
+                                              PreparePasses prepare = {});
 
 /// What translating to LLVM needs in the context's registry.
 void registerNvidiaTranslations(mlir::DialectRegistry &registry);

@@ -93,7 +93,7 @@ private:
   // LowerTiles.cpp
   /// Element-wise ops, and stores of their results, on tiles of one layout.
   struct Group {
-    llvm::StringRef layout;
+    tile::LayoutAttr layout;
     llvm::SmallVector<mlir::Operation *> ops;
     llvm::SmallPtrSet<mlir::Operation *, 8> members;
   };

@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - The order of the NVIDIA target's passes -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Plan/Passes.h"
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Target/NVIDIA/Passes.h"
 #include "compiler/Tile/Transforms/Passes.h"
@@ -26,7 +27,7 @@ void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
                                                 const NvidiaOptions &options) {
   tile::ExpandProductsPassOptions expand;
   expand.target = options.chip;
-  manager.addPass(tile::createExpandProductsPass(expand));
+  tile::addKernelPass(manager, tile::createExpandProductsPass(expand));
   tile::MakePersistentPassOptions persistent;
   if (int blocks = nvidia::machine(options.arch).multiprocessors)
     persistent.blocks = blocks;
@@ -35,15 +36,18 @@ void tessera::target::buildNvidiaMappedPipeline(OpPassManager &manager,
   manager.addPass(createCSEPass());
   tile::MapToGpuPassOptions map;
   map.target = options.chip;
-  manager.addPass(tile::createMapToGpuPass(map));
+  tile::addKernelPass(manager, tile::createMapToGpuPass(map));
+  plan::SetTargetPassOptions machine;
+  machine.target = options.chip;
+  manager.addNestedPass<plan::FuncOp>(plan::createSetTargetPass(machine));
   // Without cp.async a copy is over when it is begun: nothing runs ahead.
   if (nvidia::has(options.arch, nvidia::Feature::CpAsync)) {
     tile::PipelineCopiesPassOptions pipeline;
     pipeline.sharedLimit = nvidia::machine(options.arch).sharedPerBlock;
     pipeline.sharedPortable = portableShared(options.arch);
-    manager.addPass(tile::createPipelineCopiesPass(pipeline));
+    tile::addKernelPass(manager, tile::createPipelineCopiesPass(pipeline));
   }
-  manager.addPass(tile::createDropRedundantBarriersPass());
+  tile::addKernelPass(manager, tile::createDropRedundantBarriersPass());
   manager.addPass(createCSEPass());
   manager.addPass(tile::createCheckMappedContractPass());
 }
@@ -52,7 +56,7 @@ void tessera::target::buildNvidiaTargetPipeline(OpPassManager &manager,
                                                 const NvidiaOptions &options) {
   // Here, so that Tile IR that somebody edited is proved, too.
   if (options.proveBarriers)
-    manager.addPass(tile::createProveBarriersPass());
+    tile::addKernelPass(manager, tile::createProveBarriersPass());
   manager.addPass(createLowerToNvidiaPass());
   // Registers of one thread share most of their address arithmetic.
   manager.addPass(createCSEPass());

@@ -11,14 +11,7 @@ using namespace tessera::target;
 using layout::Index;
 using layout::Layout;
 
-static Layout parseLayout(Value tile) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  auto text = cast<StringAttr>(type.getEncoding());
-  std::optional<Layout> layout = Layout::parse(text.str());
-  return layout.value_or(Layout());
-}
-
-ThreadLayout::ThreadLayout(Value tile) : ThreadLayout(parseLayout(tile)) {}
+ThreadLayout::ThreadLayout(Value tile) : ThreadLayout(tile::layoutOf(tile)) {}
 
 ThreadLayout::ThreadLayout(const Layout &given) : layout(given) {
   std::optional<int> in = layout.findIn("register");

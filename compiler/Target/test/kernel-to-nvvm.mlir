@@ -10,7 +10,7 @@
 // More than 48 KiB are asked for at the launch.
 // CHECK:         llvm.mlir.global external @large_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 // CHECK-NOT:   tessera_target
-// CHECK-NOT:   tile.plan
+// CHECK-NOT:   plan.func
 tessera_target.kernel @k(%p: !llvm.ptr<1>) attributes {config = #tessera_target.kernel_config<grid = [], block = [64, 1], shared = 1024, regs = 0>} {
   %n = arith.constant 1024 : i64
   %s = tessera_target.allocate %n pool = "shared" align = 128 zero_initialize = false : i64 -> !llvm.ptr<3>
@@ -32,9 +32,6 @@ tessera_target.kernel @powers(%p: !llvm.ptr<1>) attributes {config = #tessera_ta
   llvm.store %z, %p : f32, !llvm.ptr<1>
   tessera_target.return
 }
-tile.plan @f {
-  "function f"
-  "target sm_80 1"
-  "body"
-  "end"
+plan.func @f target "sm_80" {
+  plan.return
 }

@@ -57,7 +57,7 @@ tile.func @total(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>
 // CHECK:         llvm.store {{.*}} !llvm.ptr<3>
 // CHECK:         nvvm.barrier0
 // CHECK:         llvm.load {{.*}} !llvm.ptr<3> -> vector<4xi32>
-tile.func @wide(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) attributes {tile.config = {num_warps = 4 : i64}} {
+tile.func @wide(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, strided<[1]>>) attributes {config = {num_warps = 4 : i64}} {
   %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
   %b = tile.program extents(%n) tiles = [0] : index
   %zero = arith.constant 0 : index
@@ -135,12 +135,12 @@ tile.func @single(%A: memref<?x?xf32, strided<[?, 1]>>, %B: memref<?x?xf32, stri
 // CHECK:           "@$5 st.global.v4.b32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,b"
 // CHECK:         } else {
 // CHECK-COUNT-8:   st.global.b16
-tile.func @together(%X: memref<?xf16, strided<[1]>>, %Y: memref<?xf16, strided<[1]>>) attributes {tile.block = 32 : i64, tile.shared = 0 : i64} {
+tile.func @together(%X: memref<?xf16, strided<[1]>>, %Y: memref<?xf16, strided<[1]>>) attributes {block_size = 32 : i64, shared_bytes = 0 : i64} {
   %N = tile.dim %X, 0 : memref<?xf16, strided<[1]>>
   %n = tile.program extents(%N) tiles = [256] : !tile.range<256>
-  %x = tile.load %X[%n] : memref<?xf16, strided<[1]>>, !tile.range<256> -> tensor<256xf16, "#layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>">
-  %y = arith.addf %x, %x : tensor<256xf16, "#layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>">
-  tile.store %y, %Y[%n] : tensor<256xf16, "#layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>">, memref<?xf16, strided<[1]>>, !tile.range<256>
+  %x = tile.load %X[%n] : memref<?xf16, strided<[1]>>, !tile.range<256> -> tensor<256xf16, #tile.layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>>
+  %y = arith.addf %x, %x : tensor<256xf16, #tile.layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>>
+  tile.store %y, %Y[%n] : tensor<256xf16, #tile.layout<register:[1,2,4], lane:[8,16,32,64,128] -> (256)>>, memref<?xf16, strided<[1]>>, !tile.range<256>
   tile.return
 }
 
@@ -154,18 +154,18 @@ tile.func @together(%X: memref<?xf16, strided<[1]>>, %Y: memref<?xf16, strided<[
 // CHECK-NEXT:      scf.yield
 // CHECK-NEXT:    } else {
 // CHECK-COUNT-2:   arith.select
-tile.func @ends(%X: memref<?xf32, strided<[1]>>, %Y: memref<?xf32, strided<[1]>>) attributes {tile.block = 32 : i64, tile.shared = 0 : i64} {
+tile.func @ends(%X: memref<?xf32, strided<[1]>>, %Y: memref<?xf32, strided<[1]>>) attributes {block_size = 32 : i64, shared_bytes = 0 : i64} {
   %N = tile.dim %X, 0 : memref<?xf32, strided<[1]>>
   %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
-  %x = tile.load %X[%n] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
-  %i = tile.index %n : !tile.range<64> -> tensor<64xi64, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
+  %x = tile.load %X[%n] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>
+  %i = tile.index %n : !tile.range<64> -> tensor<64xi64, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>
   %stop = tile.range_stop %n : !tile.range<64>
   %wide = arith.index_cast %stop : index to i64
-  %stops = tile.fill %wide[%n] : i64, !tile.range<64> -> tensor<64xi64, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
-  %there = arith.cmpi slt, %i, %stops : tensor<64xi64, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
-  %zero = arith.constant dense<0.0> : tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
-  %kept = arith.select %there, %x, %zero : tensor<64xi1, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">, tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
-  %sum = tile.reduce sum %kept axis = 0 : tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>"> -> f32
+  %stops = tile.fill %wide[%n] : i64, !tile.range<64> -> tensor<64xi64, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>
+  %there = arith.cmpi slt, %i, %stops : tensor<64xi64, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>
+  %zero = arith.constant dense<0.0> : tensor<64xf32, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>
+  %kept = arith.select %there, %x, %zero : tensor<64xi1, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>, tensor<64xf32, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>>
+  %sum = tile.reduce sum %kept axis = 0 : tensor<64xf32, #tile.layout<register:[1], lane:[2,4,8,16,32] -> (64)>> -> f32
   %first = arith.constant 0 : index
   tile.store %sum, %Y[%first] : f32, memref<?xf32, strided<[1]>>, index
   tile.return

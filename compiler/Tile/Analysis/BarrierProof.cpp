@@ -148,7 +148,7 @@ LogicalResult Explorer::checkUniform() {
       return WalkResult::advance();
     bool barriers = false;
     op->walk([&](Operation *inner) {
-      barriers |= isa<BarrierOp>(inner) || inner->hasAttr("scratch");
+      barriers |= isa<BarrierOp>(inner) || getExchange(inner);
     });
     if (!barriers)
       return WalkResult::advance();
@@ -277,9 +277,9 @@ FailureOr<int> Explorer::objectOf(Operation *op, Value buffer, Value slot,
 static LocalLoadOp readLate(MmaOp mma, Value operand) {
   while (auto transpose = operand.getDefiningOp<TransposeOp>())
     operand = transpose.getInput();
-  auto instruction = mma->getAttrOfType<StringAttr>("instruction");
+  InstructionAttr instruction = mma.getInstructionAttr();
   Type element = getElementTypeOrSelf(operand.getType());
-  if (instruction ? instruction.getValue() != "fma"
+  if (instruction ? instruction.getForm() != MmaForm::Fma
                   : element.isF16() || element.isBF16())
     return LocalLoadOp();
   return operand.getDefiningOp<LocalLoadOp>();
@@ -287,7 +287,7 @@ static LocalLoadOp readLate(MmaOp mma, Value operand) {
 
 LogicalResult Explorer::step(Operation *op, ProtocolState &state) {
   if (auto found = memory.ofScratch.find(op); found != memory.ofScratch.end()) {
-    if (!op->hasAttr("unguarded"))
+    if (!getExchange(op).getUnguarded())
       barrier(op, state);
     state.note(op, "writes its scratch", found->second);
     if (failed(write(op, state, found->second, Content::Landed)))

@@ -37,11 +37,6 @@ std::string tessera::tile::lineOf(Location loc) {
 }
 
 ProtocolMemory::ProtocolMemory(FuncOp kernel) {
-  auto number = [](Operation *op, StringRef name) {
-    auto attr = op->getAttrOfType<IntegerAttr>(name);
-    return attr ? attr.getInt() : 0;
-  };
-  int64_t all = number(kernel, "tile.shared");
   // Arrays that are written and read; of others no order matters.
   llvm::SmallPtrSet<Value, 4> written, loaded;
   kernel.walk([&](Operation *op) {
@@ -53,7 +48,7 @@ ProtocolMemory::ProtocolMemory(FuncOp kernel) {
           int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
           for (int64_t size : type.getShape())
             bytes *= size;
-          int64_t at = number(op, "offset"), each = bytes / slots;
+          int64_t at = alloc.getOffset().value_or(0), each = bytes / slots;
           ofBuffer[alloc] = {int(objects.size()), slots};
           for (int64_t slot = 0; slot < slots; ++slot, at += each)
             objects.push_back(
@@ -67,22 +62,21 @@ ProtocolMemory::ProtocolMemory(FuncOp kernel) {
         .Case([&](AtomicOp atomic) { written.insert(atomic.getView()); })
         .Case([&](LoadOp load) { loaded.insert(load.getView()); })
         .Case([&](CpAsyncOp copy) { loaded.insert(copy.getView()); });
-    if (op->hasAttr("scratch")) {
+    if (ExchangeAttr exchange = getExchange(op)) {
       ofScratch[op] = int(objects.size());
-      auto bytes = op->getAttrOfType<IntegerAttr>("scratch_bytes");
-      int64_t at = number(op, "scratch");
+      int64_t at = exchange.getOffset().value_or(0);
       objects.push_back({"the scratch memory of " +
                              nameOf(op->getLoc(), op->getName().getStringRef()),
-                         true, at, bytes ? at + bytes.getInt() : all});
+                         true, at, at + exchange.getBytes()});
     }
   });
   for (Value view : kernel.getBody().getArguments())
     if (written.contains(view) && loaded.contains(view)) {
       ofView[view] = int(objects.size());
-      std::string name = nameOf(view.getLoc(), "an array");
-      if (auto given = kernel.getArgAttrOfType<StringAttr>(
-              cast<BlockArgument>(view).getArgNumber(), "gir.name"))
-        name = given.str();
+      StringRef given =
+          kernel.getArgName(cast<BlockArgument>(view).getArgNumber());
+      std::string name =
+          given.empty() ? nameOf(view.getLoc(), "an array") : given.str();
       objects.push_back({name, false, 0, 0});
     }
   for (auto [i, one] : llvm::enumerate(objects)) {

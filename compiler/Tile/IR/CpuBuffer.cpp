@@ -36,8 +36,7 @@ static std::string dimName(int64_t dim) { return "dim" + std::to_string(dim); }
 CpuBuffer::CpuBuffer(BufferType type) {
   elementBytes = scratchBytesOf(type.getElementType());
   terms.resize(type.getShape().size());
-  StringRef text = type.getLayout().getValue();
-  if (text.empty()) { // row-major, nothing padded
+  if (!type.getLayout()) { // row-major, nothing padded
     int64_t stride = 1;
     for (int64_t dim = terms.size() - 1; dim >= 0; --dim) {
       terms[dim].push_back({type.getShape()[dim], 1, stride});
@@ -46,15 +45,12 @@ CpuBuffer::CpuBuffer(BufferType type) {
     elements = stride;
     return;
   }
-  std::optional<Layout> parsed = Layout::parse(text.str());
-  if (!parsed)
-    llvm::report_fatal_error("buffer layout cannot be read: " + text);
+  const Layout &layout = type.getLayout().getValue();
   for (size_t dim = 0; dim < terms.size(); ++dim) {
-    if (std::optional<int> in = parsed->findIn(dimName(dim)))
-      for (int bit = 0; bit < parsed->ins()[*in].bits; ++bit)
-        terms[dim].push_back(
-            {2, int64_t(1) << bit, parsed->basis(*in, bit)[0]});
-    for (const layout::Axis &axis : parsed->axes())
+    if (std::optional<int> in = layout.findIn(dimName(dim)))
+      for (int bit = 0; bit < layout.ins()[*in].bits; ++bit)
+        terms[dim].push_back({2, int64_t(1) << bit, layout.basis(*in, bit)[0]});
+    for (const layout::Axis &axis : layout.axes())
       if (axis.in == dimName(dim) && axis.extent > 1)
         terms[dim].push_back({axis.extent, axis.inStride, axis.outStride});
     llvm::sort(terms[dim], [](const Term &a, const Term &b) {
@@ -82,8 +78,7 @@ CpuBuffer::CpuBuffer(BufferType type) {
 static BufferType make(RankedTensorType type, const Layout &layout) {
   MLIRContext *context = type.getContext();
   return BufferType::get(context, type.getShape(), type.getElementType(),
-                         StringAttr::get(context, layout.print()),
-                         StringAttr::get(context, "scratch"));
+                         LayoutAttr::get(context, layout), Space::Scratch);
 }
 
 BufferType CpuBuffer::rows(RankedTensorType type, int64_t vectorBytes,
@@ -170,6 +165,13 @@ std::optional<CpuPacking> CpuPacking::of(Value view) {
   };
   return CpuPacking{number("width"), number("group"), number("step"),
                     number("wide_step"), number("deep_last") != 0};
+}
+
+std::optional<int64_t> tessera::tile::zeroPaddingOf(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getZeroPadding();
+  auto store = dyn_cast<LocalStoreOp>(op);
+  return store ? store.getZeroPadding() : std::nullopt;
 }
 
 bool tessera::tile::isStreaming(StoreOp store) {

@@ -116,6 +116,10 @@ struct CpuPacking {
   static std::optional<CpuPacking> of(mlir::Value view);
 };
 
+/// The axis of a store, of either kind, along which it writes zeros up to a
+/// whole group.
+std::optional<int64_t> zeroPaddingOf(mlir::Operation *store);
+
 /// Does the store go past the caches?
 bool isStreaming(StoreOp store);
 bool hasStreamingStores(FuncOp func);

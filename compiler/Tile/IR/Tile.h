@@ -8,6 +8,8 @@
 #ifndef TESSERA_COMPILER_TILE_IR_TILE_H
 #define TESSERA_COMPILER_TILE_IR_TILE_H
 
+#include "compiler/Support/Layout/Layout.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,6 +19,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -41,8 +44,17 @@ bool isTileType(mlir::RankedTensorType type);
 inline bool isTile(mlir::Value value) {
   return mlir::isa<mlir::RankedTensorType>(value.getType());
 }
+/// Decisions of a schedule: numbers of 0 to 65536 by name.
+bool isConfig(mlir::Attribute attribute);
 
 } // namespace tessera::tile
+
+namespace tessera::tile::detail {
+struct LayoutAttrStorage;
+} // namespace tessera::tile::detail
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/Tile/IR/TileAttrs.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "compiler/Tile/IR/TileTypes.h.inc"
@@ -52,6 +64,8 @@ inline bool isTile(mlir::Value value) {
 
 namespace tessera::tile {
 
+/// Whether a plan has the operation.
+bool isOfPlan(mlir::Operation *op);
 /// Whether the plan can compute it, from sizes and integer arguments.
 bool isMadeOfSizes(mlir::Value root);
 
@@ -61,16 +75,23 @@ llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
 axesOfIndices(mlir::OperandRange indices,
               std::optional<mlir::ArrayAttr> indexAxes);
 
-/// Whether attributes beside those of the op's definition, which passes leave
-/// for later ones, have their types and ranges (TileAttributes.cpp).
-mlir::LogicalResult verifyMarks(mlir::Operation *op);
+/// The layout of a tile of a mapped kernel; null if it has none.
+LayoutAttr findLayout(mlir::Type tile);
+inline const layout::Layout &layoutOf(mlir::Type tile) {
+  return findLayout(tile).getValue();
+}
+inline const layout::Layout &layoutOf(mlir::Value tile) {
+  return layoutOf(tile.getType());
+}
+
+/// The shared memory through which an op moves elements between threads; null
+/// if it needs none. Any op of tiles may have it.
+ExchangeAttr getExchange(mlir::Operation *op);
+void setExchange(mlir::Operation *op, ExchangeAttr exchange);
 
 /// Whether the arguments of a kernel are views of numbers with strides, then
 /// scalars; and whether all its tiles are tiles.
 mlir::LogicalResult verifyKernel(FuncOp func);
-
-/// The dtype word of a plan; empty if there is none.
-llvm::StringRef planType(mlir::Type element);
 
 } // namespace tessera::tile
 

@@ -1,134 +1,182 @@
-//===- TileAttributes.cpp - Tile IR: marks that passes leave --------------===//
+//===- TileAttributes.cpp - Tile IR: attributes, what a kernel may hold ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Passes leave marks on ops for later passes: where a buffer lies, which
-// instruction a product uses. They stand in the text of a stage, so anybody may
-// have edited them; this table says what each may be.
-//
-//===----------------------------------------------------------------------===//
 
-#include "compiler/Support/Architectures/Nvidia.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
 
-enum class MarkKind { Unit, Number, Numbers, Text, Config };
-
-struct Mark {
-  StringLiteral name;
-  MarkKind kind;
-  int64_t least = 0, most = 0;
-  StringLiteral what;
-};
-
-/// Bytes of memory: no block or thread has more.
-constexpr int64_t maxBytes = int64_t(1) << 32;
-constexpr int64_t maxShared = 1 << 20;
-
-constexpr Mark marks[] = {
-    // Of kernels.
-    {"tile.arch", MarkKind::Text, 0, 0, "an architecture"},
-    {"tile.as_is", MarkKind::Unit, 0, 0, "a flag"},
-    {"tile.block", MarkKind::Number, 32, 1024, "threads of a block"},
-    {"tile.config", MarkKind::Config, 0, 1 << 16, "decisions"},
-    {"tile.numerics", MarkKind::Text, 0, 0, "a numerics class"},
-    {"tile.order", MarkKind::Numbers, 0, 1 << 16, "positions"},
-    {"tile.proved", MarkKind::Number, 0, 1 << 30, "states of the proof"},
-    {"tile.rest", MarkKind::Unit, 0, 0, "a flag"},
-    {"tile.scratch", MarkKind::Number, 0, maxBytes, "bytes"},
-    // Of a variant that no machine can launch, too.
-    {"tile.shared", MarkKind::Number, 0, int64_t(1) << 30, "bytes"},
-    {"tile.twice", MarkKind::Unit, 0, 0, "a flag"},
-    // Of other ops.
-    {"conflicts", MarkKind::Number, -1, 1 << 20, "passes over the banks"},
-    {"instruction", MarkKind::Text, 0, 0, "an instruction"},
-    {"keep_rest", MarkKind::Unit, 0, 0, "a flag"},
-    {"near", MarkKind::Unit, 0, 0, "a flag"},
-    {"offset", MarkKind::Number, 0, maxBytes, "bytes"},
-    {"part", MarkKind::Text, 0, 0, "a part of a line"},
-    {"register_tile", MarkKind::Numbers, 1, 1024, "a register tile"},
-    {"scratch", MarkKind::Number, 0, maxShared, "bytes"},
-    {"scratch_bytes", MarkKind::Number, 1, maxShared, "bytes"},
-    {"start_axis", MarkKind::Number, 0, maxRank - 1, "an axis"},
-    {"unguarded", MarkKind::Unit, 0, 0, "a flag"},
-    {"unit", MarkKind::Text, 0, 0, "a unit of the processor"},
-    {"way", MarkKind::Text, 0, 0, "a way through memory"},
-    {"zero_padding", MarkKind::Number, 0, maxRank - 1, "an axis"},
-};
-
-bool isWithin(Attribute value, const Mark &mark) {
-  auto number = dyn_cast<IntegerAttr>(value);
-  return number && number.getType().isSignlessInteger(64) &&
-         number.getInt() >= mark.least && number.getInt() <= mark.most;
+/// The text of Layout::print, of which MLIR has found the end already.
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  StringRef text = static_cast<DialectAsmParser &>(parser).getFullSymbolSpec();
+  std::string problem;
+  std::optional<layout::Layout> found =
+      layout::Layout::parse("#" + text.str(), &problem);
+  if (found)
+    return LayoutAttr::get(parser.getContext(), *found);
+  parser.emitError(parser.getNameLoc()) << problem;
+  return {};
 }
 
-bool fits(Attribute value, const Mark &mark) {
-  switch (mark.kind) {
-  case MarkKind::Unit:
-    return isa<UnitAttr>(value);
-  case MarkKind::Number:
-    return isWithin(value, mark);
-  case MarkKind::Numbers: {
-    auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
-    return numbers && llvm::all_of(numbers.asArrayRef(), [&](int64_t number) {
-             return number >= mark.least && number <= mark.most;
-           });
-  }
-  case MarkKind::Text:
-    return isa<StringAttr>(value);
-  case MarkKind::Config: {
-    auto entries = dyn_cast<DictionaryAttr>(value);
-    return entries && llvm::all_of(entries, [&](NamedAttribute entry) {
-             return isWithin(entry.getValue(), mark);
-           });
-  }
-  }
-  llvm_unreachable("a kind of mark");
+void LayoutAttr::print(AsmPrinter &printer) const {
+  std::string text = getValue().print();
+  printer << StringRef(text).drop_front(StringRef("#layout").size());
 }
 
-LogicalResult verifyMark(Operation *op, NamedAttribute attribute) {
-  StringRef name = attribute.getName();
-  const Mark *mark =
-      llvm::find_if(marks, [&](const Mark &m) { return m.name == name; });
-  if (mark == std::end(marks))
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  // (C1)
+  const layout::Layout &layout = getValue();
+  bool good = layout.outs().size() == shape.size() && layout.outBits() <= 40;
+  for (const layout::Axis &axis : layout.axes())
+    good &= axis.extent <= maxTileElements &&
+            axis.outStride <= maxTileElements &&
+            axis.inStride <= maxTileElements;
+  for (size_t axis = 0; good && axis < shape.size(); ++axis) {
+    std::string name = "dim" + std::to_string(axis);
+    good = layout.outs()[axis].name == name &&
+           layout.outSize(name) >= shape[axis] &&
+           layout.outSize(name) <= maxTileElements;
+  }
+  if (good)
     return success();
-  Attribute value = attribute.getValue();
-  if (!fits(value, *mark)) {
-    InFlightDiagnostic error = op->emitOpError();
-    error << name << " is " << mark->what;
-    if (mark->kind == MarkKind::Number || mark->kind == MarkKind::Numbers ||
-        mark->kind == MarkKind::Config)
-      error << ", " << mark->least << " to " << mark->most;
-    return error << ", not " << value;
-  }
-  if (name == "tile.arch" &&
-      !nvidia::parseArch(cast<StringAttr>(value).getValue()))
-    return op->emitOpError() << "no architecture is called " << value;
-  if (name == "tile.block" && cast<IntegerAttr>(value).getInt() % 32)
-    return op->emitOpError() << "a block has whole warps of 32 threads, not "
-                             << cast<IntegerAttr>(value).getInt();
+  return emitError() << "the layout " << layout.print()
+                     << " does not lead to the axes of the tile";
+}
+
+LayoutAttr tessera::tile::findLayout(Type tile) {
+  auto type = dyn_cast<RankedTensorType>(tile);
+  return type ? dyn_cast_or_null<LayoutAttr>(type.getEncoding()) : LayoutAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// Other attributes
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+InstructionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        MmaForm form, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t most = 1024;
+  if (form == MmaForm::Fma
+          ? m || n || k
+          : std::min({m, n, k}) < 1 || std::max({m, n, k}) > most)
+    return emitError() << "a matrix instruction has three sizes of 1 to "
+                       << most << ", fma none";
   return success();
 }
 
-} // namespace
+// #tile.instruction<sync 16 x 8 x 16>, #tile.instruction<fma>
+Attribute InstructionAttr::parse(AsmParser &parser, Type) {
+  SMLoc where = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  FailureOr<MmaForm> form = FieldParser<MmaForm>::parse(parser);
+  if (failed(form))
+    return {};
+  int64_t m = 0, n = 0, k = 0;
+  OptionalParseResult hasSizes = parser.parseOptionalInteger(m);
+  if (hasSizes.has_value() &&
+      (failed(*hasSizes) || parser.parseKeyword("x") ||
+       parser.parseInteger(n) || parser.parseKeyword("x") ||
+       parser.parseInteger(k)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<InstructionAttr>(where, parser.getContext(), *form,
+                                            m, n, k);
+}
+
+void InstructionAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyMmaForm(getForm());
+  if (getForm() != MmaForm::Fma)
+    printer << " " << getM() << " x " << getN() << " x " << getK();
+  printer << ">";
+}
+
+LogicalResult NumericsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   NumericsKind, int64_t step, int64_t parts) {
+  if (step < 0 || parts < 0)
+    return emitError() << "steps and parts are not negative";
+  return success();
+}
+
+LogicalResult ExchangeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t bytes, std::optional<int64_t> offset,
+                                   bool) {
+  constexpr int64_t most = 1 << 20;
+  if (bytes < 1 || bytes > most || offset.value_or(0) < 0 ||
+      offset.value_or(0) > most)
+    return emitError() << "an exchange has 1 to " << most
+                       << " bytes of shared memory, not " << bytes << " at "
+                       << offset.value_or(0);
+  return success();
+}
+
+// #tile.exchange<512 at 1024, unguarded>
+Attribute ExchangeAttr::parse(AsmParser &parser, Type) {
+  int64_t bytes, offset;
+  SMLoc where = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseInteger(bytes))
+    return {};
+  bool placed = succeeded(parser.parseOptionalKeyword("at"));
+  if (placed && parser.parseInteger(offset))
+    return {};
+  bool unguarded = succeeded(parser.parseOptionalComma());
+  if ((unguarded && parser.parseKeyword("unguarded")) || parser.parseGreater())
+    return {};
+  return parser.getChecked<ExchangeAttr>(
+      where, parser.getContext(), bytes,
+      placed ? std::optional(offset) : std::nullopt, unguarded);
+}
+
+void ExchangeAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getBytes();
+  if (getOffset())
+    printer << " at " << *getOffset();
+  printer << (getUnguarded() ? ", unguarded>" : ">");
+}
+
+/// Any op of tiles may have it, those of arith as well.
+static constexpr StringLiteral exchangeName = "tile.exchange";
+
+ExchangeAttr tessera::tile::getExchange(Operation *op) {
+  return op->getAttrOfType<ExchangeAttr>(exchangeName);
+}
+
+void tessera::tile::setExchange(Operation *op, ExchangeAttr exchange) {
+  op->setAttr(exchangeName, exchange);
+}
+
+bool tessera::tile::isConfig(Attribute attribute) {
+  auto entries = dyn_cast<DictionaryAttr>(attribute);
+  return entries && llvm::all_of(entries, [](NamedAttribute entry) {
+           auto number = dyn_cast<IntegerAttr>(entry.getValue());
+           return number && number.getType().isSignlessInteger(64) &&
+                  number.getInt() >= 0 && number.getInt() <= 1 << 16;
+         });
+}
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  return verifyMark(op, attribute);
-}
-
-LogicalResult tessera::tile::verifyMarks(Operation *op) {
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (failed(verifyMark(op, attribute)))
-      return failure();
+  if (attribute.getName() == exchangeName &&
+      !isa<ExchangeAttr>(attribute.getValue()))
+    return op->emitOpError() << exchangeName << " is a #tile.exchange, not "
+                             << attribute.getValue();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// What a kernel may hold
+//===----------------------------------------------------------------------===//
 
 /// Whether a value may be `type`: numbers and tiles anywhere; the others only
 /// where they come from, so that a use of one finds its op.
@@ -141,15 +189,13 @@ static LogicalResult verifyType(Operation *op, Type type, bool isSource) {
   }
   if (isNumber(type) || isSource)
     return success();
-  if (isa<RangeType, BufferType, TokenType>(type))
+  if (isa<RangeType, BufferType, TokenType, InFlightType>(type))
     return op->emitError() << "'" << op->getName() << "' gives no " << type;
   return op->emitError() << "a kernel computes with numbers and tiles, not "
                          << type;
 }
 
 static LogicalResult verifyInKernel(Operation *op) {
-  if (failed(verifyMarks(op)))
-    return failure();
   if (isa<scf::SCFDialect>(op->getDialect()) &&
       !isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp>(
           op))
@@ -164,7 +210,8 @@ static LogicalResult verifyInKernel(Operation *op) {
             op, type,
             (isa<RangeType>(type) && isa<ProgramOp, RangeAtOp>(op)) ||
                 (isa<BufferType>(type) && isa<AllocOp>(op)) ||
-                (isa<TokenType>(type) && isa<CpAsyncOp>(op)))))
+                (isa<TokenType>(type) && isa<CpAsyncOp, MmaAsyncOp>(op)) ||
+                (isa<InFlightType>(type) && isa<MmaAsyncOp>(op)))))
       return failure();
   for (Region &region : op->getRegions()) {
     if (!region.empty() && !llvm::hasSingleElement(region))

@@ -1,7 +1,6 @@
 //===- TileDialect.cpp - Tile IR: registration and types ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Support/Layout/Layout.h"
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -15,10 +14,40 @@ using namespace tessera::tile;
 #include "compiler/Tile/IR/TileDialect.cpp.inc"
 #include "compiler/Tile/IR/TileEnums.cpp.inc"
 
+/// A layout is its own key.
+struct tessera::tile::detail::LayoutAttrStorage : AttributeStorage {
+  using KeyTy = layout::Layout;
+
+  explicit LayoutAttrStorage(const layout::Layout &value) : value(value) {}
+  bool operator==(const layout::Layout &other) const { return value == other; }
+  static llvm::hash_code hashKey(const layout::Layout &key) {
+    llvm::hash_code hash = llvm::hash_combine_range(key.matrix());
+    for (const layout::Axis &axis : key.axes())
+      hash =
+          llvm::hash_combine(hash, axis.extent, axis.inStride, axis.outStride);
+    return llvm::hash_combine(hash, key.ins().size(), key.outBits());
+  }
+  static LayoutAttrStorage *construct(AttributeStorageAllocator &allocator,
+                                      const layout::Layout &key) {
+    return new (allocator.allocate<LayoutAttrStorage>()) LayoutAttrStorage(key);
+  }
+
+  layout::Layout value;
+};
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/Tile/IR/TileAttrs.cpp.inc"
+
+const layout::Layout &LayoutAttr::getValue() const { return getImpl()->value; }
+
 #define GET_TYPEDEF_CLASSES
 #include "compiler/Tile/IR/TileTypes.cpp.inc"
 
 void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/Tile/IR/TileAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "compiler/Tile/IR/TileTypes.cpp.inc"
@@ -68,7 +97,7 @@ bool tessera::tile::isTileType(RankedTensorType type) {
   int64_t elements = 1;
   if (type.getRank() > maxRank || !isNumber(type.getElementType()))
     return false;
-  if (type.getEncoding() && !isa<StringAttr>(type.getEncoding()))
+  if (type.getEncoding() && !isa<LayoutAttr>(type.getEncoding()))
     return false;
   for (int64_t size : type.getShape()) {
     if (size < 1 || size > maxTileElements ||
@@ -79,24 +108,20 @@ bool tessera::tile::isTileType(RankedTensorType type) {
 }
 
 /// A layout from positions to one offset, which covers the shape.
-static LogicalResult checkLayout(ArrayRef<int64_t> shape, StringRef text,
+static LogicalResult checkMemory(ArrayRef<int64_t> shape,
+                                 const layout::Layout &memory,
                                  function_ref<InFlightDiagnostic()> emitError) {
-  std::string reason;
-  std::optional<layout::Layout> found =
-      layout::Layout::parse(text.str(), &reason);
-  if (!found)
-    return emitError() << reason;
-  if (found->outs().size() != 1 || found->outs()[0].name != "offset")
+  if (memory.outs().size() != 1 || memory.outs()[0].name != "offset")
     return emitError() << "a buffer's layout leads to an offset";
   // Before anything is multiplied.
-  for (const layout::Axis &axis : found->axes())
+  for (const layout::Axis &axis : memory.axes())
     if (axis.extent > maxTileElements || axis.inStride > maxTileElements ||
         axis.outStride > maxTileElements)
       return emitError() << "the layout has steps over " << maxTileElements;
-  for (const layout::Padding &padding : found->paddings())
+  for (const layout::Padding &padding : memory.paddings())
     if (padding.interval > maxTileElements || padding.amount > maxTileElements)
       return emitError() << "the layout has padding over " << maxTileElements;
-  for (const layout::Dim &in : found->ins()) {
+  for (const layout::Dim &in : memory.ins()) {
     bool known = false;
     for (size_t axis = 0; axis < shape.size(); ++axis)
       known |= in.name == "dim" + std::to_string(axis);
@@ -104,8 +129,8 @@ static LogicalResult checkLayout(ArrayRef<int64_t> shape, StringRef text,
       return emitError() << "the layout has '" << in.name
                          << "', but the buffer no such axis";
   }
-  if (found->inBits() > 24 || found->outBits() > 24 ||
-      found->outSize("offset") > 2 * maxTileElements)
+  if (memory.inBits() > 24 || memory.outBits() > 24 ||
+      memory.outSize("offset") > 2 * maxTileElements)
     return emitError() << "the layout spans more than " << maxTileElements
                        << " elements";
   // A ring's layout is that of a slot.
@@ -114,41 +139,61 @@ static LogicalResult checkLayout(ArrayRef<int64_t> shape, StringRef text,
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
-                                 StringAttr layout, StringAttr space) {
-  static constexpr llvm::StringLiteral spaces[] = {"shared", "register", "l1",
-                                                   "l2", "scratch"};
+                                 LayoutAttr layout, Space) {
   if (!isNumber(elementType))
     return emitError() << "a buffer holds numbers, not " << elementType;
-  if (!llvm::is_contained(spaces, space.getValue()))
-    return emitError() << "there are shared, register, l1, l2 and scratch, not "
-                       << space;
   if (failed(checkShape(shape, emitError)))
     return failure();
-  return layout.empty() ? success()
-                        : checkLayout(shape, layout.getValue(), emitError);
+  return layout ? checkMemory(shape, layout.getValue(), emitError) : success();
 }
 
-// !tile.buffer<3x128x64xf16, "layout", "space">
+// !tile.buffer<3x128x64xf16, #tile.layout<...>, shared>
 Type BufferType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
-  std::string layout, space;
-  SMLoc where = parser.getCurrentLocation();
+  Attribute layout;
+  SMLoc where = parser.getCurrentLocation(), at;
+  StringRef word;
   if (parser.parseLess() ||
       parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
-      parser.parseType(elementType) || parser.parseComma() ||
-      parser.parseString(&layout) || parser.parseComma() ||
-      parser.parseString(&space) || parser.parseGreater())
+      parser.parseType(elementType) || parser.parseComma())
     return {};
-  Builder builder(parser.getContext());
+  if (parser.getCurrentLocation(&at))
+    return {};
+  OptionalParseResult given = parser.parseOptionalAttribute(layout);
+  if (given.has_value() && (failed(*given) || parser.parseComma()))
+    return {};
+  if (layout && !isa<LayoutAttr>(layout)) {
+    parser.emitError(at) << "a buffer has a #tile.layout, not " << layout;
+    return {};
+  }
+  if (parser.getCurrentLocation(&at) || parser.parseKeyword(&word) ||
+      parser.parseGreater())
+    return {};
+  std::optional<Space> space = symbolizeSpace(word);
+  if (!space) {
+    parser.emitError(at) << "there are shared, register, l1, l2, scratch and "
+                            "tmem, not '"
+                         << word << "'";
+    return {};
+  }
   return parser.getChecked<BufferType>(
       where, parser.getContext(), ArrayRef<int64_t>(shape), elementType,
-      builder.getStringAttr(layout), builder.getStringAttr(space));
+      cast_or_null<LayoutAttr>(layout), *space);
 }
 
 void BufferType::print(AsmPrinter &printer) const {
   printer << "<";
   printer.printDimensionList(getShape());
-  printer << "x" << getElementType() << ", " << getLayout() << ", "
-          << getSpace() << ">";
+  printer << "x" << getElementType() << ", ";
+  if (getLayout())
+    printer << getLayout() << ", ";
+  printer << stringifySpace(getSpace()) << ">";
+}
+
+LogicalResult InFlightType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   RankedTensorType tile) {
+  if (tile.getRank() != 2 || !isTileType(tile))
+    return emitError() << "a product leaves a matrix, not " << tile;
+  return success();
 }

@@ -130,15 +130,15 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult StoreOp::verify() {
   // (C2)
-  auto padding = (*this)->getAttrOfType<IntegerAttr>("zero_padding");
+  std::optional<int64_t> padding = getZeroPadding();
   if (std::optional<CpuPacking> packing = CpuPacking::of(getView());
       packing && packing->group > 1 && !padding)
     return emitOpError() << "into groups of a packed view has zero_padding: "
                             "what is missing of a group is multiplied";
   int64_t rank = shapeOf(getValue().getType()).size();
-  if (padding && (padding.getInt() < 0 || padding.getInt() >= rank))
+  if (padding && *padding >= rank)
     return emitOpError() << "zero_padding is an axis of the tile, not "
-                         << padding.getInt();
+                         << *padding;
   return verifyAccess(*this, getView().getType(), getIndices(), getMask(),
                       getIndexAxes(), getValue().getType());
 }

@@ -1,6 +1,7 @@
 //===- TileOps.cpp - Tile IR: verifiers, effects, text --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Support/Architectures/Nvidia.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/IR/Tile.h"
 
@@ -9,10 +10,10 @@
 #include "mlir/Interfaces/FunctionImplementation.h"
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
-/// Whether a plan has the operation; PlanExpressions.cpp writes these.
-static bool isOfPlan(Operation *op) {
+bool tessera::tile::isOfPlan(Operation *op) {
   if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return op->getResult(0).getType().isInteger(1);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
@@ -51,6 +52,24 @@ LogicalResult AssertOp::verify() {
     return emitOpError() << "what is checked at the call is computed from "
                             "sizes and integer arguments alone";
   return success();
+}
+
+// An issuer is a word: `issuer = warp_group`.
+static ParseResult parseIssuer(OpAsmParser &parser, IssuerAttr &issuer) {
+  SMLoc where = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<Issuer> found = symbolizeIssuer(word);
+  if (!found)
+    return parser.emitError(where)
+           << "there are thread, warp, warp_group and block_pair, not '" << word
+           << "'";
+  issuer = IssuerAttr::get(parser.getContext(), *found);
+  return success();
+}
+static void printIssuer(OpAsmPrinter &printer, Operation *, IssuerAttr issuer) {
+  printer << stringifyIssuer(issuer.getValue());
 }
 
 #define GET_OP_CLASSES
@@ -105,44 +124,28 @@ LogicalResult FuncOp::verify() {
                            << ": tile.packed has deep_last, group, step, "
                               "wide_step and width of a matrix, 1 to 1024";
   }
+  // (C3)
+  if (getBlockSize().value_or(0) % 32)
+    return emitOpError() << "a block has whole warps of 32 threads, not "
+                         << *getBlockSize();
+  if (getArch() && !nvidia::parseArch(*getArch()))
+    return emitOpError() << "no architecture is called " << getArchAttr();
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// PlanOp
-//===----------------------------------------------------------------------===//
-
-// tile.plan @f { "line" "line" ... }
-ParseResult PlanOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringAttr name;
-  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
-                             result.attributes) ||
-      parser.parseLBrace())
-    return failure();
-  SmallVector<Attribute> lines;
-  std::string line;
-  while (succeeded(parser.parseOptionalString(&line)))
-    lines.push_back(parser.getBuilder().getStringAttr(line));
-  result.addAttribute(getLinesAttrName(result.name),
-                      parser.getBuilder().getArrayAttr(lines));
-  return failure(parser.parseRBrace() ||
-                 parser.parseOptionalAttrDict(result.attributes));
+std::optional<int64_t> FuncOp::getDecision(StringRef name) {
+  auto given = getConfig() ? getConfig()->getAs<IntegerAttr>(name) : nullptr;
+  return given ? std::optional(given.getInt()) : std::nullopt;
 }
 
-void PlanOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
-  printer.printSymbolName(getSymName());
-  printer << " {";
-  printer.increaseIndent();
-  for (Attribute line : getLines()) {
-    printer.printNewline();
-    printer << line;
-  }
-  printer.decreaseIndent();
-  printer.printNewline();
-  printer << "}";
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getSymNameAttrName(), getLinesAttrName()});
+StringRef FuncOp::getArgMode(unsigned number) {
+  auto mode = getArgAttrOfType<StringAttr>(number, "gir.mode");
+  return mode ? mode.getValue() : StringRef();
+}
+
+StringRef FuncOp::getArgName(unsigned number) {
+  auto name = getArgAttrOfType<StringAttr>(number, "gir.name");
+  return name ? name.getValue() : StringRef();
 }
 
 //===----------------------------------------------------------------------===//
@@ -335,16 +338,15 @@ static constexpr int64_t maxUnroll = 64, maxLanes = 4096, maxRegisterTile = 64,
 
 // (C3)
 static LogicalResult verifyMatrixStep(NestOp nest) {
-  auto registers = nest->getAttrOfType<DenseI64ArrayAttr>("register_tile");
-  auto unit = nest->getAttrOfType<StringAttr>("unit");
+  std::optional<ArrayRef<int64_t>> registers = nest.getRegisterTile();
   // AMX has tiles of one size.
   bool tiled =
-      registers && registers.size() == 3 &&
-      llvm::all_of(registers.asArrayRef(),
+      registers && registers->size() == 3 &&
+      llvm::all_of(*registers,
                    [](int64_t n) { return n >= 1 && n <= maxRegisterTile; }) &&
-      registers[0] * registers[1] <= maxRegisters;
-  if (nest.getAxes().size() != 3 || !unit ||
-      (!tiled && unit.getValue() != "amx"))
+      (*registers)[0] * (*registers)[1] <= maxRegisters;
+  if (nest.getAxes().size() != 3 ||
+      (!tiled && nest.getUnit() != MatrixUnit::Amx))
     return nest.emitOpError()
            << "with a unit has three axes and a register_tile of three";
   auto steps = nest.getBody().getOps<MmaOp>();
@@ -373,31 +375,5 @@ LogicalResult NestOp::verify() {
   if (lanes < 0 || lanes > maxLanes || (lanes & (lanes - 1)))
     return emitOpError() << "lanes is 0 or a power of two up to " << maxLanes
                          << ", not " << lanes;
-  return (*this)->hasAttr("unit") ? verifyMatrixStep(*this) : success();
-}
-
-StringRef tessera::tile::planType(Type element) {
-  if (element.isF64())
-    return "f64";
-  if (element.isF32())
-    return "f32";
-  if (element.isF16())
-    return "f16";
-  if (element.isBF16())
-    return "bf16";
-  if (isa<Float8E4M3FNType>(element))
-    return "f8e4m3";
-  if (isa<Float8E5M2Type>(element))
-    return "f8e5m2";
-  if (element.isInteger(64))
-    return "i64";
-  if (element.isInteger(32))
-    return "i32";
-  if (element.isInteger(16))
-    return "i16";
-  if (element.isInteger(8))
-    return "i8";
-  if (element.isInteger(1))
-    return "bool";
-  return "";
+  return getUnit() ? verifyMatrixStep(*this) : success();
 }

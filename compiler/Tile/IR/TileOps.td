@@ -30,12 +30,18 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
   let summary = "One kernel: the program of one block";
   let description = [{
     Arguments are views (memrefs with any strides), then scalars (i64, f64, i1).
-    Argument attributes: `gir.name`, `gir.dims`, `gir.mode`. Decisions of the
-    schedule stand on it as `tile.config`.
+    Argument attributes: `gir.name`, `gir.dims`, `gir.mode`. What passes know of
+    it: `config`, decisions of the schedule; `numerics`, the order of its sums;
+    `order`, the user's order of arguments where scalars stood between views;
+    `as_is`, variants that keep it have been made. Mapped to a CPU it has
+    `scratch_bytes`, memory of a thread. Mapped to a GPU it has `block_size`, the
+    threads of a block, `shared_bytes`, memory of a block, `arch`, the machine,
+    and after the proof of its barriers `proved`, the states it looked at.
 
     Constraints:
     * (C1) it has one block, which ends with `tile.return`, and no results.
     * (C2) `tile.packed` of an argument is of a matrix or more and has the five numbers of a packing, each 1 to 1024.
+    * (C3) a block has whole warps of 32 threads, and `arch` names an architecture.
 
     Example:
     ```mlir
@@ -50,10 +56,29 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+                       OptionalAttr<Tile_ConfigAttr>:$config, OptionalAttr<Tile_NumericsAttr>:$numerics,
+                       OptionalAttr<Tile_Numbers<0, 65536, "positions">>:$order, UnitAttr:$as_is,
+                       OptionalAttr<Tile_Bytes>:$scratch_bytes,
+                       OptionalAttr<Tile_Number<32, 1024, "threads of a block">>:$block_size,
+                       OptionalAttr<Tile_SharedBytes>:$shared_bytes, OptionalAttr<StrAttr>:$arch,
+                       OptionalAttr<Tile_Number<0, 1073741824, "states of the proof">>:$proved);
   let regions = (region AnyRegion:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type), [{
+    $_state.getOrAddProperties<Properties>().sym_name = $_builder.getStringAttr(name);
+    $_state.getOrAddProperties<Properties>().function_type = ::mlir::TypeAttr::get(type);
+    $_state.addRegion();
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
+    /// A number of `config`; nullopt if nobody decided it.
+    std::optional<int64_t> getDecision(::llvm::StringRef name);
+    /// Whether its tiles lie in the registers of the threads of a block.
+    bool hasThreads() { return getBlockSize().has_value(); }
+    /// "in", "out" or "inout"; empty for a scalar.
+    ::llvm::StringRef getArgMode(unsigned number);
+    /// As the user named it; empty if nobody did.
+    ::llvm::StringRef getArgName(unsigned number);
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
@@ -64,30 +89,6 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
 def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike]> {
   let summary = "End of a kernel";
   let assemblyFormat = "attr-dict";
-}
-
-def Tile_PlanOp : Tile_Op<"plan", [Symbol]> {
-  let summary = "The plan of a function: what to allocate, check and launch";
-  let description = [{
-    The text of docs/abi.md section 3, a line each, without the first line
-    (the format version). The runtime reads it; kernels are named by their
-    symbols.
-
-    Example:
-    ```mlir
-    tile.plan @copy {
-      "function copy"
-      "target cpu 1"
-      "arg %x in f32 [$n]"
-      "result %y f32 [$n]"
-      "body"
-      "  launch @copy_0(%x, %y) grid $n ceildiv 64"
-      "end"
-    }
-    ```
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$lines);
-  let hasCustomAssemblyFormat = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,7 +190,8 @@ def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTe
     Runs the body for the ranges start, start + size, ... below `stop`; the
     region's first argument is the range (positions at or past `stop` are
     absent), the others are carried. `stop` never exceeds the dim's extent: the
-    front end takes the smaller. `stages` is a hint for pipelining.
+    front end takes the smaller. `stages` is a hint for pipelining. Of a row that
+    is kept on a CPU (KeepRows.h) the loop over what does not fit is `rest`.
 
     Constraints:
     * (C1) the region's first argument is a range; the rest match the carried values.
@@ -203,7 +205,7 @@ def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTe
     ```
   }];
   let arguments = (ins Index:$start, Index:$stop, Variadic<AnyType>:$inits,
-                       DefaultValuedAttr<I64Attr, "0">:$stages);
+                       DefaultValuedAttr<I64Attr, "0">:$stages, UnitAttr:$rest);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
@@ -240,7 +242,8 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceM
     `index_axes` says, for each index, which result axes it spans. An absent
     position is absent in the result; a gather index out of bounds reads 0.
     Where `mask` (a tile of i1 with the result's axes) is false, the element is
-    `pad` (a constant, default 0).
+    `pad` (a constant, default 0). One with `in_registers` is not copied through
+    shared memory.
 
     Constraints:
     * (C1) there is one index per axis of the view.
@@ -255,7 +258,12 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceM
   }];
   let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Optional<Tile_Tile>:$mask,
                        OptionalAttr<ArrayAttr>:$index_axes, OptionalAttr<TypedAttrInterface>:$pad,
-                       OptionalAttr<DictionaryAttr>:$hints);
+                       OptionalAttr<DictionaryAttr>:$hints, UnitAttr:$in_registers);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
+                                 "::mlir::Value":$mask, "::mlir::ArrayAttr":$index_axes, "::mlir::TypedAttr":$pad,
+                                 "::mlir::DictionaryAttr":$hints), [{
+    build($_builder, $_state, result, view, indices, mask, index_axes, pad, hints, ::mlir::UnitAttr());
+  }]>];
   let results = (outs Tile_Value:$result);
   let assemblyFormat = [{
     $view `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
@@ -269,7 +277,8 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, DeclareOpInterfac
   let description = [{
     The value has the view's element type. Indices, `index_axes` and `mask` as
     in `tile.load`; absent elements, masked ones and gather indices out of
-    bounds write nothing.
+    bounds write nothing. Into a packed view zeros are written up to a whole
+    group along `zero_padding`: what lies there is multiplied.
 
     Constraints:
     * (C1) there is one index per axis of the view.
@@ -283,7 +292,12 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, DeclareOpInterfac
   }];
   let arguments = (ins Tile_Value:$value, Tile_View:$view, Variadic<Tile_Index>:$indices,
                        Optional<Tile_Tile>:$mask, OptionalAttr<ArrayAttr>:$index_axes,
-                       OptionalAttr<DictionaryAttr>:$hints);
+                       OptionalAttr<DictionaryAttr>:$hints, OptionalAttr<Tile_Axis>:$zero_padding);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
+                                 "::mlir::Value":$mask, "::mlir::ArrayAttr":$index_axes,
+                                 "::mlir::DictionaryAttr":$hints), [{
+    build($_builder, $_state, value, view, indices, mask, index_axes, hints, ::mlir::IntegerAttr());
+  }]>];
   let assemblyFormat = [{
     $value `,` $view `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
     `:` type($value) `,` type($view) (`,` type($indices)^)?
@@ -482,6 +496,9 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
     `scaled`: 32 elements along K have one factor, 2^(e - 127) for the byte e
     (NaN for 255): [M, K/32] of lhs, [K/32, N] of rhs.
 
+    On a GPU `instruction` says what computes it; without one 16-bit floats are
+    multiplied by the machine's matrix instruction, others by fma.
+
     Constraints:
     * (C1) the shapes chain: [.., K] x [K, ..] -> [.., ..].
     * (C2) lhs and rhs have one element type.
@@ -500,14 +517,15 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Value:$acc,
                        Optional<Tile_Tile>:$meta, Optional<Tile_Tile>:$lhs_scale,
                        Optional<Tile_Tile>:$rhs_scale,
-                       DefaultValuedAttr<StrAttr, "\"ieee\"">:$precision);
+                       DefaultValuedAttr<StrAttr, "\"ieee\"">:$precision,
+                       OptionalAttr<Tile_InstructionAttr>:$instruction);
   let results = (outs Tile_Value:$result);
   let builders = [
     OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs,
                    "::mlir::Value":$rhs, "::mlir::Value":$acc,
                    "::llvm::StringRef":$precision), [{
       build($_builder, $_state, result, lhs, rhs, acc, ::mlir::Value(),
-            ::mlir::Value(), ::mlir::Value(), precision);
+            ::mlir::Value(), ::mlir::Value(), precision, InstructionAttr());
     }]>,
   ];
   let assemblyFormat = [{
@@ -539,7 +557,20 @@ def Tile_RandOp : Tile_Op<"rand", [Pure]> {
 
 def Tile_PrintOp : Tile_Op<"print", []> {
   let summary = "Prints values";
-  let arguments = (ins StrAttr:$text, Variadic<AnyType>:$values);
+  let description = [{
+    A line: its text, then the values. Mapped to a CPU it is in pieces, of which
+    `part` says which: the text, a value, the axes of a tile, its elements (in a
+    nest), the end of the line.
+
+    Example:
+    ```mlir
+    tile.print "x =" %x : f32
+    ```
+  }];
+  let arguments = (ins StrAttr:$text, Variadic<AnyType>:$values, OptionalAttr<Tile_PrintPartAttr>:$part);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$text, "::mlir::ValueRange":$values), [{
+    build($_builder, $_state, text, values, PrintPartAttr());
+  }]>];
   let assemblyFormat = "$text ($values^ `:` type($values))? attr-dict";
 }
 
@@ -568,11 +599,19 @@ def Tile_AssertOp : Tile_Op<"assert", []> {
 def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A buffer of the block, with its layout and space";
   let description = [{
+    `offset` is its first byte in the block's shared memory, or in a thread's
+    scratch memory (`tile-place-buffers`). The second half of one with `twice` is
+    the target's, which may begin a row before the last one's results are written.
+
     Example:
     ```mlir
-    %b = tile.alloc : !tile.buffer<3x128x64xf16, "", "shared">
+    %b = tile.alloc {offset = 128 : i64} : !tile.buffer<3x128x64xf16, shared>
     ```
   }];
+  let arguments = (ins OptionalAttr<Tile_Bytes>:$offset, UnitAttr:$twice);
+  let builders = [OpBuilder<(ins "::mlir::Type":$buffer), [{
+    build($_builder, $_state, buffer, ::mlir::IntegerAttr());
+  }]>];
   let results = (outs Tile_BufferType:$buffer);
   let assemblyFormat = "attr-dict `:` type($buffer)";
 }
@@ -581,16 +620,25 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [AttrSizedOperandSegments]> {
   let summary = "Asynchronous copy of a tile of a view into a buffer slot";
   let description = [{
     Absent elements are written as 0. Visible after a `tile.wait` on its token.
-    `commit`: the last copy of a group that is waited for together.
+    `commit`: the last copy of a group that is waited for together. `conflicts`
+    are the passes over the banks of shared memory beyond the first, from the
+    layouts; -1 if they are not known.
 
     Constraints:
     * (C1) indices as in `tile.load`; what they span, without axes of one position, is the buffer's last two axes.
     * (C2) buffer and view have one element type; a buffer with three axes is a ring and has a `slot`.
     * (C3) `vector` elements are copied at once: a power of two, 16 bytes at most.
+
+    Example:
+    ```mlir
+    %t = tile.cp_async %A[%m, %k] -> %b slot %s {vector = 8 : i64, commit}
+         : memref<?x?xf16, strided<[?, 1]>>, !tile.range<128>, !tile.range<64> -> !tile.buffer<3x128x64xf16, shared>
+    ```
   }];
   let hasVerifier = 1;
   let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Tile_BufferType:$buffer,
-                       Optional<Index>:$slot, DefaultValuedAttr<I64Attr, "1">:$vector, UnitAttr:$commit);
+                       Optional<Index>:$slot, DefaultValuedAttr<I64Attr, "1">:$vector, UnitAttr:$commit,
+                       OptionalAttr<Tile_Conflicts>:$conflicts);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
     $view `[` $indices `]` `->` $buffer (`slot` $slot^)? attr-dict
@@ -616,6 +664,12 @@ def Tile_WaitOp : Tile_Op<"wait", []> {
 
 def Tile_BarrierOp : Tile_Op<"barrier", []> {
   let summary = "All threads of the block have come here, and see each other's writes";
+  let description = [{
+    Example:
+    ```mlir
+    tile.barrier
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -627,11 +681,14 @@ def Tile_LocalLoadOp : Tile_Op<"local_load", [MemoryEffects<[MemRead]>]> {
 
     Example:
     ```mlir
-    %x = tile.local_load %b slot %s : !tile.buffer<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
+    %x = tile.local_load %b slot %s : !tile.buffer<3x128x64xf16, shared> -> tensor<128x64xf16>
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins Tile_BufferType:$buffer, Optional<Index>:$slot);
+  let arguments = (ins Tile_BufferType:$buffer, Optional<Index>:$slot, OptionalAttr<Tile_Conflicts>:$conflicts);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$buffer, "::mlir::Value":$slot), [{
+    build($_builder, $_state, result, buffer, slot, ::mlir::IntegerAttr());
+  }]>];
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$buffer (`slot` $slot^)? attr-dict `:` type($buffer) `->` type($result)";
 }
@@ -639,22 +696,32 @@ def Tile_LocalLoadOp : Tile_Op<"local_load", [MemoryEffects<[MemRead]>]> {
 def Tile_LocalStoreOp : Tile_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "A tile into a buffer slot";
   let description = [{
+    In a nest of a CPU vectors may write past the last element, unless it has
+    `keep_rest`; `zero_padding` as of `tile.store`.
+
     Constraints:
     * (C1) as of `tile.local_load`.
 
     Example:
     ```mlir
-    tile.local_store %x, %b slot %s : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, "", "shared">
+    tile.local_store %x, %b slot %s : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, shared>
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins AnyRankedTensor:$value, Tile_BufferType:$buffer, Optional<Index>:$slot);
+  let arguments = (ins AnyRankedTensor:$value, Tile_BufferType:$buffer, Optional<Index>:$slot,
+                       OptionalAttr<Tile_Axis>:$zero_padding, UnitAttr:$keep_rest);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer, "::mlir::Value":$slot), [{
+    build($_builder, $_state, value, buffer, slot, ::mlir::IntegerAttr(), false);
+  }]>];
   let assemblyFormat = "$value `,` $buffer (`slot` $slot^)? attr-dict `:` type($value) `,` type($buffer)";
 }
 
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "The same tile under another layout";
   let description = [{
+    `way` is how elements get to other threads, `conflicts` as of
+    `tile.cp_async`.
+
     Constraints:
     * (C1) input and result have one shape and element type.
 
@@ -664,9 +731,101 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins AnyRankedTensor:$input);
+  let arguments = (ins AnyRankedTensor:$input, OptionalAttr<Tile_ExchangeWayAttr>:$way,
+                       OptionalAttr<Tile_Conflicts>:$conflicts);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input), [{
+    build($_builder, $_state, result, input, ExchangeWayAttr(), ::mlir::IntegerAttr());
+  }]>];
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_MmaAsyncOp : Tile_Op<"mma_async", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "A product that goes on while the program does: wgmma, tcgen05";
+  let description = [{
+    As `tile.mma`, with operands that a matrix unit reads itself. `rhs` is a
+    buffer of shared memory, `lhs` one or a tile. The sum is a tile or what the
+    last product left (`!tile.in_flight`), and then the result is in flight; or
+    it is a buffer of tensor memory, which is updated, and there is no result.
+    `issuer` is who issues it: its threads arrive here together. Operands may be
+    written again, and a buffer's sum be read, after a `tile.wait` on the token.
+
+    Constraints:
+    * (C1) `rhs` and a buffer `lhs` are shared or, of `lhs`, tensor memory; shapes chain as of `tile.mma`.
+    * (C2) a sum in tensor memory has no result; any other has one in flight, of its shape and type.
+    * (C3) `meta` is of lhs, scales are of both factors.
+    * (C4) a warp group's sum is in registers, that of a thread or a pair of blocks in tensor memory.
+
+    Example:
+    ```mlir
+    %d, %t = tile.mma_async %a, %b, %c0 issuer = warp_group {instruction = #tile.instruction<wgmma 64 x 128 x 16>}
+             : !tile.buffer<64x64xf16, shared>, !tile.buffer<64x128xf16, shared>, tensor<64x128xf32>
+             -> !tile.in_flight<tensor<64x128xf32>>
+    %u = tile.mma_async %x, %y, %s issuer = thread
+         : !tile.buffer<128x64xf16, shared>, !tile.buffer<64x256xf16, shared>, !tile.buffer<128x256xf32, tmem>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_Tile, Tile_BufferType]>:$lhs, Tile_BufferType:$rhs,
+                       AnyTypeOf<[Tile_Tile, Tile_InFlightType, Tile_BufferType]>:$acc,
+                       Optional<AnyTypeOf<[Tile_Tile, Tile_BufferType]>>:$meta,
+                       Optional<Tile_BufferType>:$lhs_scale, Optional<Tile_BufferType>:$rhs_scale,
+                       Tile_IssuerAttr:$issuer, OptionalAttr<Tile_InstructionAttr>:$instruction);
+  let results = (outs Optional<Tile_InFlightType>:$result, Tile_TokenType:$token);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`sparse` `(` $meta^ `:` type($meta) `)`)?
+    (`scaled` `(` $lhs_scale^ `,` $rhs_scale `:` type($lhs_scale) `,` type($rhs_scale) `)`)?
+    `issuer` `=` custom<Issuer>($issuer) attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_MmaWaitOp : Tile_Op<"mma_wait", []> {
+  let summary = "The tile of a product in flight, when at most `pending` later ones still go on";
+  let description = [{
+    Constraints:
+    * (C1) the result is the tile of the type; `pending` is 0 to 64.
+
+    Example:
+    ```mlir
+    %c = tile.mma_wait %d pending = 0 : !tile.in_flight<tensor<64x128xf32>> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_InFlightType:$input, DefaultValuedAttr<I64Attr, "0">:$pending);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `pending` `=` $pending attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "Warps of a block do different things: one region per role";
+  let description = [{
+    The first `warps[0]` warps do the first region, the next `warps[1]` the
+    second, and so on; they meet again behind it. A region uses what stands
+    before the op, and gives nothing back but what it writes. `registers` is
+    what a thread of each role has (0: as the kernel does), `names` are for
+    people and messages.
+
+    Constraints:
+    * (C1) there are two roles or more, with as many names, counts of warps and of registers as regions.
+    * (C2) a role has 1 to 32 warps, and all together have 32 at most; those of a mapped kernel are its block.
+    * (C3) registers are 0, or 24 to 256 in steps of 8, and then the role is whole warp groups of four.
+    * (C4) it stands at the kernel's top or in a loop, not in another role.
+
+    Example:
+    ```mlir
+    tile.roles ["load", "multiply"] warps = [4, 8] registers = [40, 232] {
+      tile.barrier
+    }, {
+      tile.barrier
+    }
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$names, DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
+  let assemblyFormat = "$names `warps` `=` $warps `registers` `=` $registers attr-dict-with-keyword $bodies";
+  let hasVerifier = 1;
 }
 
 def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">, RecursiveMemoryEffects]> {
@@ -679,7 +838,8 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     `unroll` the independent vectors per turn, `lanes` the elements of a vector
     (0: a whole register). A body with a `tile.mma` is a
     matrix step; its axes are M, N and K, its right operand is a buffer or a
-    packed view. Scalars leave through the terminator.
+    packed view. `unit` computes it: fma with `register_tile` (rows, vectors of a
+    row, lanes), or amx. Scalars leave through the terminator.
 
     Constraints:
     * (C1) tiles stored at full rank have the nest's axes, in order.
@@ -692,14 +852,21 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     Example:
     ```mlir
     tile.nest [%m, %n] {vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<32>) -> () {
-      %x = tile.local_load %b : !tile.buffer<64x32xf32, "", "scratch"> -> tensor<64x32xf32>
+      %x = tile.local_load %b : !tile.buffer<64x32xf32, scratch> -> tensor<64x32xf32>
       %y = math.exp %x : tensor<64x32xf32>
-      tile.local_store %y, %b : tensor<64x32xf32>, !tile.buffer<64x32xf32, "", "scratch">
+      tile.local_store %y, %b : tensor<64x32xf32>, !tile.buffer<64x32xf32, scratch>
     }
     ```
   }];
   let arguments = (ins Variadic<Tile_RangeType>:$axes, DefaultValuedAttr<I64Attr, "-1">:$vector_axis,
-                       DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "0">:$lanes);
+                       DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "0">:$lanes,
+                       OptionalAttr<Tile_MatrixUnitAttr>:$unit,
+                       OptionalAttr<Tile_Numbers<1, 1024, "a register tile">>:$register_tile);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::ValueRange":$axes,
+                                 "int64_t":$vector_axis, "int64_t":$unroll), [{
+    build($_builder, $_state, results, axes, uint64_t(vector_axis), uint64_t(unroll), uint64_t(0),
+          MatrixUnitAttr(), ::mlir::DenseI64ArrayAttr());
+  }]>];
   let results = (outs Variadic<Tile_Scalar>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Plan/IR/IntegerBuilder.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/Transforms/Passes.h"
-#include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -20,6 +20,7 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
 namespace {
@@ -55,9 +56,10 @@ struct AssumeDensePass
   using AssumeDensePassBase::AssumeDensePassBase;
 
   /// What is new in the types.
-  static std::string condition(FuncOp func, FuncOp dense,
-                               const PlanLaunch &launch) {
-    std::string text;
+  static Value condition(FuncOp func, FuncOp dense, plan::LaunchOp launch) {
+    OpBuilder builder(launch);
+    plan::IntegerBuilder make(builder, launch.getLoc());
+    SmallVector<Value> all;
     for (auto [before, after] :
          llvm::zip(func.getArguments(), dense.getArguments())) {
       if (before.getType() == after.getType())
@@ -68,13 +70,12 @@ struct AssumeDensePass
           .getStridesAndOffset(unknown, offset);
       (void)cast<MemRefType>(after.getType())
           .getStridesAndOffset(known, offset);
+      Value tensor = launch.getTensors()[before.getArgNumber()];
       for (auto [axis, stride] : llvm::enumerate(known))
         if (stride != unknown[axis])
-          text += (text.empty() ? "stride(" : " and stride(") +
-                  launch.views[before.getArgNumber()].str() + ", " +
-                  std::to_string(axis) + ") == " + std::to_string(stride);
+          all.push_back(make.eq(make.stride(tensor, axis), stride));
     }
-    return text;
+    return make.all(all);
   }
 
   void runOnOperation() override {
@@ -82,16 +83,14 @@ struct AssumeDensePass
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
       // Memory to work in is read and written.
       auto isWork = [&](BlockArgument view) {
-        auto mode =
-            func.getArgAttrOfType<StringAttr>(view.getArgNumber(), "gir.mode");
-        return mode && mode.getValue() == "inout" &&
+        return func.getArgMode(view.getArgNumber()) == "inout" &&
                isa<MemRefType>(view.getType());
       };
       bool works = llvm::any_of(func.getArguments(), [&](BlockArgument view) {
         return isWork(view) && withoutGaps(cast<MemRefType>(view.getType()),
                                            true) != view.getType();
       });
-      if (!works || func->hasAttr("tile.as_is"))
+      if (!works || func.getAsIs())
         continue;
       OpBuilder builder(func);
       auto dense = cast<FuncOp>(builder.clone(*func));
@@ -102,12 +101,9 @@ struct AssumeDensePass
               withoutGaps(type, isWork(func.getArgument(view.getArgNumber()))));
       dense.setType(
           builder.getFunctionType(dense.getBody().getArgumentTypes(), {}));
-      replaceLaunches(module, func.getName(),
-                      [&](const PlanLaunch &launch, StringRef line,
-                          SmallVectorImpl<std::string> &lines) {
-                        launch.choose(condition(func, dense, launch),
-                                      dense.getName(), line, lines);
-                      });
+      plan::forEachLaunch(module, func.getName(), [&](plan::LaunchOp launch) {
+        launch.chooseIf(condition(func, dense, launch), dense.getName());
+      });
     }
   }
 };

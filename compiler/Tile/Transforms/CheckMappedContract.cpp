@@ -1,6 +1,7 @@
 //===- CheckMappedContract.cpp - The closed list of the mapped level ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/Tile/Transforms/BufferLifetimes.h"
 #include "compiler/Tile/Transforms/CpuContract.h"
 #include "compiler/Tile/Transforms/GpuContract.h"
@@ -16,12 +17,13 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
 namespace {
 
 bool mayStandInKernel(Operation *op) {
-  if (isa<FuncOp, PlanOp>(op))
+  if (isa<FuncOp>(op))
     return false;
   return isa_and_present<TileDialect, arith::ArithDialect, math::MathDialect,
                          scf::SCFDialect>(op->getDialect());
@@ -29,13 +31,11 @@ bool mayStandInKernel(Operation *op) {
 
 /// Buffers lie inside the scratch memory, and apart while both are alive.
 LogicalResult checkBuffers(FuncOp func) {
-  int64_t scratch = 0;
-  if (auto bytes = func->getAttrOfType<IntegerAttr>("tile.scratch"))
-    scratch = bytes.getInt();
+  int64_t scratch = func.getScratchBytes().value_or(0);
   SmallVector<BufferLifetime> lives = lifetimesOf(func);
-  auto offsetOf = [](AllocOp alloc) {
-    auto offset = alloc->getAttrOfType<IntegerAttr>("offset");
-    return offset ? offset.getInt() : -1;
+  auto offsetOf = [](AllocOp alloc) -> int64_t {
+    std::optional<uint64_t> offset = alloc.getOffset();
+    return offset ? int64_t(*offset) : -1;
   };
   for (auto [i, life] : llvm::enumerate(lives)) {
     int64_t offset = offsetOf(life.alloc);
@@ -45,7 +45,7 @@ LogicalResult checkBuffers(FuncOp func) {
     if (offset + life.bytes > scratch)
       return life.alloc->emitError()
              << "the buffer ends at byte " << offset + life.bytes
-             << " of scratch memory, but the kernel has tile.scratch = "
+             << " of scratch memory, but the kernel has scratch_bytes = "
              << scratch;
     for (const BufferLifetime &other : llvm::ArrayRef(lives).take_front(i)) {
       int64_t begin = offsetOf(other.alloc);
@@ -73,7 +73,7 @@ struct CheckMappedContractPass
     for (Operation &op : getOperation().getOps()) {
       auto kernel = dyn_cast<FuncOp>(op);
       if (!kernel) {
-        if (!isa<PlanOp>(op))
+        if (!isa<plan::FuncOp>(op))
           refuse(&op, "a module of Tile IR");
         continue;
       }
@@ -81,7 +81,14 @@ struct CheckMappedContractPass
         good = false;
         continue;
       }
-      if (kernel->hasAttr("tile.block")) {
+      kernel.walk([&](Operation *inner) {
+        if (isa<MmaAsyncOp, MmaWaitOp, RolesOp>(inner)) {
+          inner->emitError() << "no machine is lowered to with '"
+                             << inner->getName() << "' yet";
+          good = false;
+        }
+      });
+      if (kernel.hasThreads()) {
         good &= succeeded(checkGpuKernel(kernel));
         continue;
       }

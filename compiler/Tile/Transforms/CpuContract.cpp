@@ -120,7 +120,7 @@ static LogicalResult checkStep(NestOp nest) {
                            << "] is of matrices of these sizes";
   if (mma.getMeta() || mma.getLhsScale())
     return mma.emitError() << "a matrix step is neither sparse nor scaled";
-  bool amx = nest->getAttrOfType<StringAttr>("unit").getValue() == "amx";
+  bool amx = nest.getUnit() == MatrixUnit::Amx;
   if (amx && !isAmxProduct(lhs.getElementType(), sum.getElementType()))
     return mma.emitError() << "amx multiplies bf16 into f32 and i8 into i32, "
                               "not "
@@ -155,7 +155,7 @@ LogicalResult tessera::tile::checkCpuKernel(FuncOp func) {
     auto inner = dyn_cast<NestOp>(op);
     if (!inner)
       return WalkResult::advance();
-    return inner->hasAttr("unit") ? checkStep(inner) : checkNest(inner);
+    return inner.getUnit() ? checkStep(inner) : checkNest(inner);
   });
   return failure(result.wasInterrupted());
 }

@@ -138,7 +138,7 @@ void CpuMapper::scheduleNest(NestOp nest) {
   // rows, whichever they are, and turned in registers.
   for (Operation &op : body) {
     auto store = dyn_cast<StoreOp>(op);
-    auto axis = op.getAttrOfType<IntegerAttr>("zero_padding");
+    std::optional<int64_t> axis = zeroPaddingOf(&op);
     bool turns = store && rank == 2 && CpuPacking::of(store.getView()) &&
                  isLoadedAs32Bits(store.getValue());
     if (!axis && !turns)
@@ -146,19 +146,15 @@ void CpuMapper::scheduleNest(NestOp nest) {
     AxisVotes reads(rank);
     if (store)
       reads.add(counter.visit(store.getValue(), identity, 2));
-    if (axis && (axis.getInt() == 1 || best < 0))
+    if (axis && (*axis == 1 || best < 0))
       best = 1;
     else if (reads.votes[0] > reads.votes[1])
       best = 0;
   }
   nest.setVectorAxis(scalar ? -1 : best);
-  auto config = nest->getParentOfType<FuncOp>()->getAttrOfType<DictionaryAttr>(
-      "tile.config");
+  auto func = nest->getParentOfType<FuncOp>();
   int64_t unroll = counts.ops <= 8 ? 4 : counts.ops <= 14 ? 2 : 1;
-  auto asked = [&](StringRef key) -> int64_t {
-    auto value = config ? config.getAs<IntegerAttr>(key) : IntegerAttr();
-    return value ? value.getInt() : 0;
-  };
+  auto asked = [&](StringRef key) { return func.getDecision(key).value_or(0); };
   // Sums along the vector have their order by lanes and accumulators: a
   // schedule must not change it.
   bool ordered = llvm::any_of(body, [&](Operation &op) {

@@ -18,9 +18,8 @@ CpuMapper::CpuMapper(FuncOp func, const CpuMapperOptions &options)
       builder(func.getContext()) {}
 
 LogicalResult CpuMapper::run() {
-  builder.setInsertionPoint(func);
-  auto mapped = cast<FuncOp>(builder.insert(func->cloneWithoutRegions()));
-  Block *entry = &mapped.getBody().emplaceBlock();
+  OwningOpRef<FuncOp> mapped = cast<FuncOp>(func->cloneWithoutRegions());
+  Block *entry = &mapped->getBody().emplaceBlock();
   for (BlockArgument argument : func.getBody().getArguments())
     scalars.map(argument,
                 entry->addArgument(argument.getType(), argument.getLoc()));
@@ -30,14 +29,12 @@ LogicalResult CpuMapper::run() {
   emitBlock(func.getBody().front());
   closeNest();
   ReturnOp::create(builder, func.getLoc());
-  if (failed) {
-    mapped.erase();
+  if (failed)
     return failure();
-  }
   if (entryPoint->use_empty())
     entryPoint->erase();
-  func.erase();
-  mapped.walk([&](NestOp nest) { scheduleNest(nest); });
+  func.getBody().takeBody(mapped->getBody());
+  func.walk([&](NestOp nest) { scheduleNest(nest); });
   return success();
 }
 
@@ -174,8 +171,7 @@ void CpuMapper::openNest(Root &root, ArrayRef<Value> axes, Location loc) {
     closeNest();
     open.emplace();
     open->nest = NestOp::create(builder, loc, TypeRange(), axes,
-                                builder.getI64IntegerAttr(-1),
-                                builder.getI64IntegerAttr(1));
+                                /*vector_axis=*/-1, /*unroll=*/1);
     open->nest.getBody().emplaceBlock();
     NestOp::ensureTerminator(open->nest.getBody(), builder, loc);
     open->closed = root.alone;
@@ -268,7 +264,7 @@ void CpuMapper::emitKept(Value tile) {
         RankedTensorType::get({slots, loop.getSize()}, type.getElementType());
     buffer = allocate(CpuBuffer::rows(row, options.vectorBytes, false), loc);
     if (twice)
-      buffer.getDefiningOp()->setAttr(kTwice, builder.getUnitAttr());
+      buffer.getDefiningOp<AllocOp>().setTwice(true);
   }
   Value start = RangeStartOp::create(builder, loc, builder.getIndexType(),
                                      scalars.lookup(loop.getRange()));

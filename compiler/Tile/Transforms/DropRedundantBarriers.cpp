@@ -25,14 +25,17 @@ static void dropRedundant(FuncOp func) {
     return; // tile-prove-barriers says why
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
-    if (isa<BarrierOp, WaitOp>(op) || op->hasAttr("scratch"))
+    if (isa<BarrierOp, WaitOp>(op) || getExchange(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
     if (!isa<BarrierOp, WaitOp>(op)) {
-      op->setAttr("unguarded", UnitAttr::get(op->getContext()));
+      ExchangeAttr guarded = getExchange(op);
+      setExchange(op, ExchangeAttr::get(op->getContext(), guarded.getBytes(),
+                                        guarded.getOffset(),
+                                        /*unguarded=*/true));
       if (!proveBarriers(func))
-        op->removeAttr("unguarded");
+        setExchange(op, guarded);
       continue;
     }
     Block *block = op->getBlock();
@@ -50,9 +53,8 @@ struct DropRedundantBarriersPass
     : tessera::tile::impl::DropRedundantBarriersPassBase<
           DropRedundantBarriersPass> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<FuncOp>())
-      if (func->hasAttr("tile.block"))
-        dropRedundant(func);
+    if (getOperation().hasThreads())
+      dropRedundant(getOperation());
   }
 };
 } // namespace

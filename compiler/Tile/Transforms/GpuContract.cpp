@@ -7,7 +7,6 @@
 #include "compiler/Tile/Transforms/GpuLayouts.h"
 #include "compiler/Tile/Transforms/GpuScratch.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,7 +29,6 @@ public:
 private:
   FuncOp func;
   int64_t threads = 0, shared = 0;
-  llvm::StringMap<std::optional<Layout>> layouts;
 
   LogicalResult check(Operation *op);
   LogicalResult checkTile(Operation *op, Value tile);
@@ -44,19 +42,13 @@ private:
   template <typename Access> LogicalResult checkAccess(Access op, Value moved);
   /// `tile` must be held as `wanted`.
   LogicalResult expect(Operation *op, Value tile, const Layout &wanted);
-
-  const Layout &layoutOf(Value tile) {
-    auto type = cast<RankedTensorType>(tile.getType());
-    return *layouts[cast<StringAttr>(type.getEncoding()).getValue()];
-  }
 };
 
 } // namespace
 
 /// Whether threads can hold a tile of this shape so: named inputs, as many
 /// lanes and warps as there are, a place for each register.
-static std::string problemOf(const Layout &layout, ArrayRef<int64_t> shape,
-                             int64_t threads) {
+static std::string problemOf(const Layout &layout, int64_t threads) {
   int64_t warps = threads / 32;
   for (const layout::Dim &in : layout.ins()) {
     int64_t most = in.name == "lane"       ? 32
@@ -78,15 +70,6 @@ static std::string problemOf(const Layout &layout, ArrayRef<int64_t> shape,
     if (registers > maxRegisters)
       return "has too many registers";
   }
-  if (layout.outs().size() != shape.size() || layout.outBits() > 40)
-    return "is of another tile";
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
-    std::string name = "dim" + std::to_string(axis);
-    if (!layout.findOut(name) || layout.outs()[axis].name != name ||
-        layout.outSize(name) < shape[axis] ||
-        layout.outSize(name) > maxTileElements)
-      return "does not cover the tile";
-  }
   std::optional<int> in = layout.findIn("register");
   int64_t count = in ? layout.inSize("register") : 1;
   if (count > maxRegisters)
@@ -102,16 +85,10 @@ static std::string problemOf(const Layout &layout, ArrayRef<int64_t> shape,
 
 LogicalResult GpuContract::checkTile(Operation *op, Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
-  auto text = dyn_cast_or_null<StringAttr>(type.getEncoding());
-  if (!text)
+  LayoutAttr layout = findLayout(type);
+  if (!layout)
     return op->emitError() << "a tile of a mapped kernel needs a layout";
-  auto [entry, isNew] = layouts.try_emplace(text.getValue());
-  if (isNew)
-    entry->second = Layout::parse(text.str());
-  if (!entry->second)
-    return op->emitError() << "the layout of " << type << " cannot be read";
-  // The text alone does not say the shape: it is checked for each tile.
-  std::string problem = problemOf(*entry->second, type.getShape(), threads);
+  std::string problem = problemOf(layout.getValue(), threads);
   if (!problem.empty())
     return op->emitError() << "the layout of " << type << " " << problem
                            << " for a block of " << threads << " threads";
@@ -138,18 +115,20 @@ LogicalResult GpuContract::checkBuffer(AllocOp alloc) {
   int64_t end = bits / 8;
   for (int64_t size : shape)
     end *= size;
-  auto offset = alloc->getAttrOfType<IntegerAttr>("offset");
-  if (!offset || offset.getInt() < 0 || offset.getInt() % 128 != 0)
+  std::optional<int64_t> offset = alloc.getOffset();
+  if (!offset || *offset % 128 != 0)
     return alloc->emitError()
            << "a shared buffer needs an offset that is a multiple of 128";
-  if (offset.getInt() + end > shared)
+  if (*offset + end > shared)
     return alloc->emitError()
-           << "the buffer ends at byte " << offset.getInt() + end
-           << " of shared memory, but the kernel has tile.shared = " << shared;
+           << "the buffer ends at byte " << *offset + end
+           << " of shared memory, but the kernel has shared_bytes = " << shared;
   // The layout maps the whole matrix, and nothing beyond it.
-  std::optional<Layout> memory = Layout::parse(type.getLayout().str());
+  const Layout *memory =
+      type.getLayout() ? &type.getLayout().getValue() : nullptr;
   ArrayRef<int64_t> matrix = shape.take_back(2);
-  if (!memory || memory->ins().size() != 2 || !memory->findIn("dim0") ||
+  if (type.getSpace() != Space::Shared || !memory ||
+      memory->ins().size() != 2 || !memory->findIn("dim0") ||
       !memory->findIn("dim1") || !memory->paddings().empty() ||
       memory->inSize("dim0") != matrix[0] ||
       memory->inSize("dim1") != matrix[1] ||
@@ -163,18 +142,15 @@ LogicalResult GpuContract::checkBuffer(AllocOp alloc) {
 
 LogicalResult GpuContract::checkScratch(Operation *op) {
   int64_t bytes = exchangeBytes(op);
-  auto said = op->getAttrOfType<IntegerAttr>("scratch_bytes");
-  auto first = op->getAttrOfType<IntegerAttr>("scratch");
-  if (bytes == 0 && !first && !said)
+  ExchangeAttr exchange = getExchange(op);
+  if (bytes == 0 && !exchange)
     return success();
-  if (!said || said.getInt() != bytes || !first)
-    return op->emitError() << "'" << op->getName() << "' has scratch and "
-                           << "scratch_bytes = " << bytes
-                           << " for what it exchanges";
-  if (first.getInt() < 0 || first.getInt() % 16 ||
-      first.getInt() + bytes > shared)
-    return op->emitError() << "scratch = " << first.getInt() << " and " << bytes
-                           << " bytes lie outside tile.shared = " << shared
+  if (!exchange || exchange.getBytes() != bytes || !exchange.getOffset())
+    return op->emitError() << "'" << op->getName() << "' exchanges " << bytes
+                           << " bytes, which have a place";
+  if (*exchange.getOffset() % 16 || *exchange.getOffset() + bytes > shared)
+    return op->emitError() << bytes << " bytes at " << *exchange.getOffset()
+                           << " lie outside shared_bytes = " << shared
                            << ", or not at a multiple of 16";
   return success();
 }
@@ -351,7 +327,7 @@ LogicalResult GpuContract::checkOperands(Operation *op) {
 LogicalResult GpuContract::check(Operation *op) {
   if (!isa_and_present<TileDialect, arith::ArithDialect, math::MathDialect,
                        scf::SCFDialect>(op->getDialect()) ||
-      isa<FuncOp, PlanOp, NestOp, NestYieldOp, FilledOp, LocalStoreOp>(op))
+      isa<FuncOp, NestOp, NestYieldOp, FilledOp, LocalStoreOp>(op))
     return op->emitError() << "'" << op->getName()
                            << "' may not stand in a mapped kernel of a GPU";
   for (Value value : op->getResults())
@@ -367,12 +343,11 @@ LogicalResult GpuContract::check(Operation *op) {
 }
 
 LogicalResult GpuContract::run() {
-  threads = func->getAttrOfType<IntegerAttr>("tile.block").getInt();
-  if (auto bytes = func->getAttrOfType<IntegerAttr>("tile.shared"))
-    shared = bytes.getInt();
+  threads = *func.getBlockSize();
+  shared = func.getSharedBytes().value_or(0);
   if (!llvm::isPowerOf2_64(threads))
     return func.emitError()
-           << "tile.block = " << threads << " is no power of two";
+           << "block_size = " << threads << " is no power of two";
   for (auto each : {&GpuContract::check, &GpuContract::checkOperands,
                     &GpuContract::checkScratch}) {
     WalkResult result = func.getBody().walk<WalkOrder::PreOrder>(

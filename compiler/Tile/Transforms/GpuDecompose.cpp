@@ -185,7 +185,7 @@ void Decomposer::run() {
     for (Value operand : {mma.getLhs(), mma.getRhs()})
       if (LoadOp load = sharedOperand(operand);
           load && load->getBlock() != mma->getBlock())
-        load->setAttr("registers", UnitAttr::get(func.getContext()));
+        load.setInRegisters(true);
   });
 }
 

@@ -5,6 +5,8 @@
 
 #include "compiler/Tile/Transforms/MaskAbsent.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
@@ -46,39 +48,26 @@ static int64_t perRegister(StringRef type) {
 }
 
 std::optional<MmaInstruction> tessera::tile::instructionOf(MmaOp mma) {
-  auto mark = mma->getAttrOfType<StringAttr>("instruction");
+  InstructionAttr given = mma.getInstructionAttr();
   Type element = mma.getLhs().getType().getElementType();
-  std::string text;
-  if (mark)
-    text = mark.str();
-  else if ((element.isF16() || element.isBF16()) &&
-           getElementTypeOrSelf(mma.getResult()).isF32())
-    text = element.isF16() ? "m16n8k16.f32.f16.f16.f32"
-                           : "m16n8k16.f32.bf16.bf16.f32";
-  if (text.empty() || text == "fma")
+  if (!given && (element.isF16() || element.isBF16()) &&
+      getElementTypeOrSelf(mma.getResult()).isF32())
+    given = InstructionAttr::get(mma.getContext(), MmaForm::Sync, 16, 8, 16);
+  if (!given || given.getForm() == MmaForm::Fma)
     return std::nullopt;
-  // "m16n8k16.f32.f16.f16.f32"
   MmaInstruction result;
-  if (StringRef(text).starts_with("sparse."))
+  if (given.getForm() == MmaForm::Sparse)
     result.kind = nvidia::MmaRow::SyncSparse;
-  if (StringRef(text).starts_with("scaled."))
+  if (given.getForm() == MmaForm::Scaled)
     result.kind = nvidia::MmaRow::SyncBlockScale;
-  if (result.kind != nvidia::MmaRow::Sync)
-    text = StringRef(text).split('.').second.str();
-  result.text = text;
-  SmallVector<StringRef> parts;
-  StringRef(result.text).split(parts, '.');
-  StringRef shape = parts.front();
-  int64_t *sizes[] = {&result.shape.m, &result.shape.n, &result.shape.k};
-  for (auto [letter, size] : llvm::zip(StringRef("mnk"), sizes))
-    if (!shape.consume_front(StringRef(&letter, 1)) ||
-        shape.consumeInteger(10, *size))
-      return std::nullopt;
-  if (parts.size() != 5 || !shape.empty())
-    return std::nullopt;
-  result.d = parts[1].str();
-  result.a = parts[2].str();
-  result.b = parts[3].str();
+  result.shape.m = given.getM();
+  result.shape.n = given.getN();
+  result.shape.k = given.getK();
+  result.d = resultName(mma).str();
+  result.a = result.b = operandName(mma).str();
+  result.text =
+      llvm::formatv("m{0}n{1}k{2}.{3}.{4}.{5}.{3}", given.getM(), given.getN(),
+                    given.getK(), result.d, result.a, result.b);
   result.shape.perRegister = perRegister(result.a);
   result.shape.sparse = result.kind == nvidia::MmaRow::SyncSparse;
   return result;
@@ -105,8 +94,9 @@ LogicalResult tessera::tile::chooseInstruction(MmaOp mma,
   Type element = mma.getLhs().getType().getElementType();
   Type accumulated = getElementTypeOrSelf(mma.getResult());
   StringRef operand = operandName(mma), sum = resultName(mma);
-  auto mark = [&](const Twine &text) {
-    mma->setAttr("instruction", StringAttr::get(mma.getContext(), text));
+  auto mark = [&](MmaForm form, const nvidia::MmaRow &row) {
+    mma.setInstructionAttr(
+        InstructionAttr::get(mma.getContext(), form, row.m, row.n, row.k));
     return success();
   };
   if (mma.getMeta() || mma.getLhsScale()) {
@@ -115,17 +105,20 @@ LogicalResult tessera::tile::chooseInstruction(MmaOp mma,
       return mma.emitError() << "target " << arch.name()
                              << " has no such product; tile-expand-products "
                                 "makes a plain one of it";
-    return mark((mma.getMeta() ? "sparse." : "scaled.") + row->text());
+    return mark(mma.getMeta() ? MmaForm::Sparse : MmaForm::Scaled, *row);
   }
   auto result = dyn_cast<RankedTensorType>(mma.getResult().getType());
   if (result && result.getRank() == 2 && !operand.empty())
     if (const nvidia::MmaRow *row =
             nvidia::findMma(arch, operand, operand, sum))
-      return mark(row->text());
+      return mark(MmaForm::Sync, *row);
   // No tensor core multiplies these types there: one by one.
   if (element.isF16() || element.isBF16() || element.isF32() ||
-      element.isF64() || element.isSignlessInteger())
-    return mark("fma");
+      element.isF64() || element.isSignlessInteger()) {
+    mma.setInstructionAttr(
+        InstructionAttr::get(mma.getContext(), MmaForm::Fma, 0, 0, 0));
+    return success();
+  }
   if (operand.empty())
     return refuseOn(mma, "@ of " + nameOf(element), "on a GPU");
   InFlightDiagnostic problem = mma.emitError();
@@ -139,9 +132,8 @@ LogicalResult tessera::tile::chooseInstruction(MmaOp mma,
 }
 
 nvidia::Arch tessera::tile::archOf(FuncOp func) {
-  auto name = func->getAttrOfType<StringAttr>("tile.arch");
   std::optional<nvidia::Arch> arch;
-  if (name)
-    arch = nvidia::parseArch(name.getValue());
+  if (std::optional<StringRef> name = func.getArch())
+    arch = nvidia::parseArch(*name);
   return arch.value_or(nvidia::Arch{8, 0, 0});
 }

@@ -178,10 +178,7 @@ void GpuLayouts::chooseWarps(FuncOp func) {
   });
   // Half a thread's registers, for 16 rows of one warp.
   rowsOnly &= n <= 128;
-  int64_t given = 0;
-  if (auto config = func->getAttrOfType<DictionaryAttr>("tile.config"))
-    if (auto number = config.getAs<IntegerAttr>("num_warps"))
-      given = number.getInt();
+  int64_t given = func.getDecision("num_warps").value_or(0);
   if (given > 0)
     warps = llvm::PowerOf2Ceil(given);
   else if (m && rowsOnly) // 16 rows are one fragment

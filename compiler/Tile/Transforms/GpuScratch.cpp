@@ -13,11 +13,6 @@ using namespace tessera;
 using namespace tessera::tile;
 using layout::Layout;
 
-static Layout layoutOf(Value tile) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  return *Layout::parse(cast<StringAttr>(type.getEncoding()).str());
-}
-
 static int64_t bytesOf(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
@@ -29,7 +24,7 @@ int64_t tessera::tile::boardBytes(const layout::Board &board, Type element) {
 /// A reduction whose axis is spread over warps needs memory to join them.
 static int64_t bytesOfReduction(ReduceOp reduce) {
   RankedTensorType type = reduce.getInput().getType();
-  Layout input = layoutOf(reduce.getInput());
+  const Layout &input = layoutOf(reduce.getInput());
   std::optional<int> warp = input.findIn("warp");
   int64_t parts = 1;
   for (int b = 0; warp && b < input.ins()[*warp].bits; ++b)
@@ -59,14 +54,11 @@ static void describe(ConvertLayoutOp convert) {
       layoutOf(convert.getInput()), layoutOf(convert.getResult()),
       type.getShape().vec(), bytesOf(type.getElementType()));
   using Way = layout::Exchange::Way;
-  OpBuilder builder(convert);
-  convert->setAttr(
-      "way", builder.getStringAttr(plan.way == Way::Shared     ? "shared"
-                                   : plan.way == Way::Shuffles ? "shuffles"
-                                                               : "registers"));
+  convert.setWay(plan.way == Way::Shared     ? ExchangeWay::Shared
+                 : plan.way == Way::Shuffles ? ExchangeWay::Shuffles
+                                             : ExchangeWay::Registers);
   if (plan.needsMemory())
-    convert->setAttr("conflicts",
-                     builder.getI64IntegerAttr(plan.board.conflicts));
+    convert.setConflicts(plan.board.conflicts);
 }
 
 /// Operands that were not loaded into buffers.
@@ -121,16 +113,17 @@ void tessera::tile::measureScratch(FuncOp func) {
     if (auto convert = dyn_cast<ConvertLayoutOp>(op))
       describe(convert);
     if (int64_t bytes = exchangeBytes(op))
-      op->setAttr("scratch_bytes", OpBuilder(op).getI64IntegerAttr(bytes));
+      setExchange(op, ExchangeAttr::get(op->getContext(), bytes, std::nullopt,
+                                        /*unguarded=*/false));
   });
 }
 
 int64_t tessera::tile::bytesBesideBuffers(FuncOp func) {
   int64_t most = 0;
   func.walk([&](Operation *op) {
-    auto bytes = op->getAttrOfType<IntegerAttr>("scratch_bytes");
-    if (bytes && !isAfterBuffers(op))
-      most = std::max(most, bytes.getInt());
+    ExchangeAttr exchange = getExchange(op);
+    if (exchange && !isAfterBuffers(op))
+      most = std::max(most, exchange.getBytes());
   });
   return llvm::alignTo(most, 128);
 }
@@ -138,12 +131,13 @@ int64_t tessera::tile::bytesBesideBuffers(FuncOp func) {
 int64_t tessera::tile::placeScratch(FuncOp func, int64_t end) {
   int64_t total = end;
   func.walk([&](Operation *op) {
-    auto bytes = op->getAttrOfType<IntegerAttr>("scratch_bytes");
-    if (!bytes)
+    ExchangeAttr exchange = getExchange(op);
+    if (!exchange)
       return;
     int64_t first = isAfterBuffers(op) ? 0 : end;
-    op->setAttr("scratch", OpBuilder(op).getI64IntegerAttr(first));
-    total = std::max(total, first + bytes.getInt());
+    setExchange(op, ExchangeAttr::get(op->getContext(), exchange.getBytes(),
+                                      first, exchange.getUnguarded()));
+    total = std::max(total, first + exchange.getBytes());
   });
   return llvm::alignTo(total, 16);
 }

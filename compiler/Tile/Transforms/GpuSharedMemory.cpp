@@ -156,14 +156,13 @@ void SharedCopies::stage(LoadOp load, State &state) {
   MLIRContext *context = func.getContext();
   auto type =
       BufferType::get(context, {sizes[0], sizes[1]}, tile.getElementType(),
-                      StringAttr::get(context, stage.memory.print()),
-                      StringAttr::get(context, "shared"));
+                      LayoutAttr::get(context, stage.memory), Space::Shared);
   auto alloc = [&] {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&func.getBody().front());
     return AllocOp::create(builder, loc, type);
   }();
-  alloc->setAttr("offset", builder.getI64IntegerAttr(state.offset));
+  alloc.setOffset(state.offset);
   state.offset += llvm::alignTo(sizes[0] * sizes[1] * elementBytes, 128);
   bytes = std::max(bytes, state.offset);
   // What is no fragment of tensor cores stays here until it is multiplied.
@@ -174,11 +173,10 @@ void SharedCopies::stage(LoadOp load, State &state) {
   stage.buffer = alloc;
   auto copy = CpAsyncOp::create(
       builder, loc, TokenType::get(context), load.getView(), load.getIndices(),
-      alloc, Value(), builder.getI64IntegerAttr(16 / elementBytes), UnitAttr());
-  copy->setAttr("conflicts",
-                builder.getI64IntegerAttr(layout::bankConflicts(
-                    layout::copyLanes(stage.memory, unit, elementBytes),
-                    stage.memory, elementBytes, 16 / elementBytes)));
+      alloc, Value(), /*vector=*/16 / elementBytes, /*commit=*/false,
+      builder.getI64IntegerAttr(layout::bankConflicts(
+          layout::copyLanes(stage.memory, unit, elementBytes), stage.memory,
+          elementBytes, 16 / elementBytes)));
   stage.token = copy.getToken();
   staged[load] = std::move(stage);
   state.pending.push_back(load);
@@ -224,8 +222,8 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
   LoadOp load = sharedOperand(operand);
   Staged &stage = staged[load];
   Layout held = layouts.canonical(throughTransposes(operand, wanted));
-  auto text = StringAttr::get(func.getContext(), held.print());
-  Value &fragment = stage.fragments[text];
+  auto encoding = LayoutAttr::get(func.getContext(), held);
+  Value &fragment = stage.fragments[encoding];
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   if (!fragment) {
     OpBuilder builder(func.getContext());
@@ -237,11 +235,10 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
     }
     auto local = LocalLoadOp::create(
         builder, load.getLoc(),
-        RankedTensorType::get(tile.getShape(), tile.getElementType(), text),
+        RankedTensorType::get(tile.getShape(), tile.getElementType(), encoding),
         stage.buffer, Value());
     int64_t elementBytes = tile.getElementTypeBitWidth() / 8;
-    local->setAttr("conflicts", builder.getI64IntegerAttr(readConflicts(
-                                    held, stage.memory, elementBytes)));
+    local.setConflicts(readConflicts(held, stage.memory, elementBytes));
     fragment = local;
   }
   // Transposes only rename axes now.
@@ -262,9 +259,8 @@ Value SharedCopies::fragmentOf(Value operand, const Layout &wanted, MmaOp mma) {
     auto old = cast<RankedTensorType>(op.getResult().getType());
     result = TransposeOp::create(
         builder, op.getLoc(),
-        RankedTensorType::get(
-            old.getShape(), old.getElementType(),
-            StringAttr::get(func.getContext(), layout.print())),
+        RankedTensorType::get(old.getShape(), old.getElementType(),
+                              LayoutAttr::get(func.getContext(), layout)),
         result, op.getPermutation());
   }
   return result;

@@ -200,7 +200,7 @@ void RowKeeper::cutLoops() {
     OpBuilder builder(loop->getContext());
     builder.setInsertionPointAfter(loop);
     auto rest = cast<ForOp>(builder.clone(*loop));
-    rest->setAttr(kRest, builder.getUnitAttr());
+    rest.setRest(true);
     rest.walk([](Operation *op) {
       op->removeAttr(kKeep);
       op->removeAttr(kKept);

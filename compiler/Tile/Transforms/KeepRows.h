@@ -10,7 +10,7 @@
 // The ops are marked `tile.keep` and `tile.kept`, with the number of the row;
 // the mapper gives each row a buffer with a slot per turn. Rows have any
 // length, buffers don't: both loops are cut in two, and the turns past
-// `kKeptElements` compute again, in a loop marked `tile.rest`.
+// `kKeptElements` compute again, in a loop marked `rest`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,6 @@ inline constexpr int64_t kKeptElements = 32768;
 
 inline constexpr llvm::StringLiteral kKeep = "tile.keep";
 inline constexpr llvm::StringLiteral kKept = "tile.kept";
-inline constexpr llvm::StringLiteral kRest = "tile.rest";
-/// Of a buffer: its second half is the target's, which may begin a row before
-/// the last one's results are written.
-inline constexpr llvm::StringLiteral kTwice = "tile.twice";
 
 /// Marks what is worth keeping, and cuts the loops.
 void keepRows(FuncOp func);

@@ -1,6 +1,7 @@
 //===- MakePersistent.cpp - Blocks that run many programs -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Plan/IR/IntegerBuilder.h"
 #include "compiler/Tile/IR/Tile.h"
 #include "compiler/Tile/Transforms/Passes.h"
 #include "compiler/Tile/Transforms/ProgramOrder.h"
@@ -14,6 +15,7 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
 namespace {
@@ -71,31 +73,19 @@ struct MakePersistentPass
   }
 
   void runOnOperation() override {
-    llvm::SmallVector<StringRef> made;
     for (auto func : getOperation().getOps<FuncOp>()) {
       auto programs = func.getBody().front().getOps<ProgramOp>();
       if (programs.empty() || !(*programs.begin()).getPersistent())
         continue;
       make(*programs.begin());
-      made.push_back(func.getSymName());
-    }
-    // No more than there are programs.
-    for (auto plan : getOperation().getOps<PlanOp>()) {
-      SmallVector<Attribute> lines;
-      for (Attribute line : plan.getLines()) {
-        std::string text = cast<StringAttr>(line).str();
-        size_t at = text.find(" grid ");
-        bool ours =
-            at != std::string::npos && llvm::any_of(made, [&](auto name) {
-              return StringRef(text).ltrim().starts_with(
-                  ("launch @" + name + "(").str());
-            });
-        if (ours)
-          text = text.substr(0, at + 6) + "min(" + text.substr(at + 6) + ", " +
-                 std::to_string(blocks) + ")";
-        lines.push_back(StringAttr::get(&getContext(), text));
-      }
-      plan.setLinesAttr(ArrayAttr::get(&getContext(), lines));
+      // No more than there are programs.
+      plan::forEachLaunch(getOperation(), func.getSymName(),
+                          [&](plan::LaunchOp launch) {
+                            OpBuilder builder(launch);
+                            plan::IntegerBuilder make(builder, launch.getLoc());
+                            launch.getGridMutable().assign(
+                                make.min(launch.getGrid(), int64_t(blocks)));
+                          });
     }
   }
 };

@@ -79,18 +79,18 @@ void CpuMapper::emitScalar(Operation *op) {
 void CpuMapper::emitPrint(PrintOp op) {
   closeNest();
   Location loc = op.getLoc();
-  auto piece = [&](StringRef part, StringRef text, ValueRange values) {
-    auto made = PrintOp::create(builder, loc, text, values);
-    made->setAttr("part", builder.getStringAttr(part));
+  auto piece = [&](PrintPart part, StringRef text, ValueRange values) {
+    PrintOp::create(builder, loc, text, values,
+                    PrintPartAttr::get(builder.getContext(), part));
   };
-  piece("begin", op.getText(), {});
+  piece(PrintPart::Begin, op.getText(), {});
   for (Value value : op.getValues()) {
     if (!isTile(value)) {
-      piece("value", "", scalars.lookup(value));
+      piece(PrintPart::Value, "", scalars.lookup(value));
       continue;
     }
     SmallVector<Value> axes = axesOf(value);
-    piece("axes", "", axes);
+    piece(PrintPart::Axes, "", axes);
     Root root;
     root.alone = true;
     root.tiles.push_back(value);
@@ -99,11 +99,11 @@ void CpuMapper::emitPrint(PrintOp op) {
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
-      piece("element", "", tile);
+      piece(PrintPart::Element, "", tile);
     }
     closeNest();
   }
-  piece("end", "", {});
+  piece(PrintPart::End, "", {});
 }
 
 /// Stores, atomics and assertions of tiles.
@@ -181,8 +181,8 @@ void CpuMapper::emitFilled(FilledOp op) {
   storeTo(op.getInput(), buffer);
   // What lies past the end is real now: vectors must not run over it.
   for (Operation *user : buffer.getUsers())
-    if (isa<LocalStoreOp>(user) && !whole)
-      user->setAttr("keep_rest", builder.getUnitAttr());
+    if (auto store = dyn_cast<LocalStoreOp>(user); store && !whole)
+      store.setKeepRest(true);
   buffers[op.getResult()] = buffer;
   open->tiles.map(op.getResult(), open->tiles.lookup(op.getInput()));
 }
@@ -226,8 +226,6 @@ void CpuMapper::emitReduce(ReduceOp op) {
   Value reduced =
       ReduceOp::create(builder, op.getLoc(), op.getResult().getType(),
                        op.getKind(), input, op.getAxis());
-  if (isArg)
-    reduced.getDefiningOp()->setAttr("start_axis", op.getAxisAttr());
   if (root.buffer) {
     LocalStoreOp::create(builder, op.getLoc(), reduced, root.buffer, Value());
     buffers[op.getResult()] = root.buffer;
@@ -240,9 +238,9 @@ void CpuMapper::emitReduce(ReduceOp op) {
   SmallVector<Type> types(open->nest->getResultTypes());
   types.push_back(reduced.getType());
   builder.setInsertionPoint(open->nest);
-  auto grown = NestOp::create(
-      builder, open->nest.getLoc(), types, open->nest.getAxes(),
-      open->nest.getVectorAxisAttr(), open->nest.getUnrollAttr());
+  auto grown =
+      NestOp::create(builder, open->nest.getLoc(), types, open->nest.getAxes(),
+                     open->nest.getVectorAxis(), open->nest.getUnroll());
   grown.getBody().takeBody(open->nest.getBody());
   // Earlier results keep their numbers.
   for (auto [i, result] : llvm::enumerate(open->nest.getResults())) {
@@ -260,9 +258,8 @@ void CpuMapper::emitReduce(ReduceOp op) {
 /// `axis`, the summed one: what lies there is multiplied.
 static void markZeroPadding(Value buffer, int64_t axis) {
   for (Operation *user : buffer.getUsers())
-    if (isa<LocalStoreOp>(user))
-      user->setAttr("zero_padding",
-                    Builder(user->getContext()).getI64IntegerAttr(axis));
+    if (auto store = dyn_cast<LocalStoreOp>(user))
+      store.setZeroPadding(axis);
 }
 
 /// The operand in a buffer of `type`, filled where the operand is defined: not
@@ -367,15 +364,10 @@ void CpuMapper::emitMma(MmaOp op) {
   root.alone = true;
   openNest(root, axes, loc);
   // Which register holds which part of the result.
-  open->nest->setAttr("unit", builder.getStringAttr(amx ? "amx" : "fma"));
+  open->nest.setUnit(amx ? MatrixUnit::Amx : MatrixUnit::Fma);
   if (!amx)
-    open->nest->setAttr("register_tile", builder.getDenseI64ArrayAttr(
-                                             {registers.mr, registers.vectors,
-                                              registers.lanes}));
-  open->nest->setAttr("registers",
-                      builder.getStringAttr(
-                          amx ? "2 x 2 tiles of 16 x 16"
-                              : layout::accumulatorLayout(registers).print()));
+    open->nest.setRegisterTile(
+        ArrayRef<int64_t>({registers.mr, registers.vectors, registers.lanes}));
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(open->nest.getBody().front().getTerminator());
@@ -417,6 +409,7 @@ void CpuMapper::emitFor(ForOp loop) {
                     scalars.lookup(loop.getStop()), loop.getSize(), inits);
   mapped->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   mapped.setStages(loop.getStages());
+  mapped.setRest(loop.getRest());
   scalars.map(loop.getRange(), mapped.getRange());
   mapScalars(loop.getCarried(), mapped.getCarried(), scalars);
   for (Value argument : loop.getCarried())
@@ -612,30 +605,26 @@ struct MapToCpuPass : tessera::tile::impl::MapToCpuPassBase<MapToCpuPass> {
   using MapToCpuPassBase::MapToCpuPassBase;
 
   void runOnOperation() override {
-    for (FuncOp func :
-         llvm::make_early_inc_range(getOperation().getOps<FuncOp>())) {
-      SmallVector<MmaOp> vectors;
-      func.walk([&](MmaOp op) {
-        if (op.getLhs().getType().getRank() == 1 ||
-            op.getRhs().getType().getRank() == 1)
-          vectors.push_back(op);
-      });
-      if (!vectors.empty()) {
-        AxisRanges ranges(func);
-        for (MmaOp op : vectors)
-          expandVectorProduct(op, ranges);
-      }
-      if (auto config = func->getAttrOfType<DictionaryAttr>("tile.config"))
-        if (auto lanes = config.getAs<IntegerAttr>("vector");
-            lanes && lanes.getInt() > vectorBytes / 4)
-          func.emitRemark() << "vector=" << lanes.getInt()
-                            << " is more than this target's registers hold; "
-                            << vectorBytes / 4 << " is used";
-      keepRows(func);
-      CpuMapperOptions options{amx, vectorBytes};
-      if (failed(CpuMapper(func, options).run()))
-        return signalPassFailure();
+    FuncOp func = getOperation();
+    SmallVector<MmaOp> vectors;
+    func.walk([&](MmaOp op) {
+      if (op.getLhs().getType().getRank() == 1 ||
+          op.getRhs().getType().getRank() == 1)
+        vectors.push_back(op);
+    });
+    if (!vectors.empty()) {
+      AxisRanges ranges(func);
+      for (MmaOp op : vectors)
+        expandVectorProduct(op, ranges);
     }
+    if (std::optional<int64_t> lanes = func.getDecision("vector");
+        lanes && *lanes > vectorBytes / 4)
+      func.emitRemark() << "vector=" << *lanes
+                        << " is more than this target's registers hold; "
+                        << vectorBytes / 4 << " is used";
+    keepRows(func);
+    if (failed(CpuMapper(func, {amx, vectorBytes}).run()))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Plan/IR/Plan.h"
 #include "compiler/Tile/Transforms/GpuDecompose.h"
 #include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/GpuLayouts.h"
@@ -79,7 +80,7 @@ private:
     RankedTensorType type = tileType(tile);
     return RankedTensorType::get(
         type.getShape(), type.getElementType(),
-        StringAttr::get(func.getContext(), layouts.canonical(layout).print()));
+        LayoutAttr::get(func.getContext(), layouts.canonical(layout)));
   }
   /// `tile`, held as `layout`, at the builder's place.
   Value materialise(OpBuilder &builder, Value tile, const Layout &layout);
@@ -112,9 +113,7 @@ static bool isRepeatable(Operation *op, int &budget) {
     if (!argument)
       return false;
     auto kernel = cast<FuncOp>(argument.getOwner()->getParentOp());
-    auto mode = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                    "gir.mode");
-    return mode && mode == "in" && operandsAre();
+    return kernel.getArgMode(argument.getArgNumber()) == "in" && operandsAre();
   }
   if (isa<BroadcastOp, TransposeOp>(op) || isElementwise(op))
     return operandsAre();
@@ -184,11 +183,6 @@ void LayoutApplier::setType(Value tile) {
     constant.setValueAttr(DenseElementsAttr::get(
         cast<ShapedType>(type), dense.getSplatValue<Attribute>()));
   }
-}
-
-static Layout layoutOf(Type type) {
-  auto text = cast<StringAttr>(cast<RankedTensorType>(type).getEncoding());
-  return *Layout::parse(text.str());
 }
 
 void LayoutApplier::setNatural(Operation *op, const Layout &natural) {
@@ -267,29 +261,6 @@ void LayoutApplier::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The plan names the machine, and what a launch needs beside the grid.
-static void editPlan(ModuleOp module, StringRef target) {
-  for (auto plan : module.getOps<PlanOp>()) {
-    SmallVector<Attribute> lines;
-    for (Attribute line : plan.getLines()) {
-      std::string text = cast<StringAttr>(line).str();
-      if (StringRef(text).starts_with("target "))
-        text = "target " + target.str() + " 1";
-      for (auto func : module.getOps<FuncOp>())
-        if (StringRef(text).ltrim().starts_with(
-                ("launch @" + func.getSymName() + "(").str()))
-          text += " block " +
-                  std::to_string(
-                      func->getAttrOfType<IntegerAttr>("tile.block").getInt()) +
-                  " shared " +
-                  std::to_string(
-                      func->getAttrOfType<IntegerAttr>("tile.shared").getInt());
-      lines.push_back(StringAttr::get(module.getContext(), text));
-    }
-    plan.setLinesAttr(ArrayAttr::get(module.getContext(), lines));
-  }
-}
-
 namespace {
 struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
   using MapToGpuPassBase::MapToGpuPassBase;
@@ -321,11 +292,9 @@ struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
     LayoutApplier applier(func, nvidia::machine(arch).sharedPerBlock);
     applier.run();
     int64_t shared = copyThroughShared(func, applier.getLayouts());
-    OpBuilder builder(func.getContext());
-    func->setAttr("tile.block", builder.getI64IntegerAttr(
-                                    applier.getLayouts().getWarps() * 32));
-    func->setAttr("tile.shared", builder.getI64IntegerAttr(shared));
-    func->setAttr("tile.arch", builder.getStringAttr(arch.name()));
+    func.setBlockSize(applier.getLayouts().getWarps() * 32);
+    func.setSharedBytes(shared);
+    func.setArch(arch.name());
     // A function may have a variant that is too large for the machine: that is
     // an error at its launch.
     return success();
@@ -338,10 +307,8 @@ struct MapToGpuPass : tessera::tile::impl::MapToGpuPassBase<MapToGpuPass> {
                                  << "'; there are " << nvidia::archNames();
       return signalPassFailure();
     }
-    for (auto func : getOperation().getOps<FuncOp>())
-      if (failed(map(func, *arch)))
-        return signalPassFailure();
-    editPlan(getOperation(), target);
+    if (failed(map(getOperation(), *arch)))
+      signalPassFailure();
   }
 };
 } // namespace

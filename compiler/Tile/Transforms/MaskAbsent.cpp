@@ -318,7 +318,7 @@ bool tessera::tile::isPlainLoad(Value operand) {
   while (auto transpose = operand.getDefiningOp<TransposeOp>())
     operand = transpose.getInput();
   auto load = operand.getDefiningOp<LoadOp>();
-  if (!load || load.getMask() || load->hasAttr("registers") ||
+  if (!load || load.getMask() || load.getInRegisters() ||
       !tileType(load.getResult()) || tileType(load.getResult()).getRank() != 2)
     return false;
   return llvm::none_of(load.getIndices(), [](Value index) {

@@ -16,9 +16,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Tile/IR/CpuBuffer.h"
+#include "compiler/Tile/Transforms/LaunchSizes.h"
 #include "compiler/Tile/Transforms/PadRows.h"
 #include "compiler/Tile/Transforms/Passes.h"
-#include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -33,7 +33,9 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
+using plan::IntegerBuilder;
 
 namespace {
 
@@ -101,31 +103,29 @@ class Packer {
 public:
   Packer(FuncOp func, bool amx, int64_t vectorBytes)
       : func(func), amx(amx), vectorBytes(vectorBytes),
-        onlyConstant(func->hasAttr("tile.as_is")) {}
+        onlyConstant(func.getAsIs()) {}
 
   /// Finds what to pack; false if there is nothing.
   bool find();
   bool collectPanels();
   void build();
-  /// The plan's lines instead of a launch of the function.
-  /// `leftNames`: tensors read as left operands.
-  void rewrite(const PlanLaunch &launch, StringRef line,
-               SmallVectorImpl<std::string> &lines,
-               llvm::StringSet<> &leftNames);
+  /// Lets the plan choose between the variants instead of a launch of the
+  /// function. `lefts`: tensors read as left operands.
+  void rewrite(plan::LaunchOp launch, SetVector<Value> &lefts);
 
 private:
   std::optional<Operand> operandOf(MmaOp mma, bool isLhs);
   FuncOp buildPacking(Operand &operand, StringRef symbol);
   FuncOp buildVariant(StringRef suffix, ArrayRef<unsigned> taken);
   void rewriteOperand(IRMapping &map, Operand &operand, Value from);
-  std::string sharedText(ArrayRef<unsigned> taken, const PlanLaunch &launch);
+  Value isShared(ArrayRef<unsigned> taken, plan::LaunchOp launch,
+                 IntegerBuilder &make);
   static bool hasContiguousRows(Operand &operand);
   static bool hasContiguousColumns(Operand &operand);
-  std::string farText(Operand &operand, const PlanLaunch &launch);
-  std::string awkwardText(Operand &operand, const PlanLaunch &launch);
-  std::string packingLines(unsigned number, const PlanLaunch &launch,
-                           StringRef indent,
-                           SmallVectorImpl<std::string> &lines);
+  Value isFar(Operand &operand, plan::LaunchOp launch, IntegerBuilder &make);
+  Value isAwkward(Operand &operand, plan::LaunchOp launch,
+                  IntegerBuilder &make);
+  Value pack(unsigned number, plan::LaunchOp launch, OpBuilder &builder);
   static int64_t tileAlong(Operand &operand, int64_t axis, MemRefType view);
   std::string nameOf(Operand &operand);
   SmallVector<int64_t> leading(Operand &operand);
@@ -156,9 +156,7 @@ std::optional<Operand> Packer::operandOf(MmaOp mma, bool isLhs) {
   auto view = dyn_cast<BlockArgument>(load.getView());
   if (!view || view.getOwner() != &func.getBody().front())
     return std::nullopt;
-  auto mode =
-      func.getArgAttrOfType<StringAttr>(view.getArgNumber(), "gir.mode");
-  if (!mode || mode.getValue() != "in")
+  if (func.getArgMode(view.getArgNumber()) != "in")
     return std::nullopt;
 
   Operand operand{mma, load, isLhs, {-1, -1}, {}, {}, {}};
@@ -257,10 +255,8 @@ bool Packer::collectPanels() {
 }
 
 std::string Packer::nameOf(Operand &operand) {
-  auto name = func.getArgAttrOfType<StringAttr>(operand.argument(), "gir.name");
-  std::string text =
-      name ? name.getValue().str() : "arg" + std::to_string(operand.argument());
-  return text;
+  StringRef name = func.getArgName(operand.argument());
+  return name.empty() ? "arg" + std::to_string(operand.argument()) : name.str();
 }
 
 SmallVector<int64_t> Packer::leading(Operand &operand) {
@@ -309,9 +305,9 @@ FuncOp Packer::buildPacking(Operand &operand, StringRef symbol) {
       MemRefType::get(shape, operand.element,
                       StridedLayoutAttr::get(builder.getContext(), 0, strides));
   FuncOp copy = FuncOp::create(builder, loc, symbol,
-                               builder.getFunctionType({view, target}, {}),
-                               nullptr, nullptr);
-  copy->setAttr("tile.numerics", builder.getStringAttr("copy"));
+                               builder.getFunctionType({view, target}, {}));
+  copy.setNumericsAttr(
+      NumericsAttr::get(builder.getContext(), NumericsKind::Copy, 0, 1));
   std::string name = nameOf(operand);
   copy.setArgAttr(0, "gir.name", builder.getStringAttr(name));
   copy.setArgAttr(0, "gir.mode", builder.getStringAttr("in"));
@@ -361,8 +357,7 @@ FuncOp Packer::buildPacking(Operand &operand, StringRef symbol) {
   auto store = StoreOp::create(builder, loc, tile, panels, place.getIds(),
                                Value(), ArrayAttr(), DictionaryAttr());
   if (operand.packing.group > 1)
-    store->setAttr("zero_padding",
-                   builder.getI64IntegerAttr(operand.isLhs ? 1 : 0));
+    store.setZeroPadding(operand.isLhs ? 1 : 0);
   ReturnOp::create(builder, loc);
   return copy;
 }
@@ -441,26 +436,30 @@ void Packer::rewriteOperand(IRMapping &map, Operand &operand, Value from) {
     load.erase();
 }
 
-/// More than one program reads each piece that is packed; nothing if the plan
+/// More than one program reads each piece that is packed; null if the plan
 /// cannot know.
-std::string Packer::sharedText(ArrayRef<unsigned> taken,
-                               const PlanLaunch &launch) {
-  SmallVector<std::string> texts;
+Value Packer::isShared(ArrayRef<unsigned> taken, plan::LaunchOp launch,
+                       IntegerBuilder &make) {
+  SmallVector<Value> all;
+  SmallVector<ArrayRef<unsigned>> done;
   for (unsigned number : taken) {
-    std::string any;
-    for (unsigned axis : made[number].shared) {
-      std::string size = launch.extent(func, program.getExtents()[axis]);
-      if (size.empty())
-        return "";
-      any += (any.empty() ? "" : " or ") + size + " > " +
-             std::to_string(std::max<int64_t>(program.getTiles()[axis], 1));
+    ArrayRef<unsigned> axes = made[number].shared.getArrayRef();
+    if (llvm::is_contained(done, axes))
+      continue;
+    done.push_back(axes);
+    SmallVector<Value> any;
+    for (unsigned axis : axes) {
+      Value size = extentOf(launch, func, program.getExtents()[axis], make);
+      if (!size)
+        return {};
+      any.push_back(
+          make.gt(size, std::max<int64_t>(program.getTiles()[axis], 1)));
     }
-    if (!llvm::is_contained(texts, any))
-      texts.push_back(any);
+    if (any.empty())
+      return {};
+    all.push_back(make.any(any));
   }
-  if (texts.size() == 1)
-    return texts[0];
-  return "(" + llvm::join(texts, ") and (") + ")";
+  return make.all(all);
 }
 
 static bool isContiguousAlong(Operand &operand, int64_t axis) {
@@ -482,168 +481,147 @@ bool Packer::hasContiguousColumns(Operand &operand) {
          !isContiguousAlong(operand, operand.axes[1]);
 }
 
-/// " and" that a right operand is not read well where it lies: it is large, its
-/// rows fall on the same lines of the first-level cache, or it has no whole
-/// panels (MatrixShortcuts.cpp). Nothing if it never is.
-std::string Packer::farText(Operand &operand, const PlanLaunch &launch) {
+/// A right operand is not read well where it lies: it is large, its rows fall
+/// on the same lines of the first-level cache, or it has no whole panels
+/// (MatrixShortcuts.cpp). Null if it never is read well.
+Value Packer::isFar(Operand &operand, plan::LaunchOp launch,
+                    IntegerBuilder &make) {
   auto view = cast<MemRefType>(operand.load.getView().getType());
   if (!hasContiguousRows(operand) || operand.packing.group > 1 ||
       view.getElementType() != operand.element)
-    return "";
-  StringRef name = launch.views[operand.argument()];
-  auto of = [&](StringRef what, int64_t axis) {
-    return (what + "(" + name + ", " + Twine(axis) + ")").str();
-  };
-  std::string columns = of("size", operand.axes[1]);
-  std::string uneven =
-      columns + " mod " + std::to_string(operand.packing.width) + " != 0";
-  int64_t lanes = vectorBytes / scratchBytesOf(operand.element);
+    return {};
+  Value tensor = launch.getTensors()[operand.argument()];
+  int64_t bytes = scratchBytesOf(operand.element);
+  Value columns = make.size(tensor, operand.axes[1]);
+  Value uneven = make.ne(make.mod(columns, operand.packing.width), 0);
+  int64_t lanes = vectorBytes / bytes;
   if (operand.packing.width > 2 * lanes)
-    uneven += " and " + columns + " > " + std::to_string(2 * lanes);
-  return " and (" + of("size", operand.axes[0]) + " * " +
-         of("stride", operand.axes[0]) + " > " +
-         std::to_string(nearOperandBytes / scratchBytesOf(operand.element)) +
-         " or " + of("stride", operand.axes[0]) + " mod " +
-         std::to_string(halfPageBytes / scratchBytesOf(operand.element)) +
-         " == 0 or " + uneven + ")";
+    uneven = make.all({uneven, make.gt(columns, 2 * lanes)});
+  Value stride = make.stride(tensor, operand.axes[0]);
+  Value large = make.gt(make.mul(make.size(tensor, operand.axes[0]), stride),
+                        nearOperandBytes / bytes);
+  return make.any(
+      {large, make.eq(make.mod(stride, halfPageBytes / bytes), 0), uneven});
 }
 
-/// " and" that rows of a left operand are not whole lines of the cache, each of
-/// which AMX would read twice, or fall on the same lines of the first-level
-/// cache; nothing if they are not contiguous at all. Of vectors, that columns
-/// are read often enough.
-std::string Packer::awkwardText(Operand &operand, const PlanLaunch &launch) {
+/// Rows of a left operand are not whole lines of the cache, each of which AMX
+/// would read twice, or fall on the same lines of the first-level cache; null
+/// if they are not contiguous at all. Of vectors: columns are read often
+/// enough.
+Value Packer::isAwkward(Operand &operand, plan::LaunchOp launch,
+                        IntegerBuilder &make) {
   if (!operand.packing.isPlain() && !hasContiguousRows(operand))
-    return "";
-  StringRef name = launch.views[operand.argument()];
-  std::string stride =
-      ("stride(" + name + ", " + Twine(operand.axes[0]) + ")").str();
+    return {};
+  Value tensor = launch.getTensors()[operand.argument()];
+  Value stride = make.stride(tensor, operand.axes[0]);
   int64_t halfPage = halfPageBytes / scratchBytesOf(operand.element);
   // Where they are read often enough to pay for the copy.
   Operand &rhs = made[right[0]];
-  std::string columns =
-      ("size(" + launch.views[rhs.argument()] + ", " + Twine(rhs.axes[1]) + ")")
-          .str();
+  Value columns = make.size(launch.getTensors()[rhs.argument()], rhs.axes[1]);
   if (operand.packing.isPlain())
-    return " and " + columns + " >= 256";
-  return (" and (address(" + name + ") mod 64 != 0 or " + stride + " mod " +
-          Twine(operand.packing.step) + " != 0 or " + columns +
-          " >= 1024 and " + stride + " mod " + Twine(halfPage) + " == 0)")
-      .str();
+    return make.ge(columns, 256);
+  Value clash = make.all(
+      {make.ge(columns, 1024), make.eq(make.mod(stride, halfPage), 0)});
+  return make.any({make.ne(make.mod(make.address(tensor), 64), 0),
+                   make.ne(make.mod(stride, operand.packing.step), 0), clash});
 }
 
-/// Allocates and fills the panels; their name.
-std::string Packer::packingLines(unsigned number, const PlanLaunch &launch,
-                                 StringRef indent,
-                                 SmallVectorImpl<std::string> &lines) {
+/// Allocates and fills the panels.
+Value Packer::pack(unsigned number, plan::LaunchOp launch, OpBuilder &builder) {
   Operand &operand = made[number];
-  auto emit = [&](const Twine &text) {
-    lines.push_back((launch.indent + indent + text).str());
-  };
-  StringRef source = launch.views[operand.argument()];
-  std::string name =
-      (source + "." + func.getName() + "." + Twine(number)).str();
+  Location loc = launch.getLoc();
+  IntegerBuilder make(builder, loc);
+  Value source = launch.getTensors()[operand.argument()];
   const CpuPacking &packing = operand.packing;
-  auto size = [&](int64_t axis) {
-    return ("size(" + source + ", " + Twine(axis) + ")").str();
-  };
-  auto rounded = [](const std::string &text, int64_t unit) {
-    return unit == 1 ? text
-                     : text + " ceildiv " + std::to_string(unit) + " * " +
-                           std::to_string(unit);
-  };
   int64_t rows = operand.isLhs ? packing.wideStep : packing.step;
   int64_t columns = operand.isLhs ? packing.step : packing.wideStep;
-  SmallVector<std::string> sizes, padded, strides;
+  SmallVector<Value> sizes, padded, strides;
   for (int64_t axis : leading(operand)) {
-    sizes.push_back(size(axis));
-    padded.push_back(size(axis));
+    sizes.push_back(make.size(source, axis));
+    padded.push_back(sizes.back());
   }
-  sizes.append({size(operand.axes[0]), size(operand.axes[1])});
-  padded.append({rounded(size(operand.axes[0]), rows),
-                 rounded(size(operand.axes[1]), columns)});
-  std::string whole = name + ".all";
+  for (auto [axis, unit] : {std::pair(operand.axes[0], rows),
+                            std::pair(operand.axes[1], columns)}) {
+    sizes.push_back(make.size(source, axis));
+    padded.push_back(make.roundUp(sizes.back(), unit));
+  }
+  std::string name = nameOf(operand) + "." + std::to_string(number);
+  auto type = plan::PlanTensorType::get(launch.getContext(), operand.element,
+                                        int64_t(sizes.size()));
+  Value whole = plan::AllocOp::create(builder, loc, type, name + ".all", padded,
+                                      operand.isLhs ? Value() : source);
   for (size_t axis = 0; axis < sizes.size(); ++axis)
-    strides.push_back("stride(" + whole + ", " + std::to_string(axis) + ")");
-  emit("alloc " + whole + " " + planType(operand.element).str() + " [" +
-       llvm::join(padded, ", ") + "]" +
-       (operand.isLhs ? "" : " of " + source.str()));
-  emit("view " + name + " = " + whole + " offset 0 sizes [" +
-       llvm::join(sizes, ", ") + "] strides [" + llvm::join(strides, ", ") +
-       "]");
-  std::string grid, elements;
+    strides.push_back(make.stride(whole, axis));
+  Value panels = plan::ViewOp::create(builder, loc, type, name, whole,
+                                      make.number(0), sizes, strides);
   FuncOp copy = copies[number];
   auto place = *copy.getBody().front().getOps<ProgramOp>().begin();
-  for (auto [at, text] : llvm::enumerate(sizes)) {
-    int64_t tile = place.getTiles()[at];
-    grid +=
-        (at ? " * " : "") +
-        (tile ? "(" + text + " ceildiv " + std::to_string(tile) + ")" : text);
-    elements += (at ? " * " : "") + text;
+  SmallVector<Value> grid;
+  for (auto [size, tile] : llvm::zip(sizes, place.getTiles()))
+    grid.push_back(tile ? make.ceildiv(size, tile) : size);
+  Value programs = make.product(grid);
+  Value work = make.floordiv(make.product(sizes), 2);
+  OpBuilder::InsertionGuard guard(builder);
+  if (!operand.isLhs) {
+    Value fresh =
+        plan::FreshOp::create(builder, loc, builder.getI1Type(), whole);
+    auto fill = scf::IfOp::create(builder, loc, fresh, /*withElse=*/false);
+    builder.setInsertionPointToStart(fill.thenBlock());
   }
-  std::string line = ("launch @" + copy.getName() + "(" + source + ", " + name +
-                      ") grid " + grid + " work " + elements + " floordiv 2")
-                         .str();
-  if (operand.isLhs) {
-    emit(line);
-    return name;
-  }
-  emit("if fresh(" + whole + ")");
-  emit("  " + line);
-  emit("end");
-  return name;
+  plan::LaunchOp::create(builder, loc, copy.getName(),
+                         ValueRange{source, panels}, ValueRange(), programs,
+                         work, IntegerAttr());
+  return panels;
 }
 
-void Packer::rewrite(const PlanLaunch &launch, StringRef line,
-                     SmallVectorImpl<std::string> &lines,
-                     llvm::StringSet<> &leftNames) {
-  std::string shared = sharedText(right, launch);
-  std::string sharedLeft = left.empty() ? "" : sharedText(left, launch);
-  if (shared.empty()) {
-    lines.push_back(line.str());
+void Packer::rewrite(plan::LaunchOp launch, SetVector<Value> &lefts) {
+  OpBuilder builder(launch);
+  Location loc = launch.getLoc();
+  IntegerBuilder make(builder, loc);
+  Value shared = isShared(right, launch, make);
+  if (!shared)
     return;
-  }
-  auto emit = [&](const Twine &text) {
-    lines.push_back((launch.indent + text).str());
-  };
-  auto run = [&](FuncOp variant, const Twine &indent, StringRef more) {
-    emit(indent + "launch @" + variant.getName() + "(" +
-         llvm::join(launch.views, ", ") + more +
-         (launch.scalars.empty() ? "" : "; ") +
-         llvm::join(launch.scalars, ", ") + ")" + launch.rest);
-  };
-  std::string far = right.size() == 1 ? farText(made[right[0]], launch) : "";
-  SmallVector<std::string> constants;
+  Value far = right.size() == 1 ? isFar(made[right[0]], launch, make) : Value();
+  SmallVector<Value> constants;
   for (unsigned number : right)
-    constants.push_back(
-        ("constant(" + launch.views[made[number].argument()] + ")").str());
-  std::string constant = llvm::join(constants, " and ");
-  emit("if " + (onlyConstant  ? constant
-                : far.empty() ? constant + " or " + shared
-                              : constant + " or (" + shared + ")" + far));
-  std::string views;
+    constants.push_back(plan::IsConstantOp::create(
+        builder, loc, builder.getI1Type(),
+        launch.getTensors()[made[number].argument()]));
+  Value constant = make.all(constants);
+  Value pays = onlyConstant ? constant
+               : far        ? make.any({constant, make.all({shared, far})})
+                            : make.any({constant, shared});
+  auto choice = scf::IfOp::create(builder, loc, pays, /*withElseRegion=*/true);
+  auto run = [&](FuncOp variant, ArrayRef<Value> panels) {
+    auto copy = cast<plan::LaunchOp>(builder.clone(*launch));
+    copy.setKernel(variant.getName());
+    copy.getTensorsMutable().append(panels);
+  };
+  builder.setInsertionPointToStart(choice.thenBlock());
+  SmallVector<Value> panels;
   for (unsigned number : right)
-    views += ", " + packingLines(number, launch, "  ", lines);
-  if (sharedLeft.empty() || onlyConstant) {
-    run(packed, "  ", views);
+    panels.push_back(pack(number, launch, builder));
+  Value sharedLeft =
+      left.empty() || onlyConstant ? Value() : isShared(left, launch, make);
+  if (!sharedLeft) {
+    run(packed, panels);
   } else {
-    std::string awkward;
-    if (left.size() == 1)
-      awkward = awkwardText(made[left[0]], launch);
-    if (!awkward.empty() && !made[left[0]].packing.isPlain())
-      leftNames.insert(launch.views[made[left[0]].argument()]);
-    emit("  if (" + sharedLeft + ")" + awkward);
-    std::string all = views;
+    Value awkward =
+        left.size() == 1 ? isAwkward(made[left[0]], launch, make) : Value();
+    if (awkward && !made[left[0]].packing.isPlain())
+      lefts.insert(launch.getTensors()[made[left[0]].argument()]);
+    auto both = scf::IfOp::create(
+        builder, loc, awkward ? make.all({sharedLeft, awkward}) : sharedLeft,
+        /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(both.thenBlock());
+    SmallVector<Value> all = panels;
     for (unsigned number : left)
-      all += ", " + packingLines(number, launch, "    ", lines);
-    run(packedBoth, "    ", all);
-    emit("  else");
-    run(packed, "    ", views);
-    emit("  end");
+      all.push_back(pack(number, launch, builder));
+    run(packedBoth, all);
+    builder.setInsertionPointToStart(both.elseBlock());
+    run(packed, panels);
   }
-  emit("else");
-  lines.push_back(("  " + line).str());
-  emit("end");
+  launch->moveBefore(choice.elseBlock(), choice.elseBlock()->begin());
 }
 
 struct PackOperandsPass
@@ -652,24 +630,20 @@ struct PackOperandsPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::StringSet<> leftNames;
+    SetVector<Value> lefts;
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
-      auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
-      if (config && config.contains("pack")) // the schedule says never
+      if (func.getDecision("pack")) // the schedule says never
         continue;
       Packer packer(func, amx, vectorBytes);
       if (!packer.find())
         continue;
       packer.build();
-      replaceLaunches(module, func.getName(),
-                      [&](const PlanLaunch &launch, StringRef line,
-                          SmallVectorImpl<std::string> &lines) {
-                        packer.rewrite(launch, line, lines, leftNames);
-                      });
+      plan::forEachLaunch(module, func.getName(), [&](plan::LaunchOp launch) {
+        packer.rewrite(launch, lefts);
+      });
     }
-    if (!leftNames.empty())
-      for (PlanOp plan : module.getOps<PlanOp>())
-        padRows(plan, leftNames);
+    for (Value tensor : lefts)
+      padRows(tensor);
   }
 };
 

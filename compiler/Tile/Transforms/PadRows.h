@@ -4,17 +4,14 @@
 #ifndef TESSERA_COMPILER_TILE_TRANSFORMS_PADROWS_H
 #define TESSERA_COMPILER_TILE_TRANSFORMS_PADROWS_H
 
-#include "compiler/Tile/IR/Tile.h"
-
-#include "llvm/ADT/StringSet.h"
+#include "compiler/Plan/IR/Plan.h"
 
 namespace tessera::tile {
 
-/// "alloc %t bf16 [$M, $N]" -> rows that are an odd number of cache lines
-/// apart: AMX reads them where they lie, and they do not push each other out of
-/// the first-level cache. For the temporaries of `names` (of 8 and 16 bits),
-/// unless something else relies on their strides.
-void padRows(PlanOp plan, const llvm::StringSet<> &names);
+/// Rows that are an odd number of cache lines apart: AMX reads them where they
+/// lie, and they do not push each other out of the first-level cache. For a
+/// temporary of 8 or 16 bits, unless something relies on its strides.
+void padRows(mlir::Value tensor);
 
 } // namespace tessera::tile
 

@@ -7,6 +7,7 @@
 #include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace tessera::tile {
 
@@ -15,6 +16,11 @@ namespace tessera::tile {
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/Tile/Transforms/Passes.h.inc"
+
+/// Adds a pass on kernels. It is done with all of them before the next pass
+/// begins: what is observed after it is a module of one level.
+void addKernelPass(mlir::OpPassManager &manager,
+                   std::unique_ptr<mlir::Pass> pass);
 
 } // namespace tessera::tile
 

@@ -11,7 +11,9 @@ def SimplifyPass : Pass<"tile-simplify", "::mlir::ModuleOp"> {
     has the elements its operands have. Upstream's folds do not know that:
     `arith.cmpi uge, %x, %x` becomes a constant of all ones, and a sum of it
     counts the whole tile. So arithmetic on tiles is neither folded nor
-    rewritten; scalars, loops and branches are.
+    rewritten; integers, loops and branches are. Nor is arithmetic of floats: in
+    the ring, 1.0 >= -2.0 need not hold, and a number that was computed in the
+    reals is not the ring's. LLVM folds it later.
   }];
 }
 
@@ -25,18 +27,18 @@ def SplitProductsPass : Pass<"tile-split-products", "::mlir::ModuleOp"> {
     few, whatever the number of threads: it decides the order of summation.
 
     Before:
-    ```mlir
-    "  launch @f(%a, %b, %c) grid $g"
+    ```plan
+    launch @f(%a, %b, %c) grid $g
     ```
     After:
-    ```mlir
-    "  if size(%a, 1) >= 4096 and ($g) <= 8"
-    "    alloc %f.parts f32 [size(%a, 1) floordiv 2048, size(%c, 0), size(%c, 1)]"
-    "    launch @f_parts(%a, %b, %f.parts) grid (size(%a, 1) floordiv 2048) * ($g)"
-    "    launch @f_sum(%c, %f.parts) grid ($g)"
-    "  else"
-    "    launch @f(%a, %b, %c) grid $g"
-    "  end"
+    ```plan
+    if size(%a, 1) >= 4096 and $g <= 8
+      alloc %f.parts f32 [size(%a, 1) floordiv 2048, size(%c, 0), size(%c, 1)]
+      launch @f_parts(%a, %b, %f.parts) grid size(%a, 1) floordiv 2048 * $g
+      launch @f_sum(%c, %f.parts) grid $g
+    else
+      launch @f(%a, %b, %c) grid $g
+    end
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
@@ -52,19 +54,19 @@ def PackOperandsPass : Pass<"tile-pack-operands", "::mlir::ModuleOp"> {
     The plan takes this way where more than one program reads the same piece.
 
     Before:
-    ```mlir
-    "  launch @f(%a, %b, %c) grid ..."
+    ```plan
+    launch @f(%a, %b, %c) grid ...
     ```
     After:
-    ```mlir
-    "  if size(%c, 0) > 192"
-    "    alloc %b.f.0.all f32 [size(%b, 0), size(%b, 1) ceildiv 64 * 64]"
-    "    view %b.f.0 = %b.f.0.all offset 0 sizes [...] strides [...]"
-    "    launch @f_pack_b(%b, %b.f.0) grid ..."
-    "    launch @f_packed(%a, %b, %c, %b.f.0) grid ..."
-    "  else"
-    "    launch @f(%a, %b, %c) grid ..."
-    "  end"
+    ```plan
+    if size(%c, 0) > 192
+      alloc %b.0.all f32 [size(%b, 0), size(%b, 1) ceildiv 64 * 64]
+      view %b.0 = %b.0.all offset 0 sizes [...] strides [...]
+      launch @f_pack_b(%b, %b.0) grid ...
+      launch @f_packed(%a, %b, %c, %b.0) grid ...
+    else
+      launch @f(%a, %b, %c) grid ...
+    end
     ```
   }];
   let options = [
@@ -84,16 +86,16 @@ def AssumeDensePass : Pass<"tile-assume-dense", "::mlir::ModuleOp"> {
     plan takes it for arrays that have them.
 
     Before:
-    ```mlir
-    "  launch @f(%x, %y) grid $M"
+    ```plan
+    launch @f(%x, %y) grid $M
     ```
     After, if %y is memref<?x32x16xf32> and both read and written:
-    ```mlir
-    "  if stride(%y, 1) == 16"
-    "    launch @f_dense(%x, %y) grid $M"
-    "  else"
-    "    launch @f(%x, %y) grid $M"
-    "  end"
+    ```plan
+    if stride(%y, 1) == 16
+      launch @f_dense(%x, %y) grid $M
+    else
+      launch @f(%x, %y) grid $M
+    end
     ```
   }];
   let dependentDialects = ["::tessera::tile::TileDialect"];
@@ -108,16 +110,16 @@ def StreamStoresPass : Pass<"tile-stream-stores", "::mlir::ModuleOp"> {
     the result has at least `threshold` bytes and its rows begin at lines.
 
     Before:
-    ```mlir
-    "  launch @f(%x, %y) grid $M"
+    ```plan
+    launch @f(%x, %y) grid $M
     ```
     After:
-    ```mlir
-    "  if size(%y, 0) * size(%y, 1) >= 4194304 and address(%y) mod 64 == 0 and stride(%y, 0) mod 16 == 0"
-    "    launch @f_stream(%x, %y) grid $M"
-    "  else"
-    "    launch @f(%x, %y) grid $M"
-    "  end"
+    ```plan
+    if size(%y, 0) * size(%y, 1) >= 4194304 and address(%y) mod 64 == 0 and stride(%y, 0) mod 16 == 0
+      launch @f_stream(%x, %y) grid $M
+    else
+      launch @f(%x, %y) grid $M
+    end
     ```
   }];
   let options = [
@@ -127,7 +129,7 @@ def StreamStoresPass : Pass<"tile-stream-stores", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::tile::TileDialect"];
 }
 
-def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
+def MapToCpuPass : Pass<"tile-map-to-cpu", "::tessera::tile::FuncOp"> {
   let summary = "Cut tile programs into loop nests over scratch buffers";
   let description = [{
     A core has no tile memory: what does not fit registers lives in the
@@ -160,7 +162,7 @@ def MapToCpuPass : Pass<"tile-map-to-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
-def ExpandProductsPass : Pass<"tile-expand-products", "::mlir::ModuleOp"> {
+def ExpandProductsPass : Pass<"tile-expand-products", "::tessera::tile::FuncOp"> {
   let summary = "Sparse and scaled products where the machine has no such instruction";
   let description = [{
     A sparse left operand is spread out between zeros, scaled operands are
@@ -210,7 +212,7 @@ def MakePersistentPass : Pass<"tile-make-persistent", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
 }
 
-def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
+def MapToGpuPass : Pass<"tile-map-to-gpu", "::tessera::tile::FuncOp"> {
   let summary = "Give tiles layouts over the threads of a block, products shared memory";
   let description = [{
     A GPU tile belongs to a block of threads, so the question is who holds which
@@ -243,7 +245,7 @@ def MapToGpuPass : Pass<"tile-map-to-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
-def PipelineCopiesPass : Pass<"tile-pipeline-copies", "::mlir::ModuleOp"> {
+def PipelineCopiesPass : Pass<"tile-pipeline-copies", "::tessera::tile::FuncOp"> {
   let summary = "Let the copies of a loop run ahead of its products, through rings of buffers";
   let description = [{
     A block that waits for every copy it begins pays the whole way to memory in
@@ -286,7 +288,7 @@ def PipelineCopiesPass : Pass<"tile-pipeline-copies", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
-def DropRedundantBarriersPass : Pass<"tile-drop-redundant-barriers", "::mlir::ModuleOp"> {
+def DropRedundantBarriersPass : Pass<"tile-drop-redundant-barriers", "::tessera::tile::FuncOp"> {
   let summary = "Leave out barriers and waits without which the proof still holds";
   let description = [{
     The passes that copy and reduce put a barrier wherever one may be needed.
@@ -306,7 +308,7 @@ def DropRedundantBarriersPass : Pass<"tile-drop-redundant-barriers", "::mlir::Mo
   }];
 }
 
-def ProveBarriersPass : Pass<"tile-prove-barriers", "::mlir::ModuleOp"> {
+def ProveBarriersPass : Pass<"tile-prove-barriers", "::tessera::tile::FuncOp"> {
   let summary = "Prove that no thread races and none waits forever, or show how";
   let description = [{
     After the last pass that touches synchronisation: a lost wait or barrier
@@ -314,16 +316,16 @@ def ProveBarriersPass : Pass<"tile-prove-barriers", "::mlir::ModuleOp"> {
     (`Analysis/BarrierProof.h`) holds for any number of turns of every loop; a
     kernel that breaks the rules is an error at the user's line, with the
     schedule that shows it, and so is one that the proof has no model of. A
-    proved kernel gets `tile.proved`, the number of states that were looked at.
+    proved kernel gets `proved`, the number of states that were looked at.
   }];
 }
 
-def PlaceBuffersPass : Pass<"tile-place-buffers", "::mlir::ModuleOp"> {
+def PlaceBuffersPass : Pass<"tile-place-buffers", "::tessera::tile::FuncOp"> {
   let summary = "Give each scratch buffer its offset, and the plan its size";
   let description = [{
     Scratch memory is one block per thread. Buffers that are never alive
     together share bytes. Each `tile.alloc` gets `offset`, the function
-    `tile.scratch`, and the plan's launches of it ` scratch <bytes>`.
+    `scratch_bytes`, and the plan's launches of it ` scratch <bytes>`.
   }];
   let dependentDialects = ["::tessera::tile::TileDialect"];
 }
@@ -334,7 +336,7 @@ def CheckMappedContractPass : Pass<"tile-check-mapped-contract", "::mlir::Module
     Kernels hold only the ops that README.md lists; a tile is computed in a
     nest, its memory is a buffer with a layout. Everything else would be an op
     that a pass forgot, and is an error in every build. Buffers lie inside
-    `tile.scratch`, and apart while both are in use.
+    `scratch_bytes`, and apart while both are in use.
   }];
 }
 

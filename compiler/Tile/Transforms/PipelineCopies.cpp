@@ -43,8 +43,7 @@ using namespace tessera::tile;
 static constexpr int64_t alignment = 128; // of buffers
 
 static int64_t offsetOf(Operation *alloc) {
-  auto offset = alloc->getAttrOfType<IntegerAttr>("offset");
-  return offset ? offset.getInt() : 0;
+  return cast<AllocOp>(alloc).getOffset().value_or(0);
 }
 
 static int64_t bytesOf(BufferType type) {
@@ -96,8 +95,7 @@ public:
     for (ForOp loop : loops)
       if (std::optional<Candidate> found = match(loop, written))
         rewrite(*found);
-    func->setAttr("tile.shared",
-                  OpBuilder(func).getI64IntegerAttr(placeScratch(func, end)));
+    func.setSharedBytes(placeScratch(func, end));
   }
 
 private:
@@ -241,8 +239,8 @@ bool CopyPipeliner::needsBarrier(ForOp loop, int64_t first, int64_t last) {
       return true;
     // What has scratch memory begins with a barrier of its own, and ends by
     // reading it. A barrier too many is dropped later.
-    if (auto scratch = op->getAttrOfType<IntegerAttr>("scratch"))
-      return scratch.getInt() < last;
+    if (ExchangeAttr exchange = getExchange(op))
+      return exchange.getOffset().value_or(0) < last;
   }
   return !isa<FuncOp>(loop->getParentOp());
 }
@@ -270,7 +268,7 @@ void CopyPipeliner::rewrite(Candidate &candidate) {
                                 type.getLayout(), type.getSpace());
     builder.setInsertionPoint(copy.getBuffer().getDefiningOp());
     auto alloc = AllocOp::create(builder, copy.getBuffer().getLoc(), ring);
-    alloc->setAttr("offset", builder.getI64IntegerAttr(at));
+    alloc.setOffset(at);
     at += bytesOf(ring);
     rings[copy.getBuffer()] = alloc;
   }
@@ -291,12 +289,10 @@ void CopyPipeliner::rewrite(Candidate &candidate) {
       SmallVector<Value> indices;
       for (Value one : copy.getIndices())
         indices.push_back(map.lookupOrDefault(one));
-      made =
-          CpAsyncOp::create(builder, copy.getLoc(), copy.getToken().getType(),
-                            copy.getView(), indices, rings[copy.getBuffer()],
-                            slot, copy.getVectorAttr(), UnitAttr());
-      for (NamedAttribute attr : copy->getDiscardableAttrs())
-        made->setAttr(attr.getName(), attr.getValue());
+      made = CpAsyncOp::create(
+          builder, copy.getLoc(), copy.getToken().getType(), copy.getView(),
+          indices, rings[copy.getBuffer()], slot, copy.getVectorAttr(),
+          UnitAttr(), copy.getConflictsAttr());
     }
     made.setCommit(true);
   };
@@ -394,37 +390,14 @@ void CopyPipeliner::rewrite(Candidate &candidate) {
   candidate.loop.erase();
 }
 
-/// The plan says how much shared memory a launch needs.
-static void editPlan(ModuleOp module) {
-  for (auto plan : module.getOps<PlanOp>()) {
-    SmallVector<Attribute> lines;
-    for (Attribute line : plan.getLines()) {
-      std::string text = cast<StringAttr>(line).str();
-      for (auto func : module.getOps<FuncOp>()) {
-        auto shared = func->getAttrOfType<IntegerAttr>("tile.shared");
-        size_t at = text.rfind(" shared ");
-        if (shared && at != std::string::npos &&
-            StringRef(text).ltrim().starts_with(
-                ("launch @" + func.getSymName() + "(").str()))
-          text =
-              text.substr(0, at) + " shared " + std::to_string(shared.getInt());
-      }
-      lines.push_back(StringAttr::get(module.getContext(), text));
-    }
-    plan.setLinesAttr(ArrayAttr::get(module.getContext(), lines));
-  }
-}
-
 namespace {
 struct PipelineCopiesPass
     : tessera::tile::impl::PipelineCopiesPassBase<PipelineCopiesPass> {
   using PipelineCopiesPassBase::PipelineCopiesPassBase;
 
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<FuncOp>())
-      if (func->hasAttr("tile.block"))
-        CopyPipeliner(func, sharedLimit, sharedPortable).run();
-    editPlan(getOperation());
+    if (getOperation().hasThreads())
+      CopyPipeliner(getOperation(), sharedLimit, sharedPortable).run();
   }
 };
 } // namespace

@@ -84,43 +84,18 @@ static int64_t place(FuncOp func) {
     }
     total = std::max(total, offset + life.bytes);
     placed.push_back({life, offset});
-    Builder builder(func.getContext());
-    life.alloc->setAttr("offset", builder.getI64IntegerAttr(offset));
+    life.alloc.setOffset(offset);
   }
   return total;
-}
-
-/// "  launch @name(...) grid g threads 4" -> "... grid g scratch 64 threads 4"
-static std::string addScratch(StringRef line, int64_t bytes) {
-  size_t at = std::min(line.find(" threads "), line.find(" work "));
-  if (line.contains(" scratch ") || bytes == 0)
-    return line.str();
-  StringRef tail = at == StringRef::npos ? "" : line.substr(at);
-  return (line.substr(0, at) + " scratch " + Twine(bytes) + tail).str();
 }
 
 namespace {
 struct PlaceBuffersPass
     : tessera::tile::impl::PlaceBuffersPassBase<PlaceBuffersPass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    Builder builder(&getContext());
-    for (FuncOp func : module.getOps<FuncOp>()) {
-      dropUnread(func);
-      int64_t bytes = place(func);
-      func->setAttr("tile.scratch", builder.getI64IntegerAttr(bytes));
-      std::string launch = ("launch @" + func.getName() + "(").str();
-      for (PlanOp plan : module.getOps<PlanOp>()) {
-        SmallVector<Attribute> lines;
-        for (auto line : plan.getLines().getAsRange<StringAttr>()) {
-          bool ours = line.getValue().ltrim().starts_with(launch);
-          lines.push_back(
-              ours ? builder.getStringAttr(addScratch(line.getValue(), bytes))
-                   : line);
-        }
-        plan.setLinesAttr(builder.getArrayAttr(lines));
-      }
-    }
+    FuncOp func = getOperation();
+    dropUnread(func);
+    func.setScratchBytes(place(func));
   }
 };
 } // namespace

@@ -16,19 +16,14 @@ namespace {
 struct ProveBarriersPass
     : tessera::tile::impl::ProveBarriersPassBase<ProveBarriersPass> {
   void runOnOperation() override {
-    bool good = true;
-    for (auto func : getOperation().getOps<FuncOp>())
-      if (func->hasAttr("tile.block"))
-        good &= succeeded(prove(func));
-    if (!good)
+    if (getOperation().hasThreads() && failed(prove(getOperation())))
       signalPassFailure();
   }
 
   LogicalResult prove(FuncOp func) {
     BarrierVerdict verdict = proveBarriers(func);
     if (verdict) {
-      func->setAttr("tile.proved",
-                    OpBuilder(func).getI64IntegerAttr(verdict.states));
+      func.setProved(verdict.states);
       return success();
     }
     if (verdict.kind == BarrierVerdict::Kind::OutsideModel)

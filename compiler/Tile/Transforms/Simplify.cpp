@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -18,11 +19,23 @@ namespace tessera::tile {
 using namespace mlir;
 using namespace tessera;
 
-/// Element-wise arithmetic on a tile.
-static bool computesTile(Operation *op) {
-  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
-             op->getDialect()) &&
-         isa<TensorType>(op->getResult(0).getType());
+static bool computesFloats(Operation *op) {
+  auto isFloat = [](Type type) {
+    return isa<FloatType>(getElementTypeOrSelf(type));
+  };
+  return isa<math::MathDialect>(op->getDialect()) ||
+         llvm::any_of(op->getOperandTypes(), isFloat) ||
+         llvm::any_of(op->getResultTypes(), isFloat);
+}
+
+/// Element-wise arithmetic on a tile, and arithmetic of floats: the ring knows
+/// |0|, or 1.0 >= -2.0, but not which of its numbers came from there.
+static bool isKept(Operation *op) {
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+          op->getDialect()))
+    return false;
+  return isa<TensorType>(op->getResult(0).getType()) ||
+         (!isa<arith::SelectOp>(op) && computesFloats(op));
 }
 
 namespace {
@@ -43,7 +56,7 @@ struct SimplifyPass : tile::impl::SimplifyPassBase<SimplifyPass> {
   void runOnOperation() override {
     SmallVector<Operation *> simplified;
     getOperation().walk([&](Operation *op) {
-      if (op != getOperation() && !computesTile(op))
+      if (op != getOperation() && !isKept(op))
         simplified.push_back(op);
     });
     GreedyRewriteConfig config;

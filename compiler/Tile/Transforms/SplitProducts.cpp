@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Tile/Transforms/LaunchSizes.h"
 #include "compiler/Tile/Transforms/Passes.h"
-#include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,6 +27,7 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
 namespace {
@@ -51,8 +52,8 @@ struct Product {
 };
 
 std::optional<Product> Product::of(FuncOp func) {
-  auto numerics = func->getAttrOfType<StringAttr>("tile.numerics");
-  if (!numerics || !numerics.getValue().starts_with("gemm:"))
+  std::optional<NumericsAttr> numerics = func.getNumerics();
+  if (!numerics || numerics->getKind() != NumericsKind::Gemm)
     return std::nullopt; // a user's kernel is what its text says
   Product product{func, {}, {}, {}};
   for (Operation &op : func.getBody().front()) {
@@ -113,9 +114,8 @@ public:
     buildParts();
     buildSum();
   }
-  /// The plan's lines instead of a launch of the function.
-  void rewrite(const PlanLaunch &launch, StringRef line,
-               SmallVectorImpl<std::string> &lines);
+  /// Lets the plan choose the parts instead of a launch of the function.
+  void rewrite(plan::LaunchOp launch);
 
 private:
   /// A copy of the function with one more view, the parts.
@@ -130,8 +130,9 @@ private:
   Value partsOf(Variant &variant) {
     return variant.func.getBody().getArgument(views);
   }
-  std::string launchOf(Variant &variant, const PlanLaunch &launch,
-                       StringRef name, const Twine &rest);
+  void launchOf(Variant &variant, plan::LaunchOp launch, Value partial,
+                Value grid, Value work, IntegerAttr threads,
+                OpBuilder &builder);
 
   Product product;
   int64_t number;     // of parts; 0: nobody said
@@ -145,7 +146,7 @@ Splitter::Variant Splitter::copyOf(StringRef suffix, StringRef mode) {
   FuncOp func = variant.func;
   func.setName((product.func.getName() + suffix).str());
   // Few programs read the same: what they pack themselves is enough.
-  func->setAttr("tile.as_is", builder.getUnitAttr());
+  func.setAsIs(true);
   SmallVector<int64_t> shape(product.axes().size() + 1, ShapedType::kDynamic);
   SmallVector<int64_t> strides(shape);
   strides.back() = 1;
@@ -259,55 +260,52 @@ void Splitter::buildSum() {
   dropUnused(sum);
 }
 
-std::string Splitter::launchOf(Variant &variant, const PlanLaunch &launch,
-                               StringRef name, const Twine &rest) {
-  SmallVector<StringRef> tensors, numbers;
+void Splitter::launchOf(Variant &variant, plan::LaunchOp launch, Value partial,
+                        Value grid, Value work, IntegerAttr threads,
+                        OpBuilder &builder) {
+  SmallVector<Value> tensors, numbers;
   for (unsigned argument : variant.kept)
     if (argument < views)
-      tensors.push_back(launch.views[argument]);
+      tensors.push_back(launch.getTensors()[argument]);
     else
-      numbers.push_back(launch.scalars[argument - views]);
-  unsigned at = llvm::count_if(
-      variant.kept, [&](unsigned argument) { return argument < views; });
-  tensors.insert(tensors.begin() + at, name);
-  return ("launch @" + variant.func.getName() + "(" +
-          llvm::join(tensors, ", ") + (numbers.empty() ? "" : "; ") +
-          llvm::join(numbers, ", ") + ") grid " + rest)
-      .str();
+      numbers.push_back(launch.getScalars()[argument - views]);
+  tensors.push_back(partial);
+  plan::LaunchOp::create(builder, launch.getLoc(), variant.func.getName(),
+                         tensors, numbers, grid, work, threads);
 }
 
-void Splitter::rewrite(const PlanLaunch &launch, StringRef line,
-                       SmallVectorImpl<std::string> &lines) {
-  std::string deep = launch.extent(product.func, product.loop.getStop());
-  SmallVector<std::string> sizes;
+void Splitter::rewrite(plan::LaunchOp launch) {
+  OpBuilder builder(launch);
+  Location loc = launch.getLoc();
+  plan::IntegerBuilder before(builder, loc);
+  Value deep = extentOf(launch, product.func, product.loop.getStop(), before);
+  SmallVector<Value> sizes;
   for (unsigned axis : product.axes())
-    sizes.push_back(
-        launch.extent(product.func, product.program.getExtents()[axis]));
-  if (deep.empty() || llvm::is_contained(sizes, ""))
-    return lines.push_back(line.str());
-  auto [grid, more] = launch.gridAndMore();
-  std::string count =
-      "(" + deep + " floordiv " + std::to_string(positions) + ")";
-  std::string pays = deep + " >= " + std::to_string(2 * positions) + " and " +
-                     grid + " <= " + std::to_string(programs);
-  if (number) {
-    count = std::to_string(number);
-    pays = deep + " > " + std::to_string(product.loop.getSize());
-  }
-  std::string name = ("%" + product.func.getName() + ".parts").str();
-  auto emit = [&](const Twine &text) {
-    lines.push_back((launch.indent + text).str());
-  };
-  Type element = getElementTypeOrSelf(product.zero.getType());
-  emit("if " + pays);
-  emit("  alloc " + name + " " + planType(element) + " [" + count + ", " +
-       llvm::join(sizes, ", ") + "]");
-  emit("  " + launchOf(parts, launch, name, count + " * " + grid + more));
-  emit("  " +
-       launchOf(sum, launch, name, grid + " work " + llvm::join(sizes, " * ")));
-  emit("else");
-  lines.push_back(("  " + line).str());
-  emit("end");
+    sizes.push_back(extentOf(launch, product.func,
+                             product.program.getExtents()[axis], before));
+  if (!deep || llvm::is_contained(sizes, Value()))
+    return;
+  Value grid = launch.getGrid();
+  Value pays = number ? before.gt(deep, product.loop.getSize())
+                      : before.all({before.ge(deep, 2 * positions),
+                                    before.le(grid, programs)});
+  auto choice = scf::IfOp::create(builder, loc, pays, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  plan::IntegerBuilder make(builder, loc);
+  Value count = number ? make.number(number) : make.floordiv(deep, positions);
+  SmallVector<Value> shape = {count};
+  llvm::append_range(shape, sizes);
+  auto type = plan::PlanTensorType::get(
+      launch.getContext(), getElementTypeOrSelf(product.zero.getType()),
+      int64_t(shape.size()));
+  Value partial = plan::AllocOp::create(
+      builder, loc, type, (product.func.getName() + ".parts").str(), shape,
+      Value());
+  launchOf(parts, launch, partial, make.mul(count, grid), launch.getWork(),
+           launch.getThreadsAttr(), builder);
+  launchOf(sum, launch, partial, grid, make.product(sizes), IntegerAttr(),
+           builder);
+  launch->moveBefore(choice.elseBlock(), choice.elseBlock()->begin());
 }
 
 struct SplitProductsPass
@@ -317,19 +315,15 @@ struct SplitProductsPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
-      auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
-      auto said = config ? config.getAs<IntegerAttr>("split_k") : IntegerAttr();
-      int64_t number = said ? said.getInt() : 0;
+      int64_t number = func.getDecision("split_k").value_or(0);
       std::optional<Product> product = Product::of(func);
-      if (!product || func->hasAttr("tile.as_is") || number == 1) // never
+      if (!product || func.getAsIs() || number == 1) // never
         continue;
       Splitter splitter(*product, number);
       splitter.build();
-      replaceLaunches(module, func.getName(),
-                      [&](const PlanLaunch &launch, StringRef line,
-                          SmallVectorImpl<std::string> &lines) {
-                        splitter.rewrite(launch, line, lines);
-                      });
+      plan::forEachLaunch(module, func.getName(), [&](plan::LaunchOp launch) {
+        splitter.rewrite(launch);
+      });
     }
   }
 };

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Plan/IR/IntegerBuilder.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/Transforms/Passes.h"
-#include "compiler/Tile/Transforms/PlanLaunch.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -21,6 +21,7 @@ namespace tessera::tile {
 } // namespace tessera::tile
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::tile;
 
 namespace {
@@ -69,42 +70,39 @@ struct StreamStoresPass
   using StreamStoresPassBase::StreamStoresPassBase;
 
   /// Large, and lines of memory are lines of the result.
-  std::string condition(FuncOp func, const PlanLaunch &launch,
-                        ArrayRef<BlockArgument> views, bool always) {
-    std::string text;
+  Value condition(plan::LaunchOp launch, ArrayRef<BlockArgument> views,
+                  bool always) {
+    OpBuilder builder(launch);
+    plan::IntegerBuilder make(builder, launch.getLoc());
+    SmallVector<Value> all;
     for (BlockArgument view : views) {
       auto type = cast<MemRefType>(view.getType());
       int64_t bytes = scratchBytesOf(type.getElementType());
-      std::string name = launch.views[view.getArgNumber()].str();
-      text += text.empty() ? "" : " and ";
+      Value tensor = launch.getTensors()[view.getArgNumber()];
+      SmallVector<Value> sizes;
       for (int64_t axis = 0; !always && axis < type.getRank(); ++axis)
-        text += (axis ? " * size(" : "size(") + name + ", " +
-                std::to_string(axis) + ")";
+        sizes.push_back(make.size(tensor, axis));
       if (!always)
-        text += " >= " + std::to_string(threshold / bytes) + " and ";
-      text += "address(" + name + ") mod 64 == 0";
+        all.push_back(make.ge(make.product(sizes), threshold / bytes));
+      all.push_back(make.eq(make.mod(make.address(tensor), 64), 0));
       for (int64_t axis = 0; axis + 1 < type.getRank(); ++axis)
-        text += " and stride(" + name + ", " + std::to_string(axis) + ") mod " +
-                std::to_string(64 / bytes) + " == 0";
+        all.push_back(
+            make.eq(make.mod(make.stride(tensor, axis), 64 / bytes), 0));
     }
-    return text;
+    return make.all(all);
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (FuncOp func : llvm::to_vector(module.getOps<FuncOp>())) {
       // The schedule may say never (0) or always (2).
-      auto config = func->getAttrOfType<DictionaryAttr>("tile.config");
-      auto said = config ? config.getAs<IntegerAttr>("stream") : IntegerAttr();
-      if (func->hasAttr("tile.as_is") || (said && said.getInt() == 0) ||
-          (!said && isLong(func)))
+      std::optional<int64_t> said = func.getDecision("stream");
+      if (func.getAsIs() || (said && *said == 0) || (!said && isLong(func)))
         continue;
       SmallVector<BlockArgument> views;
       for (BlockArgument argument : func.getArguments())
-        if (auto mode = func.getArgAttrOfType<StringAttr>(
-                argument.getArgNumber(), "gir.mode");
-            mode && mode.getValue() == "out" && !CpuPacking::of(argument) &&
-            isStreamable(argument))
+        if (func.getArgMode(argument.getArgNumber()) == "out" &&
+            !CpuPacking::of(argument) && isStreamable(argument))
           views.push_back(argument);
       if (views.empty())
         continue;
@@ -118,13 +116,9 @@ struct StreamStoresPass
              stream.getArgument(view.getArgNumber()).getUsers())
           if (auto store = dyn_cast<StoreOp>(user))
             store.setHintsAttr(hints);
-      replaceLaunches(module, func.getName(),
-                      [&](const PlanLaunch &launch, StringRef line,
-                          SmallVectorImpl<std::string> &lines) {
-                        launch.choose(
-                            condition(func, launch, views, bool(said)),
-                            stream.getName(), line, lines);
-                      });
+      plan::forEachLaunch(module, func.getName(), [&](plan::LaunchOp launch) {
+        launch.chooseIf(condition(launch, views, bool(said)), stream.getName());
+      });
     }
   }
 };

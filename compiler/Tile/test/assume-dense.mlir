@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --tile-assume-dense | FileCheck %s
+// RUN: tessera-opt %s --tile-assume-dense --plan-print-text -o /dev/null | FileCheck %s --check-prefix=PLAN
 
 // Memory to work in, with inner sizes that are numbers: so are the strides of
 // all views without gaps. Rows of 40 begin at lines. Nothing is said of an axis
@@ -24,14 +25,24 @@ tile.func @any(%x: memref<8x?xf32, strided<[?, 1]>> {gir.mode = "inout", gir.nam
   tile.return
 }
 
-// CHECK-LABEL: tile.plan @f
-// CHECK:         "  if stride(%X, 1) == 2 and stride(%U, 2) == 16 and stride(%V, 1) == 48"
-// CHECK-NEXT:    "    launch @work_dense(%X, %U, %V) grid $M"
-// CHECK-NEXT:    "  else"
-// CHECK-NEXT:    "    launch @work(%X, %U, %V) grid $M"
-// CHECK-NEXT:    "  end"
-tile.plan @f {
-  "body"
-  "  launch @work(%X, %U, %V) grid $M"
-  "end"
+// PLAN-LABEL: function f
+// PLAN:           if stride(%X, 1) == 2 and stride(%U, 2) == 16 and stride(%V, 1) == 48
+// PLAN-NEXT:        launch @work_dense(%X, %U, %V) grid $M
+// PLAN-NEXT:      else
+// PLAN-NEXT:        launch @work(%X, %U, %V) grid $M
+// PLAN-NEXT:      end
+plan.func @f target "cpu" {
+  %M = plan.dim "M"
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %c40 = arith.constant 40 : index
+  %X = plan.arg "X" in [%M, %c8, %c2] : !plan.tensor<f32, 3>
+  %U = plan.arg "U" inout [%M, %c1, %c32, %c16] : !plan.tensor<f32, 4>
+  %V = plan.arg "V" inout [%M, %c4, %c40] : !plan.tensor<f32, 3>
+  plan.launch @work(%X, %U, %V) grid %M : !plan.tensor<f32, 3>, !plan.tensor<f32, 4>, !plan.tensor<f32, 3>
+  plan.return
 }

@@ -13,7 +13,9 @@
 // CHECK:   %[[R:.*]] = tile.range_at %[[START]] of %{{.*}} : <64>
 // CHECK:   tile.load %{{.*}}[%[[B]], %[[R]]]
 // CHECK: tile.return
-// CHECK: "launch @rows(%X) grid min(((size(%X, 1)) ceildiv 64) * (size(%X, 0)), 108)"
+// CHECK: %[[ALL:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK: %[[GRID:.*]] = arith.minsi %[[ALL]], %c108{{.*}} : index
+// CHECK: plan.launch @rows(%{{.*}}) grid %[[GRID]]
 module {
   tile.func @rows(%X: memref<?x?xf32, strided<[?, 1]>>) {
     %B = tile.dim %X, 0 : memref<?x?xf32, strided<[?, 1]>>
@@ -23,7 +25,14 @@ module {
     tile.print "x" %x : tensor<64xf32>
     tile.return
   }
-  tile.plan @main {
-    "launch @rows(%X) grid ((size(%X, 1)) ceildiv 64) * (size(%X, 0))"
+  plan.func @main target "sm_80" {
+    %B = plan.dim "B"
+    %M = plan.dim "M"
+    %X = plan.arg "X" in [%B, %M] : !plan.tensor<f32, 2>
+    %c64 = arith.constant 64 : index
+    %tiles = arith.ceildivsi %M, %c64 : index
+    %programs = arith.muli %tiles, %B : index
+    plan.launch @rows(%X) grid %programs : !plan.tensor<f32, 2>
+    plan.return
   }
 }

@@ -2,7 +2,7 @@
 
 // Loads and arithmetic go into the nest of their store; no buffer is made.
 // CHECK-LABEL: tile.func @add
-// CHECK-SAME:    tile.scratch = 0
+// CHECK-SAME:    scratch_bytes = 0
 // CHECK-NOT:     tile.alloc
 // CHECK:         tile.nest[%[[I:.*]]] {unroll = 4 : i64, vector_axis = 0 : i64}
 // CHECK-NEXT:      tile.load
@@ -119,12 +119,14 @@ tile.func @load_before_store(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, 
 }
 
 // The accumulator of a matrix loop is updated in place, in one buffer; B is
-// packed into panels, A is read where it lies; the plan learns how much scratch memory that takes.
+// packed into panels, A is read where it lies. The kernel says how much
+// scratch memory that takes.
 // CHECK-LABEL: tile.func @gemm
+// CHECK-SAME:    scratch_bytes = {{[1-9][0-9]*}}
 // CHECK:         %[[C:.*]] = tile.alloc
 // CHECK:         tile.for %[[K:.*]] = {{.*}} : !tile.range<32> {
 // CHECK:           %[[B:.*]] = tile.alloc {{.*}}64: dim1*1 -> offset*1
-// CHECK:           tile.nest{{.*}}register_tile = array<i64: {{.*}}unit = "fma"
+// CHECK:           tile.nest{{.*}}register_tile = array<i64: {{.*}}unit = #tile.unit<fma>
 // CHECK:             tile.load
 // CHECK:             tile.local_load %[[B]]
 // CHECK:             %[[ACC:.*]] = tile.local_load %[[C]]
@@ -134,7 +136,6 @@ tile.func @load_before_store(%x: memref<?xf32, strided<[1]>>, %z: memref<?xf32, 
 // CHECK:         tile.nest
 // CHECK:           tile.local_load %[[C]]
 // CHECK:           tile.store
-// CHECK:       launch @gemm(%A, %B, %C) grid $t scratch {{[1-9][0-9]*}} work 5
 tile.func @gemm(%a: memref<?x?xf32, strided<[?, 1]>>, %b: memref<?x?xf32, strided<[?, 1]>>, %c: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
   %M = tile.dim %a, 0 : memref<?x?xf32, strided<[?, 1]>>
@@ -153,17 +154,12 @@ tile.func @gemm(%a: memref<?x?xf32, strided<[?, 1]>>, %b: memref<?x?xf32, stride
   tile.return
 }
 
-tile.plan @f {
-  "body"
-  "  launch @gemm(%A, %B, %C) grid $t work 5"
-  "end"
-}
 
 // What a second loop over the row would compute again is kept, a slot per turn,
 // as far as the buffer reaches; the rest is computed again. The sum adds as
 // many vectors at a time in both parts.
 // CHECK-LABEL: tile.func @kept_row
-// CHECK-SAME:    tile.scratch = 131072
+// CHECK-SAME:    scratch_bytes = 131072
 // CHECK:         %[[ROW:.*]] = tile.alloc {{.*}} <32x1024xf32,
 // CHECK:         %[[N:.*]] = tile.dim %{{[a-z0-9]+}}, 1 :
 // CHECK:         %[[LIMIT:.*]] = arith.minsi %[[N]], %c32768
@@ -177,7 +173,7 @@ tile.plan @f {
 // CHECK:           tile.nest{{.*}} {unroll = 4
 // CHECK-NOT:         tile.local_store
 // CHECK:             math.exp
-// CHECK:         {stages = 0 : i64, tile.rest}
+// CHECK:         {rest, stages = 0 : i64}
 // CHECK:         tile.for %{{.*}} = %c0 to %[[LIMIT]] :
 // CHECK:           %[[AGAIN:.*]] = arith.divui
 // CHECK-NOT:       math.exp

@@ -7,12 +7,12 @@
 // UNKNOWN: no architecture is called 'sm_85'; there are sm_70, sm_75,
 
 // TURING-LABEL: tile.func @half
-// TURING-SAME:    tile.arch = "sm_75"
-// TURING:         tile.local_load {{.*}} -> tensor<16x16xf16, "#layout<register:[(0,1),(8,0)], lane:[(0,2),(0,4),(1,0),(2,0),(4,0)]
-// TURING:         tile.mma {{.*}} {instruction = "m16n8k8.f32.f16.f16.f32"}
+// TURING-SAME:    arch = "sm_75"
+// TURING:         tile.local_load {{.*}} -> tensor<16x16xf16, #tile.layout<register:[(0,1),(8,0)], lane:[(0,2),(0,4),(1,0),(2,0),(4,0)]
+// TURING:         tile.mma {{.*}} {instruction = #tile.instruction<sync 16 x 8 x 8>}
 // ADA-LABEL:    tile.func @half
-// ADA-SAME:       tile.arch = "sm_89"
-// ADA:            tile.mma {{.*}} {instruction = "m16n8k16.f32.f16.f16.f32"}
+// ADA-SAME:       arch = "sm_89"
+// ADA:            tile.mma {{.*}} {instruction = #tile.instruction<sync 16 x 8 x 16>}
 tile.func @half(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
   %cst = arith.constant 0.0 : f32
@@ -31,10 +31,10 @@ tile.func @half(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, stride
 
 // fp32 means fp32; tf32 is for who asks.
 // TURING-LABEL: tile.func @single
-// TURING:         tile.mma {{.*}} {instruction = "fma"
+// TURING:         tile.mma {{.*}} {instruction = #tile.instruction<fma>
 // ADA-LABEL:    tile.func @single
-// ADA:            tile.mma {{.*}} {instruction = "m16n8k8.f32.tf32.tf32.f32", precision = "tf32"}
-// ADA:            tile.mma {{.*}} {instruction = "fma"}
+// ADA:            tile.mma {{.*}} {instruction = #tile.instruction<sync 16 x 8 x 8>, precision = "tf32"}
+// ADA:            tile.mma {{.*}} {instruction = #tile.instruction<fma>}
 tile.func @single(%A: memref<?x?xf32, strided<[?, 1]>>, %B: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
   %cst = arith.constant 0.0 : f32

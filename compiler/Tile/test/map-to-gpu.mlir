@@ -3,11 +3,11 @@
 // Operands of a product go through swizzled shared memory; a barrier before the
 // copies (the last turn may still be read), one after them.
 // CHECK-LABEL: tile.func @gemm
-// CHECK-SAME:    tile.block = 64 : i64
-// CHECK-SAME:    tile.shared = 8192 : i64
-// CHECK-DAG:     %[[B:.*]] = tile.alloc {offset = 4096 : i64} : <32x64xf16, "#layout<dim0:[72,144,288]
-// CHECK-DAG:     %[[A:.*]] = tile.alloc {offset = 0 : i64} : <64x32xf16, "#layout<dim0:[32,72,144]
-// CHECK:         %[[ACC:.*]] = tile.fill {{.*}} -> tensor<64x64xf32, "#layout<register:[(0,1),(8,0)], lane:[(0,2),(0,4),(1,0),(2,0),(4,0)], warp:[(16,0)] -> (32x8)
+// CHECK-SAME:    block_size = 64 : i64
+// CHECK-SAME:    shared_bytes = 8192 : i64
+// CHECK-DAG:     %[[B:.*]] = tile.alloc {offset = 4096 : i64} : <32x64xf16, #tile.layout<dim0:[72,144,288]
+// CHECK-DAG:     %[[A:.*]] = tile.alloc {offset = 0 : i64} : <64x32xf16, #tile.layout<dim0:[32,72,144]
+// CHECK:         %[[ACC:.*]] = tile.fill {{.*}} -> tensor<64x64xf32, #tile.layout<register:[(0,1),(8,0)], lane:[(0,2),(0,4),(1,0),(2,0),(4,0)], warp:[(16,0)] -> (32x8)
 // CHECK:         tile.for
 // CHECK-NEXT:      tile.barrier
 // CHECK-NEXT:      %[[S:.*]] = tile.cp_async {{.*}} -> %[[A]] {conflicts = 0 : i64, vector = 8 : i64}
@@ -43,9 +43,9 @@ tile.func @gemm(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, stride
 // result goes to threads that hold 16 bytes each and whole rows together,
 // through the memory of the operands, which nobody reads any more.
 // CHECK-LABEL: tile.func @gemm_f16
-// CHECK-SAME:    tile.shared = 9216 : i64
+// CHECK-SAME:    shared_bytes = 9216 : i64
 // CHECK:         %[[C:.*]] = arith.truncf
-// CHECK:         %[[D:.*]] = tile.convert_layout %[[C]] {conflicts = 0 : i64, scratch = 0 : i64, scratch_bytes = 9216 : i64, way = "shared"} {{.*}} -> tensor<64x64xf16, "#layout<register:[(0,1),(0,2),(0,4)], lane:[(0,8),(0,16),(0,32),(1,0),(2,0)]
+// CHECK:         %[[D:.*]] = tile.convert_layout %[[C]] {conflicts = 0 : i64, tile.exchange = #tile.exchange<9216 at 0>, way = #tile.way<shared>} {{.*}} -> tensor<64x64xf16, #tile.layout<register:[(0,1),(0,2),(0,4)], lane:[(0,8),(0,16),(0,32),(1,0),(2,0)]
 // CHECK:         tile.store %[[D]]
 tile.func @gemm_f16(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strided<[?, 1]>>, %C: memref<?x?xf16, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
@@ -71,12 +71,12 @@ tile.func @gemm_f16(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, st
 // What a reduction skips is masked with its neutral element: -inf for max. The
 // result is held where the row was.
 // CHECK-LABEL: tile.func @row_max
-// CHECK:         %[[X:.*]] = tile.load {{.*}} -> tensor<4x64xf32, "#layout<register:[(0,1),(0,2)], lane:[(0,4),(0,8),(0,16),(0,32),(1,0)], warp:[] -> (2x64), repeat (2x1)>">
+// CHECK:         %[[X:.*]] = tile.load {{.*}} -> tensor<4x64xf32, #tile.layout<register:[(0,1),(0,2)], lane:[(0,4),(0,8),(0,16),(0,32),(1,0)], warp:[] -> (2x64), repeat (2x1)>>
 // CHECK:         %[[THERE:.*]] = arith.cmpi slt
 // CHECK:         %[[MASK:.*]] = tile.broadcast %[[THERE]] axes = [1]
 // CHECK:         %[[OUT:.*]] = arith.constant dense<0xFF800000>
 // CHECK:         %[[Y:.*]] = arith.select %[[MASK]], %[[X]], %[[OUT]]
-// CHECK:         tile.reduce max %[[Y]] axis = 1 {{.*}} -> tensor<4xf32, "#layout<register:[], lane:[0,0,0,0,1], warp:[] -> (2), repeat (2)>">
+// CHECK:         tile.reduce max %[[Y]] axis = 1 {{.*}} -> tensor<4xf32, #tile.layout<register:[], lane:[0,0,0,0,1], warp:[] -> (2), repeat (2)>>
 tile.func @row_max(%X: memref<?x?xf32, strided<[?, 1]>>, %Y: memref<?xf32, strided<[1]>>) {
   %zero = arith.constant 0 : index
   %M = tile.dim %X, 0 : memref<?x?xf32, strided<[?, 1]>>
@@ -143,9 +143,9 @@ tile.func @chain(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strid
 
 // -----
 
-// The plan names the machine, and says what a launch needs.
-// CHECK:      "target sm_80 1"
-// CHECK:      launch @copy_0(%x, %y) grid $n ceildiv 64 block 32 shared 0
+// The kernel says what a launch needs.
+// CHECK:      tile.func @copy_0
+// CHECK-SAME:   block_size = 32
 tile.func @copy_0(%x: memref<?xf32, strided<[1]>>, %y: memref<?xf32, strided<[1]>>) {
   %n = tile.dim %x, 0 : memref<?xf32, strided<[1]>>
   %i = tile.program extents(%n) tiles = [64] : !tile.range<64>
@@ -153,23 +153,14 @@ tile.func @copy_0(%x: memref<?xf32, strided<[1]>>, %y: memref<?xf32, strided<[1]
   tile.store %a, %y[%i] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
   tile.return
 }
-tile.plan @copy {
-  "function copy"
-  "target cpu 1"
-  "arg %x in f32 [$n]"
-  "result %y f32 [$n]"
-  "body"
-  "  launch @copy_0(%x, %y) grid $n ceildiv 64"
-  "end"
-}
 
 // -----
 
 // A computed operand of a product without tensor cores, and a scan of what a
 // product left: both pass through shared memory, of which there is one piece.
 // CHECK-LABEL: tile.func @computed
-// CHECK-SAME:    tile.shared = 2112 : i64
-// CHECK:         tile.mma {{.*}} {{[{].*}}scratch = 1024 : i64
+// CHECK-SAME:    shared_bytes = 2112 : i64
+// CHECK:         tile.mma {{.*}} {{[{].*}}tile.exchange = #tile.exchange<{{[0-9]+}} at 1024>
 // CHECK:         tile.scan sum
 tile.func @computed(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %cst = arith.constant 0.0 : f32
@@ -190,7 +181,7 @@ tile.func @computed(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, st
 // one. It changes threads by the cheapest way, which is said on it.
 // CHECK-LABEL: tile.func @changes_threads
 // CHECK:         %[[S:.*]] = tile.reduce sum
-// CHECK:         tile.convert_layout %[[S]] {way = "shuffles"}
+// CHECK:         tile.convert_layout %[[S]] {way = #tile.way<shuffles>}
 // CHECK-NOT:     tile.barrier
 tile.func @changes_threads(%A: memref<?x?xf32, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %M = tile.dim %A, 0 : memref<?x?xf32, strided<[?, 1]>>

@@ -59,68 +59,68 @@ tile.func @atomic_c1(%c: tensor<64xf32>, %C: memref<?x?xf32, strided<[?, ?]>>, %
 // -----
 
 // expected-error @+1 {{a buffer has up to 8 axes and 1 to 16777216 elements}}
-tile.func @buffer(%b: !tile.buffer<4294967296xf32, "", "scratch">) {
+tile.func @buffer(%b: !tile.buffer<4294967296xf32, scratch>) {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{there are shared, register, l1, l2 and scratch, not "moon"}}
-tile.func @buffer_space(%b: !tile.buffer<64xf32, "", "moon">) {
+// expected-error @+1 {{there are shared, register, l1, l2, scratch and tmem, not 'moon'}}
+tile.func @buffer_space(%b: !tile.buffer<64xf32, moon>) {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{layout, column 1: expected '#'}}
-tile.func @buffer_layout(%b: !tile.buffer<64xf32, "rows", "scratch">) {
+// expected-error @+1 {{a buffer has a #tile.layout, not "rows"}}
+tile.func @buffer_layout(%b: !tile.buffer<64xf32, "rows", scratch>) {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{the layout has steps over 16777216}}
-tile.func @buffer_steps(%b: !tile.buffer<64xf32, "#layout<dim0:[] -> offset:1, repeat [64: dim0*1 -> offset*100000000000]>", "scratch">) {
+tile.func @buffer_steps(%b: !tile.buffer<64xf32, #tile.layout<dim0:[] -> offset:1, repeat [64: dim0*1 -> offset*100000000000]>, scratch>) {
   tile.return
 }
 
 // -----
 
-tile.func @local_load_c1(%b: !tile.buffer<64x32xf32, "", "scratch">) {
-  // expected-error @+1 {{a tile of [128, 32] x 'f32' and '!tile.buffer<64x32xf32, "", "scratch">'}}
-  %x = tile.local_load %b : !tile.buffer<64x32xf32, "", "scratch"> -> tensor<128x32xf32>
+tile.func @local_load_c1(%b: !tile.buffer<64x32xf32, scratch>) {
+  // expected-error @+1 {{a tile of [128, 32] x 'f32' and '!tile.buffer<64x32xf32, scratch>'}}
+  %x = tile.local_load %b : !tile.buffer<64x32xf32, scratch> -> tensor<128x32xf32>
   tile.return
 }
 
 // -----
 
-tile.func @local_store_c1(%x: tensor<64x32xf16>, %b: !tile.buffer<64x32xf32, "", "scratch">) {
+tile.func @local_store_c1(%x: tensor<64x32xf16>, %b: !tile.buffer<64x32xf32, scratch>) {
   // expected-error @+1 {{a tile of [64, 32] x 'f16' and}}
-  tile.local_store %x, %b : tensor<64x32xf16>, !tile.buffer<64x32xf32, "", "scratch">
+  tile.local_store %x, %b : tensor<64x32xf16>, !tile.buffer<64x32xf32, scratch>
   tile.return
 }
 
 // -----
 
-tile.func @cp_async_c1(%A: memref<?xf16, strided<[?]>>, %m: !tile.range<128>, %b: !tile.buffer<128x64xf16, "", "shared">) {
+tile.func @cp_async_c1(%A: memref<?xf16, strided<[?]>>, %m: !tile.range<128>, %b: !tile.buffer<128x64xf16, shared>) {
   // expected-error @+1 {{copies matrices, not [128]}}
-  %token = tile.cp_async %A[%m] -> %b : memref<?xf16, strided<[?]>>, !tile.range<128> -> !tile.buffer<128x64xf16, "", "shared">
+  %token = tile.cp_async %A[%m] -> %b : memref<?xf16, strided<[?]>>, !tile.range<128> -> !tile.buffer<128x64xf16, shared>
   tile.return
 }
 
 // -----
 
-tile.func @cp_async_c2(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<128>, %b: !tile.buffer<3x128x128xf16, "", "shared">) {
+tile.func @cp_async_c2(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<128>, %b: !tile.buffer<3x128x128xf16, shared>) {
   // expected-error @+1 {{a tile of [128, 128] x 'f16' and '!tile.buffer<3x128x128xf16}}
-  %token = tile.cp_async %A[%m, %m] -> %b : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<128> -> !tile.buffer<3x128x128xf16, "", "shared">
+  %token = tile.cp_async %A[%m, %m] -> %b : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<128> -> !tile.buffer<3x128x128xf16, shared>
   tile.return
 }
 
 // -----
 
-tile.func @cp_async_c3(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<128>, %b: !tile.buffer<128x128xf16, "", "shared">) {
+tile.func @cp_async_c3(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<128>, %b: !tile.buffer<128x128xf16, shared>) {
   // expected-error @+1 {{copies up to 16 bytes at once, not 2147483648 elements of 2}}
-  %token = tile.cp_async %A[%m, %m] -> %b {vector = 2147483648 : i64} : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<128> -> !tile.buffer<128x128xf16, "", "shared">
+  %token = tile.cp_async %A[%m, %m] -> %b {vector = 2147483648 : i64} : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<128> -> !tile.buffer<128x128xf16, shared>
   tile.return
 }
 

@@ -138,29 +138,29 @@ tile.func @convert_layout_c1(%x: tensor<128x64xf16>) {
 
 // Marks of passes, with a dialect's prefix, anywhere.
 
-// expected-error @+1 {{tile.scratch is bytes, 0 to 4294967296, not -1 : i64}}
-tile.func @scratch() attributes {tile.scratch = -1 : i64} {
+// expected-error @+1 {{attribute 'scratch_bytes' failed to satisfy constraint: bytes, 0 to 4294967296}}
+tile.func @scratch() attributes {scratch_bytes = -1 : i64} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{tile.config is decisions, 0 to 65536, not {vector = 2147483648 : i64}}}
-tile.func @config() attributes {tile.config = {vector = 2147483648 : i64}} {
+// expected-error @+1 {{attribute 'config' failed to satisfy constraint: decisions, 0 to 65536}}
+tile.func @config() attributes {config = {vector = 2147483648 : i64}} {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{a block has whole warps of 32 threads, not 33}}
-tile.func @block() attributes {tile.block = 33 : i64} {
+tile.func @block() attributes {block_size = 33 : i64} {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{no architecture is called "sm_1"}}
-tile.func @arch() attributes {tile.arch = "sm_1"} {
+tile.func @arch() attributes {arch = "sm_1"} {
   tile.return
 }
 

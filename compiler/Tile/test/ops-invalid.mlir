@@ -139,7 +139,7 @@ tile.func @nest_c2_lanes(%N: index) {
 tile.func @nest_c3_axes(%N: index) {
   %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
   // expected-error @+1 {{with a unit has three axes and a register_tile of three}}
-  tile.nest [%n] {unit = "fma"} : (!tile.range<64>) -> () {
+  tile.nest [%n] {unit = #tile.unit<fma>} : (!tile.range<64>) -> () {
   }
   tile.return
 }
@@ -149,7 +149,7 @@ tile.func @nest_c3_axes(%N: index) {
 tile.func @nest_c3_product(%N: index) {
   %m, %n, %k = tile.program extents(%N, %N, %N) tiles = [64, 64, 64] : !tile.range<64>, !tile.range<64>, !tile.range<64>
   // expected-error @+1 {{with a unit has one tile.mma}}
-  tile.nest [%m, %n, %k] {register_tile = array<i64: 4, 4, 16>, unit = "fma"} : (!tile.range<64>, !tile.range<64>, !tile.range<64>) -> () {
+  tile.nest [%m, %n, %k] {register_tile = array<i64: 4, 4, 16>, unit = #tile.unit<fma>} : (!tile.range<64>, !tile.range<64>, !tile.range<64>) -> () {
   }
   tile.return
 }
@@ -158,10 +158,10 @@ tile.func @nest_c3_product(%N: index) {
 
 tile.func @nest_c3_store(%N: index) {
   %m, %n, %k = tile.program extents(%N, %N, %N) tiles = [64, 64, 64] : !tile.range<64>, !tile.range<64>, !tile.range<64>
-  %a = tile.alloc : !tile.buffer<64x64xf32, "", "scratch">
+  %a = tile.alloc : !tile.buffer<64x64xf32, scratch>
   // expected-error @+1 {{with a unit multiplies by a buffer and stores the product to a buffer}}
-  tile.nest [%m, %n, %k] {register_tile = array<i64: 4, 4, 16>, unit = "fma"} : (!tile.range<64>, !tile.range<64>, !tile.range<64>) -> () {
-    %x = tile.local_load %a : !tile.buffer<64x64xf32, "", "scratch"> -> tensor<64x64xf32>
+  tile.nest [%m, %n, %k] {register_tile = array<i64: 4, 4, 16>, unit = #tile.unit<fma>} : (!tile.range<64>, !tile.range<64>, !tile.range<64>) -> () {
+    %x = tile.local_load %a : !tile.buffer<64x64xf32, scratch> -> tensor<64x64xf32>
     %y = tile.mma %x, %x, %x : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
   }
   tile.return

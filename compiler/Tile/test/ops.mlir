@@ -17,20 +17,6 @@ tile.func @fill(%y: memref<?xf32, strided<[?]>>) {
   tile.return
 }
 
-// CHECK-LABEL: tile.plan @copy
-// CHECK: "function copy"
-// CHECK: "  launch @copy_0(
-// CHECK: "end"
-tile.plan @copy {
-  "function copy"
-  "target cpu 1"
-  "arg %x in f32 [$n]"
-  "result %y f32 [$n]"
-  "body"
-  "  launch @copy_0(%x, %y) grid $n ceildiv 64"
-  "end"
-}
-
 // CHECK-LABEL: tile.func @program
 // CHECK: tile.program extents(%{{.*}}, %{{.*}}) tiles = [128, 0] : {{(!tile.range)?}}<128>, index
 tile.func @program(%M: index, %B: index) {
@@ -153,12 +139,16 @@ tile.func @scan(%x: tensor<64x32xf32>) {
 // CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
 // CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} sparse(%{{.*}} : tensor<64x1xi32>) : tensor<64x16xf16>, tensor<32x16xf16>, tensor<64x16xf32>
 // CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} scaled(%{{.*}}, %{{.*}} : tensor<64x1xi8>, tensor<1x16xi8>) : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
+// CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} {instruction = #tile.instruction<fma>} : tensor<64x32xf16>
+// CHECK: %{{.*}} = tile.mma %{{.*}}, %{{.*}}, %{{.*}} {instruction = #tile.instruction<sync 16 x 8 x 16>} : tensor<64x32xf16>
 tile.func @mma(%a: tensor<64x32xf16>, %b: tensor<32x16xf16>, %acc: tensor<64x16xf32>, %h: tensor<64x16xf16>, %e: tensor<64x1xi32>,
                %x: tensor<64x32xf8E4M3FN>, %y: tensor<32x16xf8E4M3FN>, %s: tensor<64x1xi8>, %t: tensor<1x16xi8>) {
   %c = tile.mma %a, %b, %acc : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
   %d = tile.mma %h, %b, %acc sparse(%e : tensor<64x1xi32>) : tensor<64x16xf16>, tensor<32x16xf16>, tensor<64x16xf32>
   %f = tile.mma %x, %y, %acc scaled(%s, %t : tensor<64x1xi8>, tensor<1x16xi8>)
        : tensor<64x32xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<64x16xf32>
+  %loop = tile.mma %a, %b, %acc {instruction = #tile.instruction<fma>} : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
+  %unit = tile.mma %a, %b, %acc {instruction = #tile.instruction<sync 16 x 8 x 16>} : tensor<64x32xf16>, tensor<32x16xf16>, tensor<64x16xf32>
   tile.return
 }
 
@@ -170,9 +160,9 @@ tile.func @rand(%seed: i64, %i: tensor<64xi64>) {
 }
 
 // CHECK-LABEL: tile.func @print
-// CHECK: tile.print "x" %{{.*}} : tensor<64xf32>
-tile.func @print(%x: tensor<64xf32>) {
-  tile.print "x" %x : tensor<64xf32>
+// CHECK: tile.print "x =" %{{.*}} : f32
+tile.func @print(%x: f32) {
+  tile.print "x =" %x : f32
   tile.return
 }
 
@@ -193,18 +183,19 @@ tile.func @assert_at_call(%n: i64) {
 }
 
 // CHECK-LABEL: tile.func @alloc
-// CHECK: %{{.*}} = tile.alloc : {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
+// CHECK: %{{.*}} = tile.alloc {offset = 128 : i64} : {{(!tile.buffer)?}}<3x128x64xf16, shared>
 tile.func @alloc() {
-  %b = tile.alloc : !tile.buffer<3x128x64xf16, "", "shared">
+  %b = tile.alloc {offset = 128 : i64} : !tile.buffer<3x128x64xf16, shared>
   tile.return
 }
 
 // CHECK-LABEL: tile.func @cp_async
-// CHECK: %{{.*}} = tile.cp_async %{{.*}}[%{{.*}}, %{{.*}}] -> %{{.*}} slot %{{.*}} : memref<?x?xf16, strided<[?, ?]>>, {{(!tile.range)?}}<128>, {{(!tile.range)?}}<64> -> {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
+// CHECK: %{{.*}} = tile.cp_async %{{.*}}[%{{.*}}, %{{.*}}] -> %{{.*}} slot %{{.*}} {commit, vector = 8 : i64} : memref<?x?xf16, strided<[?, 1]>>, {{(!tile.range)?}}<128>, {{(!tile.range)?}}<64> -> {{(!tile.buffer)?}}<3x128x64xf16, shared>
 // CHECK: tile.wait %{{.*}} pending = 0
-tile.func @cp_async(%A: memref<?x?xf16, strided<[?, ?]>>, %m: !tile.range<128>, %k: !tile.range<64>, %b: !tile.buffer<3x128x64xf16, "", "shared">, %s: index) {
-  %token = tile.cp_async %A[%m, %k] -> %b slot %s : memref<?x?xf16, strided<[?, ?]>>, !tile.range<128>, !tile.range<64> -> !tile.buffer<3x128x64xf16, "", "shared">
-  tile.wait %token pending = 0
+tile.func @cp_async(%A: memref<?x?xf16, strided<[?, 1]>>, %m: !tile.range<128>, %k: !tile.range<64>, %b: !tile.buffer<3x128x64xf16, shared>, %s: index) {
+  %t = tile.cp_async %A[%m, %k] -> %b slot %s {vector = 8 : i64, commit}
+       : memref<?x?xf16, strided<[?, 1]>>, !tile.range<128>, !tile.range<64> -> !tile.buffer<3x128x64xf16, shared>
+  tile.wait %t pending = 0
   tile.return
 }
 
@@ -223,11 +214,11 @@ tile.func @barrier() {
 }
 
 // CHECK-LABEL: tile.func @local
-// CHECK: %{{.*}} = tile.local_load %{{.*}} slot %{{.*}} : {{(!tile.buffer)?}}<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
-// CHECK: tile.local_store %{{.*}}, %{{.*}} slot %{{.*}} : tensor<128x64xf16>, {{(!tile.buffer)?}}<3x128x64xf16, "", "shared">
-tile.func @local(%b: !tile.buffer<3x128x64xf16, "", "shared">, %s: index) {
-  %x = tile.local_load %b slot %s : !tile.buffer<3x128x64xf16, "", "shared"> -> tensor<128x64xf16>
-  tile.local_store %x, %b slot %s : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, "", "shared">
+// CHECK: %{{.*}} = tile.local_load %{{.*}} slot %{{.*}} : {{(!tile.buffer)?}}<3x128x64xf16, shared> -> tensor<128x64xf16>
+// CHECK: tile.local_store %{{.*}}, %{{.*}} slot %{{.*}} : tensor<128x64xf16>, {{(!tile.buffer)?}}<3x128x64xf16, shared>
+tile.func @local(%b: !tile.buffer<3x128x64xf16, shared>, %s: index) {
+  %x = tile.local_load %b slot %s : !tile.buffer<3x128x64xf16, shared> -> tensor<128x64xf16>
+  tile.local_store %x, %b slot %s : tensor<128x64xf16>, !tile.buffer<3x128x64xf16, shared>
   tile.return
 }
 
@@ -243,11 +234,11 @@ tile.func @convert_layout(%x: tensor<128x64xf16>) {
 // CHECK: tile.local_load
 // CHECK: math.exp
 // CHECK: tile.local_store
-tile.func @nest(%m: !tile.range<64>, %n: !tile.range<32>, %b: !tile.buffer<64x32xf32, "", "scratch">) {
+tile.func @nest(%m: !tile.range<64>, %n: !tile.range<32>, %b: !tile.buffer<64x32xf32, scratch>) {
   tile.nest [%m, %n] {vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<32>) -> () {
-    %x = tile.local_load %b : !tile.buffer<64x32xf32, "", "scratch"> -> tensor<64x32xf32>
+    %x = tile.local_load %b : !tile.buffer<64x32xf32, scratch> -> tensor<64x32xf32>
     %y = math.exp %x : tensor<64x32xf32>
-    tile.local_store %y, %b : tensor<64x32xf32>, !tile.buffer<64x32xf32, "", "scratch">
+    tile.local_store %y, %b : tensor<64x32xf32>, !tile.buffer<64x32xf32, scratch>
   }
   tile.return
 }
@@ -255,9 +246,9 @@ tile.func @nest(%m: !tile.range<64>, %n: !tile.range<32>, %b: !tile.buffer<64x32
 // CHECK-LABEL: tile.func @nest_yield
 // CHECK: tile.nest{{ ?}}[%{{.*}}] : ({{(!tile.range)?}}<64>) -> f32 {
 // CHECK: tile.nest_yield %{{.*}} : f32
-tile.func @nest_yield(%m: !tile.range<64>, %b: !tile.buffer<64xf32, "", "scratch">) {
+tile.func @nest_yield(%m: !tile.range<64>, %b: !tile.buffer<64xf32, scratch>) {
   %s = tile.nest [%m] : (!tile.range<64>) -> (f32) {
-    %x = tile.local_load %b : !tile.buffer<64xf32, "", "scratch"> -> tensor<64xf32>
+    %x = tile.local_load %b : !tile.buffer<64xf32, scratch> -> tensor<64xf32>
     %r = tile.reduce sum %x axis = 0 : tensor<64xf32> -> f32
     tile.nest_yield %r : f32
   }

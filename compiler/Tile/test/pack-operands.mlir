@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --tile-pack-operands="amx=true" | FileCheck %s
+// RUN: tessera-opt %s --tile-pack-operands="amx=true" --plan-print-text -o /dev/null | FileCheck %s --check-prefix=PLAN
 // RUN: tessera-opt %s --tile-pack-operands="amx=true" --tile-map-to-cpu="amx=true" | FileCheck %s --check-prefix=MAPPED
 
 // B is packed once, before all programs; A is read where it lies.
@@ -56,7 +57,7 @@ tile.func @columns(%a: memref<?x?xf32, strided<[1, ?]>> {gir.mode = "in", gir.na
 // The schedule says never.
 // CHECK-NOT: @never_pack
 tile.func @never(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "b"},
-                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) attributes {tile.config = {pack = 0 : i64}} {
+                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) attributes {config = {pack = 0 : i64}} {
   %zero = arith.constant 0 : index
   %M = tile.dim %a, 0 : memref<?x?xf32, strided<[?, 1]>>
   %K = tile.dim %a, 1 : memref<?x?xf32, strided<[?, 1]>>
@@ -137,50 +138,67 @@ tile.func @inplace(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.na
   tile.return
 }
 
-// CHECK-LABEL: tile.plan @f
-// CHECK:         "  if constant(%B) or (size(%A, 0) > 64) and (size(%B, 0) * stride(%B, 0) > 196608 or stride(%B, 0) mod 512 == 0 or size(%B, 1) mod 64 != 0 and size(%B, 1) > 32)"
-// CHECK-NEXT:    "    alloc %B.plain.0.all f32 [size(%B, 0), size(%B, 1) ceildiv 64 * 64] of %B"
-// CHECK-NEXT:    "    view %B.plain.0 = %B.plain.0.all offset 0 sizes [size(%B, 0), size(%B, 1)] strides [stride(%B.plain.0.all, 0), stride(%B.plain.0.all, 1)]"
-// CHECK-NEXT:    "    if fresh(%B.plain.0.all)"
-// CHECK-NEXT:    "      launch @plain_pack_b(%B, %B.plain.0) grid
-// CHECK-NEXT:    "    end"
-// CHECK-NEXT:    "    launch @plain_packed(%A, %B, %C, %B.plain.0) grid $t work 5"
-// CHECK-NEXT:    "  else"
-// CHECK-NEXT:    "    launch @plain(%A, %B, %C) grid $t work 5"
-// CHECK-NEXT:    "  end"
-// CHECK:         "    if (size(%C, 1) > 64) and (address(%A) mod 64 != 0 or stride(%A, 0) mod 32 != 0 or size(%W, 0) >= 1024 and stride(%A, 0) mod 1024 == 0)"
-// CHECK:         "      launch @turned_packed_both(%A, %W, %C, %W.turned.0, %A.turned.1) grid $t"
-// CHECK-NEXT:    "    else"
-// CHECK-NEXT:    "      launch @turned_packed(%A, %W, %C, %W.turned.0) grid $t"
-// CHECK:         "  launch @inplace(%A, %B, %C) grid $t"
-tile.plan @f {
-  "body"
-  "  launch @plain(%A, %B, %C) grid $t work 5"
-  "  launch @turned(%A, %W, %C) grid $t"
-  "  launch @inplace(%A, %B, %C) grid $t"
-  "end"
+// PLAN-LABEL: function f
+// PLAN:           if constant(%B) or size(%A, 0) > 64 and (size(%B, 0) * stride(%B, 0) > 196608 or stride(%B, 0) mod 512 == 0 or size(%B, 1) mod 64 != 0 and size(%B, 1) > 32)
+// PLAN-NEXT:        alloc %b.0.all f32 [size(%B, 0), size(%B, 1) ceildiv 64 * 64] of %B
+// PLAN-NEXT:        view %b.0 = %b.0.all offset 0 sizes [size(%B, 0), size(%B, 1)] strides [stride(%b.0.all, 0), stride(%b.0.all, 1)]
+// PLAN-NEXT:        if fresh(%b.0.all)
+// PLAN-NEXT:          launch @plain_pack_b(%B, %b.0) grid
+// PLAN-NEXT:        end
+// PLAN-NEXT:        launch @plain_packed(%A, %B, %C, %b.0) grid $t work 5
+// PLAN-NEXT:      else
+// PLAN-NEXT:        launch @plain(%A, %B, %C) grid $t work 5
+// PLAN-NEXT:      end
+// PLAN:             if size(%C, 1) > 64 and (address(%A16) mod 64 != 0 or stride(%A16, 0) mod 32 != 0 or size(%W, 0) >= 1024 and stride(%A16, 0) mod 1024 == 0)
+// PLAN:               launch @turned_packed_both(%A16, %W, %C, %b.0.1, %a.1) grid $t
+// PLAN-NEXT:        else
+// PLAN-NEXT:          launch @turned_packed(%A16, %W, %C, %b.0.1) grid $t
+// PLAN:           launch @inplace(%A, %B, %C) grid $t
+plan.func @f target "cpu" {
+  %t = plan.scalar "t" : index
+  %M = plan.dim "M"
+  %N = plan.dim "N"
+  %K = plan.dim "K"
+  %A = plan.arg "A" in [%M, %K] : !plan.tensor<f32, 2>
+  %B = plan.arg "B" in [%K, %N] : !plan.tensor<f32, 2>
+  %C = plan.arg "C" out [%M, %N] : !plan.tensor<f32, 2>
+  %A16 = plan.arg "A16" in [%M, %K] : !plan.tensor<bf16, 2>
+  %W = plan.arg "W" in [%N, %K] : !plan.tensor<bf16, 2>
+  %five = arith.constant 5 : index
+  plan.launch @plain(%A, %B, %C) grid %t work %five : !plan.tensor<f32, 2>, !plan.tensor<f32, 2>, !plan.tensor<f32, 2>
+  plan.launch @turned(%A16, %W, %C) grid %t : !plan.tensor<bf16, 2>, !plan.tensor<bf16, 2>, !plan.tensor<f32, 2>
+  plan.launch @inplace(%A, %B, %C) grid %t : !plan.tensor<f32, 2>, !plan.tensor<f32, 2>, !plan.tensor<f32, 2>
+  plan.return
 }
 
 // Rows of a temporary are an odd number of lines apart, unless something relies
 // on where they are.
-// CHECK-LABEL: tile.plan @g
-// CHECK-NEXT:    "body"
-// CHECK-NEXT:    "  alloc %T.rows bf16 [$M, ($N) ceildiv 64 * 64 + 32]"
-// CHECK-NEXT:    "  view %T = %T.rows offset 0 sizes [$M, $N] strides [stride(%T.rows, 0), stride(%T.rows, 1)]"
-// CHECK-NEXT:    "  alloc %U bf16 [$M, $N]"
-// CHECK-NEXT:    "  view %V = %U offset 0 sizes [$M * $N] strides [1]"
-// CHECK:         launch @turned_packed_both(%T, %W, %C
-// CHECK:         launch @turned_packed_both(%U, %W, %C
-// CHECK:         "  free %T.rows"
-// CHECK-NEXT:    "  free %U"
-tile.plan @g {
-  "body"
-  "  alloc %T bf16 [$M, $N]"
-  "  alloc %U bf16 [$M, $N]"
-  "  view %V = %U offset 0 sizes [$M * $N] strides [1]"
-  "  launch @turned(%T, %W, %C) grid $t"
-  "  launch @turned(%U, %W, %C) grid $t"
-  "  free %T"
-  "  free %U"
-  "end"
+// PLAN-LABEL: function g
+// PLAN:         body
+// PLAN-NEXT:      alloc %T.rows bf16 [$M, $N ceildiv 64 * 64 + 32]
+// PLAN-NEXT:      view %T = %T.rows offset 0 sizes [$M, $N] strides [stride(%T.rows, 0), stride(%T.rows, 1)]
+// PLAN-NEXT:      alloc %U bf16 [$M, $N]
+// PLAN-NEXT:      view %V = %U offset 0 sizes [$M * $N] strides [1]
+// PLAN:         launch @turned_packed_both(%T, %W, %C
+// PLAN:         launch @turned_packed_both(%U, %W, %C
+// PLAN:           free %T.rows
+// PLAN-NEXT:      free %U
+plan.func @g target "cpu" {
+  %t = plan.scalar "t" : index
+  %M = plan.dim "M"
+  %N = plan.dim "N"
+  %K = plan.dim "K"
+  %W = plan.arg "W" in [%K, %N] : !plan.tensor<bf16, 2>
+  %C = plan.arg "C" out [%M, %K] : !plan.tensor<f32, 2>
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %all = arith.muli %M, %N : index
+  %T = plan.alloc "T" [%M, %N] -> !plan.tensor<bf16, 2>
+  %U = plan.alloc "U" [%M, %N] -> !plan.tensor<bf16, 2>
+  %V = plan.view "V" %U offset %zero sizes [%all] strides [%one] : !plan.tensor<bf16, 2> -> !plan.tensor<bf16, 1>
+  plan.launch @turned(%T, %W, %C) grid %t : !plan.tensor<bf16, 2>, !plan.tensor<bf16, 2>, !plan.tensor<f32, 2>
+  plan.launch @turned(%U, %W, %C) grid %t : !plan.tensor<bf16, 2>, !plan.tensor<bf16, 2>, !plan.tensor<f32, 2>
+  plan.free %T : !plan.tensor<bf16, 2>
+  plan.free %U : !plan.tensor<bf16, 2>
+  plan.return
 }

@@ -5,7 +5,7 @@
 // leaves a group under way, one barrier, and the copy that runs two turns ahead.
 // Past the end the range is empty, so nothing needs a condition.
 // CHECK-LABEL: tile.func @gemm
-// CHECK-SAME:    tile.shared = 24576 : i64
+// CHECK-SAME:    shared_bytes = 24576 : i64
 // CHECK-DAG:     %[[B:.*]] = tile.alloc {offset = 12288 : i64} : <3x32x64xf16
 // CHECK-DAG:     %[[A:.*]] = tile.alloc {offset = 0 : i64} : <3x64x32xf16
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
@@ -32,7 +32,7 @@
 // CHECK:         } {stages = 3 : i64}
 // CHECK-NEXT:    tile.wait pending = 0
 // PROVED-LABEL: tile.func @gemm
-// PROVED-SAME:    tile.proved
+// PROVED-SAME:    proved
 tile.func @gemm(%A: memref<?x?xf16, strided<[?, 1]>>, %B: memref<?x?xf16, strided<[?, 1]>>, %C: memref<?x?xf32, strided<[?, 1]>>) {
   %zero = arith.constant 0 : index
   %cst = arith.constant 0.0 : f32

@@ -23,3 +23,20 @@ tile.func @count(%x: memref<?xi64, strided<[1]>>, %out: memref<?xi64, strided<[1
   tile.store %total, %out[%n] : i64, memref<?xi64, strided<[1]>>, index
   tile.return
 }
+
+// The ring orders and rounds otherwise: what floats are is not decided here.
+// CHECK-LABEL: tile.func @floats
+tile.func @floats(%x: memref<?xi1, strided<[1]>>, %out: memref<?xf32, strided<[1]>>) {
+  %n = arith.constant 0 : index
+  %some = tile.load %x[%n] : memref<?xi1, strided<[1]>>, index -> i1
+  %a = arith.uitofp %some : i1 to f32
+  %low = arith.constant -2.0 : f32
+  // CHECK: arith.cmpf oge
+  %above = arith.cmpf oge, %a, %low : f32
+  // CHECK: math.absf
+  %two = math.absf %low : f32
+  // CHECK: arith.select
+  %value = arith.select %above, %a, %two : f32
+  tile.store %value, %out[%n] : f32, memref<?xf32, strided<[1]>>, index
+  tile.return
+}

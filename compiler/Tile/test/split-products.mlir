@@ -1,7 +1,8 @@
 // RUN: tessera-opt %s --tile-split-products | FileCheck %s
+// RUN: tessera-opt %s --tile-split-products --plan-print-text -o /dev/null | FileCheck %s --check-prefix=PLAN
 
 // A program for each part, of whole turns of the loop; then their sum, in order, and what follows it.
-// CHECK-LABEL: tile.func @plain_parts(%arg0: {{.*}}gir.name = "a"{{.*}}, %arg1: {{.*}}gir.name = "b"{{.*}}, %arg2: memref<?x?x?xf32, strided<[?, ?, 1]>> {gir.mode = "out", gir.name = "parts"}) attributes {tile.as_is
+// CHECK-LABEL: tile.func @plain_parts(%arg0: {{.*}}gir.name = "a"{{.*}}, %arg1: {{.*}}gir.name = "b"{{.*}}, %arg2: memref<?x?x?xf32, strided<[?, ?, 1]>> {gir.mode = "out", gir.name = "parts"}) attributes {as_is
 // CHECK:         %[[COUNT:.*]] = tile.dim %arg2, 0
 // CHECK:         %[[ID:.*]]:3 = tile.program extents(%[[COUNT]], {{.*}}) tiles = [0, 64, 64]
 // CHECK:         %[[EACH:.*]] = arith.ceildivsi %{{.*}}, %[[COUNT]]
@@ -21,7 +22,7 @@
 // CHECK:         tile.store {{.*}}, %arg0
 // CHECK-LABEL: tile.func @plain(
 tile.func @plain(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %b: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "b"},
-                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) attributes {tile.numerics = "gemm:sequential-32"} {
+                %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) attributes {numerics = #tile.numerics<gemm step = 32>} {
   %zero = arith.constant 0 : index
   %M = tile.dim %c, 0 : memref<?x?xf32, strided<[?, 1]>>
   %K = tile.dim %a, 1 : memref<?x?xf32, strided<[?, 1]>>
@@ -42,7 +43,7 @@ tile.func @plain(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
 
 // What a kernel says is what it does.
 // CHECK-NOT: @own_parts
-tile.func @own(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) attributes {tile.numerics = "as-written"} {
+tile.func @own(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "a"}, %c: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "c"}) attributes {numerics = #tile.numerics<as_written>} {
   %zero = arith.constant 0 : index
   %M = tile.dim %c, 0 : memref<?x?xf32, strided<[?, 1]>>
   %K = tile.dim %a, 1 : memref<?x?xf32, strided<[?, 1]>>
@@ -58,16 +59,22 @@ tile.func @own(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name =
   tile.return
 }
 
-// CHECK-LABEL: tile.plan @f
-// CHECK:         "  if size(%x, 1) >= 4096 and ($M ceildiv 64) <= 8"
-// CHECK:         "    alloc %plain.parts f32 [(size(%x, 1) floordiv 2048), size(%z, 0), size(%z, 1)]"
-// CHECK:         "    launch @plain_parts(%x, %y, %plain.parts) grid (size(%x, 1) floordiv 2048) * ($M ceildiv 64) threads 2 work $M"
-// CHECK:         "    launch @plain_sum(%z, %plain.parts) grid ($M ceildiv 64) work size(%z, 0) * size(%z, 1)"
-// CHECK:         "  else"
-// CHECK:         "    launch @plain(%x, %y, %z) grid $M ceildiv 64 threads 2 work $M"
-tile.plan @f {
-  "function f"
-  "body"
-  "  launch @plain(%x, %y, %z) grid $M ceildiv 64 threads 2 work $M"
-  "end"
+// PLAN-LABEL: function f
+// PLAN:           if size(%x, 1) >= 4096 and $M ceildiv 64 <= 8
+// PLAN:             alloc %plain.parts f32 [size(%x, 1) floordiv 2048, size(%z, 0), size(%z, 1)]
+// PLAN:             launch @plain_parts(%x, %y, %plain.parts) grid size(%x, 1) floordiv 2048 * ($M ceildiv 64) threads 2 work $M
+// PLAN:             launch @plain_sum(%z, %plain.parts) grid $M ceildiv 64 work size(%z, 0) * size(%z, 1)
+// PLAN:           else
+// PLAN:             launch @plain(%x, %y, %z) grid $M ceildiv 64 threads 2 work $M
+plan.func @f target "cpu" {
+  %M = plan.dim "M"
+  %K = plan.dim "K"
+  %N = plan.dim "N"
+  %x = plan.arg "x" in [%M, %K] : !plan.tensor<f32, 2>
+  %y = plan.arg "y" in [%K, %N] : !plan.tensor<f32, 2>
+  %z = plan.result "z" [%M, %N] : !plan.tensor<f32, 2>
+  %c64 = arith.constant 64 : index
+  %programs = arith.ceildivsi %M, %c64 : index
+  plan.launch @plain(%x, %y, %z) grid %programs work %M threads 2 : !plan.tensor<f32, 2>, !plan.tensor<f32, 2>, !plan.tensor<f32, 2>
+  plan.return
 }

@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --tile-stream-stores="threshold=1024" | FileCheck %s
+// RUN: tessera-opt %s --tile-stream-stores="threshold=1024" --plan-print-text -o /dev/null | FileCheck %s --check-prefix=PLAN
 
 // A result that is written tile after tile along its contiguous axis.
 // CHECK-LABEL: tile.func @rows_stream(
@@ -34,7 +35,7 @@ tile.func @whole(%x: memref<?x256xf32, strided<[?, 1]>> {gir.mode = "in", gir.na
 
 // The schedule may say never, or always.
 // CHECK-NOT: @never_stream
-tile.func @never(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {tile.config = {stream = 0 : i64}} {
+tile.func @never(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {config = {stream = 0 : i64}} {
   %zero = arith.constant 0 : index
   %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
   %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
@@ -48,7 +49,7 @@ tile.func @never(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
 
 // CHECK-LABEL: tile.func @always_stream(
 // CHECK:         tile.store {{.*}} {hints = {nontemporal}}
-tile.func @always(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {tile.config = {stream = 2 : i64}} {
+tile.func @always(%x: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name = "x"}, %y: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "out", gir.name = "y"}) attributes {config = {stream = 2 : i64}} {
   %zero = arith.constant 0 : index
   %M = tile.dim %x, 0 : memref<?x?xf32, strided<[?, 1]>>
   %N = tile.dim %x, 1 : memref<?x?xf32, strided<[?, 1]>>
@@ -86,24 +87,30 @@ tile.func @twice(%a: memref<?x?xf32, strided<[?, 1]>> {gir.mode = "in", gir.name
   tile.return
 }
 
-// CHECK-LABEL: tile.plan @f
-// CHECK:         "  if size(%Y, 0) * size(%Y, 1) >= 256 and address(%Y) mod 64 == 0 and stride(%Y, 0) mod 16 == 0"
-// CHECK-NEXT:    "    launch @rows_stream(%X, %Y) grid $M work 5"
-// CHECK-NEXT:    "  else"
-// CHECK-NEXT:    "    launch @rows(%X, %Y) grid $M work 5"
-// CHECK-NEXT:    "  end"
-// CHECK-NEXT:    "  launch @never(%X, %Y) grid $M"
-// CHECK-NEXT:    "  if address(%Y) mod 64 == 0 and stride(%Y, 0) mod 16 == 0"
-// CHECK-NEXT:    "    launch @always_stream(%X, %Y) grid $M"
-// CHECK-NEXT:    "  else"
-// CHECK-NEXT:    "    launch @always(%X, %Y) grid $M"
-// CHECK-NEXT:    "  end"
-// CHECK-NEXT:    "  launch @again(%Y, %Z) grid $M"
-tile.plan @f {
-  "body"
-  "  launch @rows(%X, %Y) grid $M work 5"
-  "  launch @never(%X, %Y) grid $M"
-  "  launch @always(%X, %Y) grid $M"
-  "  launch @again(%Y, %Z) grid $M"
-  "end"
+// PLAN-LABEL: function f
+// PLAN:           if size(%Y, 0) * size(%Y, 1) >= 256 and address(%Y) mod 64 == 0 and stride(%Y, 0) mod 16 == 0
+// PLAN-NEXT:        launch @rows_stream(%X, %Y) grid $M work 5
+// PLAN-NEXT:      else
+// PLAN-NEXT:        launch @rows(%X, %Y) grid $M work 5
+// PLAN-NEXT:      end
+// PLAN-NEXT:      launch @never(%X, %Y) grid $M
+// PLAN-NEXT:      if address(%Y) mod 64 == 0 and stride(%Y, 0) mod 16 == 0
+// PLAN-NEXT:        launch @always_stream(%X, %Y) grid $M
+// PLAN-NEXT:      else
+// PLAN-NEXT:        launch @always(%X, %Y) grid $M
+// PLAN-NEXT:      end
+// PLAN-NEXT:      launch @again(%V, %Z) grid $M
+plan.func @f target "cpu" {
+  %M = plan.dim "M"
+  %N = plan.dim "N"
+  %X = plan.arg "X" in [%M, %N] : !plan.tensor<f32, 2>
+  %Y = plan.result "Y" [%M, %N] : !plan.tensor<f32, 2>
+  %V = plan.result "V" [%M] : !plan.tensor<f32, 1>
+  %Z = plan.result "Z" [%M] : !plan.tensor<f32, 1>
+  %five = arith.constant 5 : index
+  plan.launch @rows(%X, %Y) grid %M work %five : !plan.tensor<f32, 2>, !plan.tensor<f32, 2>
+  plan.launch @never(%X, %Y) grid %M : !plan.tensor<f32, 2>, !plan.tensor<f32, 2>
+  plan.launch @always(%X, %Y) grid %M : !plan.tensor<f32, 2>, !plan.tensor<f32, 2>
+  plan.launch @again(%V, %Z) grid %M : !plan.tensor<f32, 1>, !plan.tensor<f32, 1>
+  plan.return
 }

@@ -9,7 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import math
 
 import tessera as tsr
-from tessera import InOut, Out, Tensor, arrays, const, fp32
+from tessera import InOut, Out, Tensor, arrays, const, fp32, machines
 
 
 @tsr.kernel.schedule(target="cpu", BLOCK_M=64, BLOCK_N=1024)
@@ -134,7 +134,7 @@ def turned_gradient(Q: Tensor["B", "H", "S", "D"], X: Tensor["B", "H", "D", "S",
 def _is_done_by_heads(K, target: str) -> bool:
     """On a CPU, with heads for four fifths of the threads' time at least."""
     heads, threads = K.shape[0] * K.shape[1], tsr.num_threads()
-    return target.startswith("cpu") and not arrays.is_on_gpu(K) and 5 * heads >= 4 * math.ceil(heads / threads) * threads
+    return machines.of(target).in_process and not arrays.is_on_gpu(K) and 5 * heads >= 4 * math.ceil(heads / threads) * threads
 
 
 def attention_gradient(Q, K, V, O, L, dO, causal: bool = False, target: str | None = None, **schedule):

@@ -3,6 +3,7 @@
 
 #include "compiler/Plan/Export.h"
 
+#include "compiler/Plan/IR/IntegerBuilder.h"
 #include "runtime/Plan.h"
 #include "runtime/Status.h"
 
@@ -16,11 +17,12 @@ using namespace tessera;
 namespace {
 
 /// The body of a plan.func as text, without its first line. Empty if it cannot
-/// be read, verified, exported or read by the runtime; `error` says why.
+/// be read, verified or read by the runtime; `error` says why.
 class Exported {
 public:
   explicit Exported(const std::string &body, plan::LaunchNeeds needs = {},
-                    const std::string &words = "target \"cpu\"") {
+                    const std::string &words = "target \"cpu\"",
+                    llvm::function_ref<void(ModuleOp)> edit = nullptr) {
     MLIRContext context;
     context.loadDialect<plan::PlanDialect>();
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
@@ -32,17 +34,17 @@ public:
                                               &context);
     if (!module)
       return;
-    auto made = plan::exportText(*module->getOps<plan::FuncOp>().begin(),
-                                 [&](Operation *) { return needs; });
-    if (failed(made))
-      return;
+    if (edit)
+      edit(*module);
+    std::string made = plan::exportText(*module->getOps<plan::FuncOp>().begin(),
+                                        [&](Operation *) { return needs; });
     runtime::Plan read;
-    if (tsr_status status = runtime::parsePlan(*made, read)) {
-      error = *made + tsr_status_message(status);
+    if (tsr_status status = runtime::parsePlan(made, read)) {
+      error = made + tsr_status_message(status);
       tsr_status_free(status);
       return;
     }
-    text = *made;
+    text = made;
   }
 
   std::string text, error;
@@ -206,7 +208,7 @@ TEST(PlanExport, EveryStep) {
     plan.launch @last(%found, %y) with (%rest : index) grid %many : !plan.tensor<i64, 1>, !plan.tensor<f32, 1>
   )mlir",
       {},
-      "target \"cpu\" features [\"avx2\", \"fma\"] messages [\"an {index} is "
+      "target \"cpu\" features [\"avx2\", \"fma\"] messages [\"an {{index}} is "
       "\\22out\\22\"]");
   EXPECT_EQ(
       made.text,
@@ -257,16 +259,30 @@ TEST(PlanExport, EveryStep) {
       << made.error;
 }
 
-TEST(PlanExport, WhatAPlanCannotComputeIsAnError) {
+TEST(PlanExport, APassChoosesAnotherKernel) {
+  auto edit = [](ModuleOp module) {
+    plan::forEachLaunch(module, "f_0", [](plan::LaunchOp launch) {
+      OpBuilder builder(launch);
+      plan::IntegerBuilder make(builder, launch.getLoc());
+      Value x = launch.getTensors()[0];
+      Value large = make.ge(make.mul(make.size(x, 0), make.number(4)), 4096);
+      Value even = make.eq(make.mod(make.address(x), 64), 0);
+      launch.chooseIf(make.all({large, even}), "f_0_stream");
+    });
+  };
   Exported made(R"mlir(
     %n = plan.dim "n"
-    %x = plan.arg "x" in [%n] : !plan.tensor<f32, 1>
-    %bits = arith.xori %n, %n : index
-    plan.launch @f_0(%x) grid %bits : !plan.tensor<f32, 1>
-  )mlir");
-  EXPECT_EQ(made.text, "");
-  EXPECT_NE(made.error.find("is of bits, which a plan does not have"),
-            std::string::npos)
+    %x = plan.arg "x" inout [%n] : !plan.tensor<f32, 1>
+    plan.launch @f_0(%x) grid %n threads 2 : !plan.tensor<f32, 1>
+    plan.launch @f_1(%x) grid %n : !plan.tensor<f32, 1>
+  )mlir",
+                {}, "target \"cpu\"", edit);
+  EXPECT_EQ(made.text,
+            lines({"target cpu 1", "arg %x inout f32 [$n]", "body",
+                   "  if size(%x, 0) * 4 >= 4096 and address(%x) mod 64 == 0",
+                   "    launch @f_0_stream(%x) grid $n threads 2", "  else",
+                   "    launch @f_0(%x) grid $n threads 2", "  end",
+                   "  launch @f_1(%x) grid $n", "end"}))
       << made.error;
 }
 

@@ -125,7 +125,7 @@ TEST_F(Null, PlansAndExecutables) {
             "tsr_executable_create: executable is NULL");
   EXPECT_EQ(tsr_plan_function(nullptr), nullptr);
   EXPECT_EQ(tsr_plan_num_tensors(nullptr) + tsr_plan_num_scalars(nullptr) +
-                tsr_plan_num_kernels(nullptr),
+                tsr_plan_num_kernels(nullptr) + tsr_plan_scratch(nullptr),
             0);
   EXPECT_EQ(tsr_plan_kernel(nullptr, 0), nullptr);
   tsr_plan_free(nullptr);

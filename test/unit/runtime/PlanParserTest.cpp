@@ -47,6 +47,16 @@ TEST(PlanParser, TellsWhatThePlanNeeds) {
   EXPECT_STREQ(tsr_plan_kernel(plan, 0), "step_fast");
   EXPECT_STREQ(tsr_plan_kernel(plan, 4), "scale");
   EXPECT_EQ(tsr_plan_kernel(plan, 5), nullptr);
+  EXPECT_EQ(tsr_plan_scratch(plan), 0);
+  tsr_plan_free(plan);
+}
+
+TEST(PlanParser, TellsTheMostScratchMemory) {
+  std::string text = body("launch @a(%A) grid 1 scratch 64\n"
+                          "launch @b(%A) grid 1 scratch 4096\n");
+  tsr_plan *plan;
+  ASSERT_EQ(tsr_plan_parse(text.data(), text.size(), &plan), nullptr);
+  EXPECT_EQ(tsr_plan_scratch(plan), 4096);
   tsr_plan_free(plan);
 }
 
@@ -73,6 +83,41 @@ TEST(PlanParser, AnotherVersionIsRefusedByName) {
   EXPECT_EQ(parseError("tessera.plan 1\nfunction f\ntarget cpu 7\nbody\nend\n"),
             "plan line 3: the kernels have CPU ABI version 7, this runtime "
             "calls version 1");
+}
+
+TEST(PlanParser, WordsOfLaterVersionsAreNamed) {
+  auto refused = [](const std::string &text, const std::string &why) {
+    tsr_plan *plan;
+    tessera::Status status(tsr_plan_parse(text.data(), text.size(), &plan));
+    EXPECT_EQ(status.code(), TSR_UNSUPPORTED) << text;
+    EXPECT_NE(std::string(status.message()).find(why), std::string::npos)
+        << status.message();
+    EXPECT_NE(std::string(status.message())
+                  .find(", which this runtime does not have yet"),
+              std::string::npos)
+        << status.message();
+  };
+  for (auto [line, why] :
+       {std::pair<const char *, const char *>(
+            "constant %w f32 [64]", "constants that stay on a device"),
+        {"status $s", "a status word"},
+        {"arg %x in f32 [$n] on 1", "the device of a value"}})
+    refused(head + line + "\nbody\nend\n", why);
+  for (auto [line, why] :
+       {std::pair<const char *, const char *>("map %m = %A box [64, 64]",
+                                              "reserved for tensor maps"),
+        {"copy !t = %A %A", "copies between devices"},
+        {"collective !t = all_reduce %A", "collectives"},
+        {"await !t", "tokens of asynchronous steps"},
+        {"alloc %t f32 [4] on 1", "the device of a value"},
+        {"launch @k(%A) grid 1 on 1", "the device of a value"},
+        {"launch @k(%A) grid 1 after !t", "tokens of asynchronous steps"},
+        {"launch @k(%A) grid 1 cluster 2 1 1", "clusters of blocks"},
+        {"launch @k(%A) grid 1 dependent", "launches that begin"}})
+    refused(body(std::string(line) + "\n"), why);
+  // Elsewhere they are nothing special.
+  EXPECT_NE(parseError(body("on 1\n")).find("expected a step, found 'on'"),
+            std::string::npos);
 }
 
 struct Mistake {

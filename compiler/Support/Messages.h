@@ -9,14 +9,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COMPILER_GRAPH_IR_MESSAGES_H
-#define TESSERA_COMPILER_GRAPH_IR_MESSAGES_H
+#ifndef TESSERA_COMPILER_SUPPORT_MESSAGES_H
+#define TESSERA_COMPILER_SUPPORT_MESSAGES_H
 
 #include "mlir/IR/Location.h"
 
 #include <string>
 
-namespace tessera::graph {
+namespace tessera {
 
 /// A text in which braces are meant.
 std::string escapeBraces(llvm::StringRef text);
@@ -25,6 +25,6 @@ std::string escapeBraces(llvm::StringRef text);
 /// place is not known.
 std::string placeText(mlir::Location location);
 
-} // namespace tessera::graph
+} // namespace tessera
 
-#endif // TESSERA_COMPILER_GRAPH_IR_MESSAGES_H
+#endif // TESSERA_COMPILER_SUPPORT_MESSAGES_H

@@ -1,4 +1,4 @@
-//===- Machine.h - Instructions of one machine in Target IR -----*- C++ -*-===//
+//===- MachineOps.h - Instructions of one machine in Target IR --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ops that a person writes: memcpy, tensor_core, ptx_instr. Their verifiers
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COMPILER_TARGET_IR_MACHINE_H
-#define TESSERA_COMPILER_TARGET_IR_MACHINE_H
+#ifndef TESSERA_COMPILER_TARGET_IR_MACHINEOPS_H
+#define TESSERA_COMPILER_TARGET_IR_MACHINEOPS_H
 
 #include "compiler/Support/Architectures/Nvidia.h"
 #include "compiler/Target/IR/Target.h"
@@ -30,4 +30,4 @@ llvm::StringRef rightSpelling(llvm::StringRef instruction);
 
 } // namespace tessera::target
 
-#endif // TESSERA_COMPILER_TARGET_IR_MACHINE_H
+#endif // TESSERA_COMPILER_TARGET_IR_MACHINEOPS_H

@@ -4,20 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Graph/IR/Messages.h"
+#include "compiler/Support/Messages.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 
-std::string tessera::graph::escapeBraces(StringRef text) {
+std::string tessera::escapeBraces(StringRef text) {
   std::string escaped;
   for (char c : text)
     escaped.append(c == '{' || c == '}' ? 2 : 1, c);
   return escaped;
 }
 
-std::string tessera::graph::placeText(Location location) {
+std::string tessera::placeText(Location location) {
   auto place = location->findInstanceOf<FileLineColLoc>();
   if (!place)
     return "";

@@ -1,13 +1,13 @@
-//===- TilePlan.h - Runs the plan of a function -----------------*- C++ -*-===//
+//===- Plan.h - Runs the plan of a function ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The plan's text is read by runtime/; what it says is done here, on arrays of
-// cells instead of memory, so that every domain works.
+// What `runtime/` does with memory is done here on arrays of cells, so that
+// every domain works.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COMPILER_INTERPRETER_TILEPLAN_H
-#define TESSERA_COMPILER_INTERPRETER_TILEPLAN_H
+#ifndef TESSERA_COMPILER_INTERPRETER_PLAN_H
+#define TESSERA_COMPILER_INTERPRETER_PLAN_H
 
 #include "compiler/Interpreter/Interpreter.h"
 
@@ -21,4 +21,4 @@ llvm::LogicalResult runAsPlan(mlir::Operation *kernel, Interpreter &in,
 
 } // namespace tessera::interpreter
 
-#endif // TESSERA_COMPILER_INTERPRETER_TILEPLAN_H
+#endif // TESSERA_COMPILER_INTERPRETER_PLAN_H
