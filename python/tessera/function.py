@@ -15,7 +15,7 @@ import textwrap
 import threading
 import types
 
-from . import _runtime, arguments, arrays, capture, compiler, direct, errors, explain, keys, options, source
+from . import _runtime, arguments, arrays, capture, compiler, direct, errors, explain, keys, machines, options, source
 from .arguments import NewKey, Parameter, Spec
 from .errors import ArgumentError, CompileError, InternalError, TesseraError, UnknownNameError
 from .knobs import colour, knobs
@@ -176,7 +176,7 @@ class Function(_runtime.Callable):
     # ---- compiling --------------------------------------------------------------------------
 
     def _options(self, target: str) -> dict:
-        target = target.removeprefix("sim:")  # it takes the PTX of the machine it stands for
+        target = machines.of(target).compiled_as  # it takes the PTX of the machine it stands for
         level = knobs.opt_level if self.options.opt_level is None else self.options.opt_level
         return {"target": target, "opt_level": level, "verify": knobs.verify, "dump": knobs.dump, "debug": knobs.debug}
 
@@ -264,7 +264,8 @@ class Function(_runtime.Callable):
             file, line, column, message = place.groups()
             if index := re.match(r"index (-?)\d+, but axis (\d+) of (.+) \(.*", message):
                 negative, axis, name = index.groups()
-                fix = f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
+                fix = source.loop_until(file, int(line), int(column), f"{name}.shape[{axis}]") if not negative else ""
+                fix = fix or f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
             elif index := re.match(r"(index|target) (-?\d+) in (.+), but axis (\d+) of (.+?) \(.*", message):
                 kind, value, index, axis, name = index.groups()
                 size = f"{name}.shape[{axis}]"
@@ -345,7 +346,7 @@ class Function(_runtime.Callable):
         specs, given, scalars = arguments.argument_specs(self, bound, target)
         captured, hidden = self.capture()
         for name, value in hidden.items():
-            given[name] = arrays.describe(value, gpu=target.startswith("sm_"))
+            given[name] = arrays.describe(value, gpu=machines.of(target).on_device)
         if given_out is not None and not isinstance(given_out, (tuple, list)) and not arrays.is_array(given_out):
             self._fail(f"out= is {a_kind(given_out)}, not an array", fix='out=np.empty(shape, "float32")')
         out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
@@ -383,7 +384,7 @@ class Function(_runtime.Callable):
             given, scalars = arguments.of_version(self, version, bound)
             hidden = self.capture()[1]
             for name, value in hidden.items():
-                given[name] = arrays.describe(value, gpu=version.target.startswith("sm_"))
+                given[name] = arrays.describe(value, gpu=machines.of(version.target).on_device)
             out = () if given_out is None or named else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
             arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
             result = self._run(version, given, scalars, out, stream)
@@ -454,19 +455,23 @@ class Function(_runtime.Callable):
     def lower(self, stage: str, target: str = "cpu", **words):
         """The program at a stage, as an object: `.text`, to be edited and given to `tsr.resume`."""
         target = check_target(target)
-        stages = compiler.stages()
-        if stage not in (*stages, "llvm") and not (stage == "ptx" and not target.startswith("cpu")):
-            shown = [*stages, *(["ptx"] if not target.startswith("cpu") else []), "llvm"]
+        machine, every = compiler.machine_of(machines.of(target).compiled_as), compiler.stages()
+        stages = every[:every.index("tile-value") + 1] if machine["leaves_early"] else every
+        shown = [*stages, *(name for name, is_text in machine["emissions"] if is_text)]
+        if stage not in shown:
             near = {"ptx": "ptx", "cubin": "ptx", "sass": "ptx", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
                 str(stage), source.nearest(stage, shown, "tile"))
-            elsewhere = near == "ptx" and target.startswith("cpu")
-            what = f"{target} has no stage 'ptx', GPUs do" if stage == "ptx" else f"no stage is called {stage!r}"
+            there = target if near in shown else "sm_80"
+            option = "" if machines.of(there).is_this else f', target="{there}"'
+            what = f"no stage is called {stage!r}"
+            if stage == "ptx":
+                what = f"{target} has no stage 'ptx', GPUs do"
+            elif stage in every:
+                what = f"target {target} leaves after stage {stages[-1]} and has no stage {stage!r}"
             raise ArgumentError(source.at_user(
-                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"' + (', target="sm_80")' if elsewhere else ")"), str(stage)))
+                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"{option})', str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))
-        if stage in ("llvm", "ptx"):
-            return compilation.llvm() if stage == "llvm" else compilation.ptx()
-        return _lower(compilation, stage)
+        return _lower(compilation, stage) if stage in stages else compilation.emit(stage)
 
     def inspect_ir(self, stage: str, target: str = "cpu", **words) -> str:
         """The text of a stage: graph, sched, tile-value, tile, target (or llvm, and ptx for GPUs)."""
@@ -496,7 +501,7 @@ class Function(_runtime.Callable):
             if not re.match(r"plan line \d+: ", str(error)):
                 raise
             raise CompileError(source.at_user(f"the edited text has a plan that cannot be read: {str(error).strip()}",
-                                              f'{self.__name__}.inspect_ir("target"), and the lines of tile.plan as they are there')) from None
+                                              f'{self.__name__}.inspect_ir("target"), and its plan.func as it is there')) from None
 
     def _line_before_edit(self, text: str, message: str, stage: str, target: str) -> str:
         """The line of the stage that the edited one, which the message names, was made of; "" if it is not known."""
@@ -528,7 +533,7 @@ class Function(_runtime.Callable):
 
         spec, shapes, dims, compilation = self._with_key(start)
         compilation.lower("sched")
-        predicted = explain.Costs(self, spec, shapes, dims) if costs and target.startswith("cpu") else None
+        predicted = explain.Costs(self, spec, shapes, dims) if costs and machines.of(target).in_process else None
         return explain.render(self, spec, compilation.decisions(), predicted)
 
     def _explained(self, args: tuple, target: str, words: dict) -> tuple[Spec, dict, dict]:
