@@ -219,6 +219,22 @@ static std::string renderSource(const SourceFile &file, SourceRange where,
   return result + '\n';
 }
 
+/// The fix as it is pasted under the caret.
+static std::string completeFix(const SourceManager &sources,
+                               const Diagnostic &diagnostic) {
+  const SourceRange &where = diagnostic.where, &part = diagnostic.fixRange;
+  std::string fix = diagnostic.fix;
+  if (fix.empty() || !part.isValid() || part.file != where.file)
+    return fix;
+  if (part.begin.line != where.begin.line)
+    return fix + "  # line " + std::to_string(part.begin.line);
+  if (part.begin < where.begin || where.end < part.end ||
+      where.end.line != where.begin.line)
+    return fix;
+  return sources.getSnippet({where.file, where.begin, part.begin}) + fix +
+         sources.getSnippet({where.file, part.end, where.end});
+}
+
 std::string tessera::frontend::renderDiagnostic(const SourceManager &sources,
                                                 const Diagnostic &diagnostic,
                                                 bool colour) {
@@ -263,6 +279,7 @@ std::string tessera::frontend::renderDiagnostic(const SourceManager &sources,
               indentLines(displayText(note.text), 7) + '\n';
   if (!diagnostic.fix.empty())
     result += ' ' + paint(green, "fix:  ") +
-              indentLines(displayText(diagnostic.fix), 7) + '\n';
+              indentLines(displayText(completeFix(sources, diagnostic)), 7) +
+              '\n';
   return result;
 }

@@ -46,6 +46,10 @@ struct Diagnostic {
   /// Code to paste or a phrase that says what to write; may be empty, may have
   /// several lines.
   std::string fix;
+  /// What the fix replaces, if that is not what the caret stands under. Of a
+  /// part of it all is shown, with the fix in its place; of another line, its
+  /// number.
+  SourceRange fixRange;
   /// Set when a construct of Python is refused by name: "try", "lambda", ...
   /// Tools and tests use it; the message says it in words.
   std::string construct;
@@ -58,6 +62,10 @@ struct Diagnostic {
   Diagnostic &setFix(std::string code) & {
     fix = std::move(code);
     return *this;
+  }
+  Diagnostic &setFix(std::string code, SourceRange replaces) & {
+    fixRange = replaces;
+    return setFix(std::move(code));
   }
 };
 

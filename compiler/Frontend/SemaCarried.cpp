@@ -208,7 +208,7 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
         fix = carried.name + " = tsr.zeros(";
         for (auto [i, axis] : llvm::enumerate(after.axes))
           fix += (i ? ", " : "") + axis->name;
-        fix += ") before the loop";
+        fix += ")";
       } else {
         fix = "another name inside the loop, or " + carried.name +
               " = ... with axes " + describeAxes(before.axes);
@@ -257,16 +257,28 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
           (after.dims.size() == 1 ? ",)" : ")") + (zero ? "" : ", " + value);
     if (after.dtype != DType::FP32)
       fix += std::string(", dtype=tsr.") + getDTypeName(after.dtype);
-    fix += "), before the loop";
+    fix += ")";
   } else {
     fix = "another name inside the loop: " + carried.name + "2 = ...";
   }
   if (before.isTensor() && after.isTensor())
     fix = before.dtype != after.dtype ? getCastFix(carried.name, before.dtype)
                                       : unrollFix;
-  error(where, message)
-      .addNote(before.origin, carried.name + " before the loop")
-      .setFix(fix);
+  Diagnostic &diagnostic = error(where, message);
+  diagnostic.addNote(before.origin, carried.name + " before the loop");
+  // Another start is the line before the loop; an update stands at the caret.
+  bool isUpdate =
+      !fix.empty() &&
+      (fix == getCastFix(carried.name, before.isTile() || before.isTensor()
+                                           ? before.dtype
+                                           : DType::FP32));
+  bool isStart =
+      !isUpdate && (llvm::StringRef(fix).starts_with(carried.name + " = ") ||
+                    llvm::StringRef(fix).starts_with(carried.name + ": "));
+  if (isStart && before.origin.begin.line < where.begin.line)
+    diagnostic.setFix(fix, before.origin);
+  else
+    diagnostic.setFix(fix);
   return failure();
 }
 

@@ -101,18 +101,21 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
                          stop = bounds[1].getConstantInt(),
                          step = bounds[2].getConstantInt();
   tileLoops.erase(name);
+  std::string tiles;
   if (auto *call = dynCast<Call>(stmt.iter);
       call && call->args.size() == 3 && start == 0 && step.value_or(1) > 1)
-    tileLoops[name] = "for " + name + " in tsr.tile(" +
-                      quote(call->args[1]->range) + ", " +
-                      quote(call->args[2]->range) + "):";
+    tiles = quote(call->args[1]->range) + ", " + quote(call->args[2]->range);
   // range(tsr.cdiv(K, BK)): as many turns as there are tiles.
-  if (auto *call = dynCast<Call>(stmt.iter); call && call->args.size() == 1) {
-    auto [dim, size] = getBlocks(quote(call->args[0]->range));
+  if (auto *call = dynCast<Call>(stmt.iter);
+      call &&
+      (call->args.size() == 1 || (call->args.size() == 2 && start == 0))) {
+    auto [dim, size] = getBlocks(quote(call->args.back()->range));
     if (!size.empty() && findDim(dim))
-      tileLoops[name] =
-          "for " + name + " in tsr.tile(" + dim + ", " + size + "):";
+      tiles = dim + ", " + size;
   }
+  if (!tiles.empty())
+    tileLoops[name] = {"for " + name + " in tsr.tile(" + tiles + "):",
+                       stmt.target->range};
   if (step && (*step < -graph::maxStep || *step > graph::maxStep) &&
       !(start && stop)) {
     error(stmt.iter->range,

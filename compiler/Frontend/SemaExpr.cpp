@@ -122,9 +122,6 @@ ValueResult Analyzer::evaluate(const Expr *expr) {
 // Names
 //===----------------------------------------------------------------------===//
 
-static const char *const pythonBuiltins[] = {"range", "print", "len", "min",
-                                             "max",   "abs",   "int", "float",
-                                             "bool",  "round"};
 static const char *const exportedNames[] = {"Tensor", "Out", "InOut", "Region",
                                             "const",  "inf", "nan",   "lowest"};
 
@@ -221,7 +218,7 @@ ValueResult Analyzer::evaluateName(const Name &name) {
     value.text = name.id == "tsr" ? "tessera" : "math";
     return value;
   }
-  for (const char *builtin : pythonBuiltins)
+  for (const char *builtin : getPythonBuiltins())
     if (name.id == builtin)
       return SemaValue::makeBuiltin("python." + name.id);
   if (auto constant = getTesseraConstant(name.id))
@@ -229,100 +226,6 @@ ValueResult Analyzer::evaluateName(const Name &name) {
   if (llvm::is_contained(exportedNames, name.id))
     return SemaValue::makeBuiltin(name.id);
   return unknownName(name.id, name.range);
-}
-
-/// "(x, 1)" of the text behind a name, if that is a call.
-static std::string getCallText(const std::string &text) {
-  int depth = 0;
-  for (size_t i = 0; i < text.size() && text[0] == '('; ++i) {
-    depth += (text[i] == '(') - (text[i] == ')');
-    if (depth == 0)
-      return text.substr(0, i + 1);
-  }
-  return {};
-}
-
-/// "0:3" of "(0, 3)", the arguments of Python's slice.
-static std::string getSliceText(llvm::StringRef call) {
-  SmallVector<llvm::StringRef> parts;
-  call.drop_front().drop_back().split(parts, ',');
-  for (llvm::StringRef &part : parts)
-    part = part.trim() == "None" ? "" : part.trim();
-  if (parts.size() == 1)
-    return ":" + parts[0].str();
-  return llvm::join(parts, ":");
-}
-
-ValueResult Analyzer::unknownName(const std::string &name,
-                                  const SourceRange &where) {
-  Scope &scope = this->scope();
-  if (auto gone = scope.gone.find(name); gone != scope.gone.end()) {
-    error(where, "'" + name + "' has no value here: it is assigned only " +
-                     gone->second.why)
-        .addNote(gone->second.where, "assigned here")
-        .setFix(getFirstValueFix(name, gone->second.fix, where));
-    return failure();
-  }
-  for (const std::unique_ptr<Scope> &outer : scopes)
-    if (outer->definition->name == name) {
-      error(where, "'" + name +
-                       "' calls itself; recursion is not part of the language")
-          .addNote(outer->definition->nameRange, "defined here")
-          .setFix("a loop: for i in range(n)");
-      return failure();
-    }
-  std::vector<std::string> known = {"tsr", "math"};
-  for (const auto &[id, value] : scope.variables)
-    known.push_back(id);
-  if (scope.hasDims)
-    for (const std::unique_ptr<Dim> &dim : getDims())
-      known.push_back(dim->name);
-  for (const auto &[id, value] : *scope.captured)
-    if (id.find('.') == std::string::npos)
-      known.push_back(id);
-  if (scope.constants)
-    for (const auto &[id, value] : *scope.constants)
-      known.push_back(id);
-  known.insert(known.end(), std::begin(pythonBuiltins),
-               std::end(pythonBuiltins));
-  std::vector<std::string> near = nearestNames(name, known);
-  Diagnostic &diagnostic = error(where, "'" + name + "' is not defined");
-  std::vector<std::string> calls = library->getCallNames();
-  llvm::append_range(
-      calls, std::initializer_list<const char *>{"tile", "grid", "unroll"});
-  if (auto dtype = parseDType(name))
-    diagnostic.setFix(getDTypeName(*dtype));
-  else if (std::string call = getCallText(quoteBehind(where));
-           name == "slice" && call.size() > 2)
-    diagnostic.setFix(getSliceText(call));
-  else if (llvm::is_contained(calls, name))
-    diagnostic.setFix("tsr." + name + getCallText(quoteBehind(where)));
-  else if (!near.empty())
-    diagnostic.setFix(near.front());
-  else if (name == "np" || name == "numpy" || name == "torch" || name == "tl" ||
-           name == "triton" || name == "F")
-    diagnostic.setFix("tsr, whose operations are tsr.exp, tsr.sum, ...");
-  else if (!explainForeign(*this, diagnostic, ForeignKind::Function, name, {},
-                           OpSite{where, where, {}}) ||
-           diagnostic.fix.empty())
-    diagnostic.setFix(scope.hasDims && std::isupper(uint8_t(name[0]))
-                          ? suggestForCapital(name, where)
-                          : suggestStart(name, where));
-  // A capital looks like a dim: say which there are.
-  if (scope.hasDims && std::isupper(uint8_t(name[0]))) {
-    std::string list;
-    for (const std::unique_ptr<Dim> &dim : getDims())
-      if (std::isalpha(uint8_t(dim->name[0])) &&
-          dim->name.find('.') == std::string::npos)
-        list += (list.empty() ? "" : ", ") + dim->name;
-    diagnostic.addNote(scope.definition->nameRange,
-                       list.empty()
-                           ? "no dim of the signature of " +
-                                 scope.definition->name + " has a name"
-                           : "the dims in the signature of " +
-                                 scope.definition->name + " are " + list);
-  }
-  return failure();
 }
 
 ValueResult Analyzer::evaluateModuleAttribute(const SemaValue &module,
@@ -742,6 +645,8 @@ static std::optional<SemaValue> slice(const SemaValue &tuple,
 }
 
 ValueResult Analyzer::evaluateSubscript(const Subscript &subscript) {
+  if (reportPair(subscript))
+    return failure();
   ValueResult base = evaluate(subscript.value);
   if (failed(base))
     return failure();

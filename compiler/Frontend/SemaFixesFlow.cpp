@@ -117,6 +117,10 @@ std::string Analyzer::quoteLines(llvm::ArrayRef<Stmt *> stmts,
   return result;
 }
 
+std::string Analyzer::joinLines(const Body &first, const Body &second) const {
+  return quoteLines(first, "    ") + quoteLines(second, "    ");
+}
+
 /// `while i < n and x > 0:` for a loop with `if x <= 0: break`; with a name for
 /// "not yet", where the condition is of what the turn computes.
 std::string Analyzer::getWhileFix(const Stmt &stmt) {
@@ -135,6 +139,18 @@ std::string Analyzer::getWhileFix(const Stmt &stmt) {
   // How the loop counts, and what it asks for. What the turn computes cannot be
   // asked for before it.
   bool isComputed = at > 0;
+  // for n in tsr.tile(N, BN): if n.start >= stop: break
+  if (auto *compare = dynCast<Compare>(checkedCast<If>(all[at])->test);
+      counted && compare && compare->ops.size() == 1 && at == 0 &&
+      call->args.size() == 2 &&
+      llvm::StringRef(quote(call->func->range)).ends_with("tile") &&
+      quote(compare->left->range) == quote(counted->target->range) + ".start" &&
+      compare->ops[0] == CompareOperator::GtE)
+    return "for " + quote(counted->target->range) + " in " +
+           quote(call->func->range) + "(" + quote(call->args[0]->range) + ", " +
+           quote(call->args[1]->range) +
+           ", stop=" + quote(compare->comparators[0]->range) +
+           "):" + quoteLines(all.drop_front(at + 1), "    ");
   std::string start, ask, first, step;
   if (counted) {
     std::string name = quote(counted->target->range),

@@ -160,8 +160,16 @@ std::string Analyzer::getFirstValueFix(const std::string &name, std::string fix,
     bool isStored =
         line != target && (llvm::StringRef(target).contains("[" + name) ||
                            llvm::StringRef(target).contains(", " + name));
+    // total / n: the number of elements.
+    llvm::StringRef head = front;
+    bool isIndex = head.count('[') > head.count(']') ||
+                   llvm::StringRef(back).starts_with(".");
+    llvm::StringRef extent =
+        llvm::StringRef(fix).split("tile(").second.split(',').first;
     fix = isStored ? fix + "\n    " + line
-                   : "the use of " + name + " inside that loop";
+          : isIndex || extent.empty()
+              ? "the use of " + name + " inside that loop"
+              : extent.str();
   }
   // A factor is 1 where nothing is said.
   llvm::StringRef before = llvm::StringRef(front).rtrim();

@@ -45,6 +45,9 @@ std::optional<ConstantData> toConstant(const SemaValue &value);
 /// `tsr.Tensor` or an alias), or an empty string.
 std::string resolveBuiltin(const Expr *expr, const CapturedNames &captured);
 
+/// Names of Python that programs may call.
+llvm::ArrayRef<const char *> getPythonBuiltins();
+
 /// "line 7".
 std::string describeLine(const SourceRange &where);
 
@@ -56,6 +59,17 @@ std::string getCanonicalDim(const Expr *expr);
 void collectAssigned(const Body &body,
                      std::vector<std::pair<std::string, SourceRange>> &names,
                      const std::function<int(const If &)> &deadArm = {});
+
+/// Calls `visit` on each expression of a body, parents first; what is inside
+/// one is skipped where it returns false.
+void walkExpressions(const Body &body,
+                     const std::function<bool(const Expr *)> &visit);
+
+/// `text` with each of its words as `change(word, before, after)` makes it, the
+/// characters beside it given.
+std::string changeWords(
+    llvm::StringRef text,
+    llvm::function_ref<std::string(llvm::StringRef, char, char)> change);
 
 /// Where a body reads a variable before it has surely assigned it; an invalid
 /// range if it never does.
@@ -98,6 +112,9 @@ public:
   /// adds it.
   bool addAsked(Merges &known) const;
 
+  const Body &getBody() const override {
+    return scopes.back()->definition->body;
+  }
   Dim *dimOf(const CallArgument &extent) override;
   std::string findRange(const Dim &dim) const override;
   std::string findRangeOfSize(int64_t size) const override;
@@ -180,6 +197,8 @@ private:
   ValueResult getCaptured(const CapturedValue &captured,
                           const std::string &dotted, const SourceRange &where);
   ValueResult evaluateAttribute(const Attribute &attribute);
+  bool reportHiddenRange(const std::string &name, const SourceRange &where);
+  bool reportPair(const Subscript &subscript);
   ValueResult evaluateSubscript(const Subscript &subscript);
   ValueResult evaluateBinary(const BinOp &binary);
   ValueResult combine(BinaryOperator op, const SemaValue &left,
@@ -215,6 +234,8 @@ private:
   std::string getWhileFix(const Stmt &stmt);
   std::string quoteLines(llvm::ArrayRef<Stmt *> stmts,
                          const std::string &indent) const;
+  /// The lines of two bodies, as one.
+  std::string joinLines(const Body &first, const Body &second) const;
   std::string negate(const Expr &test) const;
   std::string getCastFix(const std::string &name, DType dtype);
   std::string describeStatement(const Stmt &stmt);

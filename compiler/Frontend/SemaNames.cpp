@@ -182,6 +182,10 @@ void collectTarget(const Expr *target,
 
 } // namespace
 
+void walkExpressions(const Body &body, const ExprVisitor &visit) {
+  walk(body, visit);
+}
+
 void collectAssigned(const Body &body,
                      std::vector<std::pair<std::string, SourceRange>> &names,
                      const std::function<int(const If &)> &deadArm) {

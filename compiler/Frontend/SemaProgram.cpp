@@ -467,9 +467,25 @@ LogicalResult Analyzer::runKernel() {
     const ParameterDescription &parameter = signature.parameters[index];
     if (parameter.mode != "out" || state.uses[int(index)].firstWrite.isValid())
       continue;
-    error(parameter.where, parameter.name + " is Out, but the kernel " +
-                               definition.name + " never writes it")
-        .setFix(suggestStore(parameter));
+    Diagnostic &diagnostic =
+        error(parameter.where, parameter.name + " is Out, but the kernel " +
+                                   definition.name + " never writes it");
+    diagnostic.setFix(suggestStore(parameter));
+    // What an annotation does not say is written may be meant.
+    for (size_t other : passed) {
+      SourceRange store = state.uses[int(other)].firstWrite;
+      const ParameterDescription &written = signature.parameters[other];
+      if (!store.isValid() || !written.mode.empty() ||
+          written.dims != parameter.dims)
+        continue;
+      diagnostic.addNote(store, written.name + ", which no annotation calls "
+                                               "Out or InOut, is written here");
+      std::string line = quoteBefore(store) + quote(store) + quoteBehind(store);
+      std::string text = llvm::StringRef(line).trim().str();
+      if (llvm::StringRef(text).starts_with(written.name + "["))
+        diagnostic.setFix(parameter.name + text.substr(written.name.size()),
+                          store);
+    }
     return failure();
   }
   auto says = [](Operation *op) {

@@ -55,10 +55,20 @@ Flow Analyzer::execute(const Stmt *stmt) {
     auto *loop = dynCast<For>(stmt);
     auto *call = loop ? dynCast<Call>(loop->iter) : nullptr;
     if (call && resolveBuiltin(call->func, *scope().captured) == "grid") {
+      bool isSame = quote(loop->iter->range) == quote(grid->iter->range) &&
+                    quote(loop->target->range) == quote(grid->target->range);
       error(loop->iter->range,
-            "a second tsr.grid; a kernel has one and nothing after it")
+            std::string("a second tsr.grid; a kernel has one and nothing after "
+                        "it") +
+                (isSame ? ": its lines belong at the end of the first one, "
+                          "which has the same ranges"
+                        : ""))
           .addNote(grid->iter->range, "the first one")
-          .setFix("a second @tsr.kernel for it, called after this one");
+          .setFix(isSame ? "for " + quote(grid->target->range) + " in " +
+                               quote(grid->iter->range) + ":" +
+                               joinLines(grid->body, loop->body)
+                         : "a second @tsr.kernel for it, called after this "
+                           "one");
       return Flow::Failed;
     }
     std::string fix = "move it into the loop, or into a kernel of its own";

@@ -329,7 +329,14 @@ public:
   std::string precision;
   /// Per variable that counts in steps, the loop over tiles that may be meant:
   /// "for k in tsr.tile(K, 64):" for range(0, K, 64).
-  std::map<std::string, std::string, std::less<>> tileLoops;
+  struct TileLoop {
+    std::string text;
+    SourceRange where;
+  };
+  std::map<std::string, TileLoop, std::less<>> tileLoops;
+
+  /// The body of the program, for fixes that look at all of it.
+  virtual const Body &getBody() const = 0;
 
   /// The dim of this name, or null.
   Dim *findDim(llvm::StringRef name) const;

@@ -91,76 +91,6 @@ static const llvm::StringSet<> kernelNames = {
     "atomic_cas", "atomic_xchg", "program_id", "num_programs", "range_at",
     "mma",        "grid",        "filled"};
 
-/// einsum("ij,jk->ik", a, b) and the like as a product, "bij,bjk->bik" too.
-static std::string getProduct(const std::vector<std::string> &given) {
-  std::string equation;
-  for (char c : given[0])
-    if (c != ' ' && c != '"' && c != '\'')
-      equation += c;
-  auto [left, rest] = llvm::StringRef(equation).split(',');
-  auto [right, result] = rest.split("->");
-  size_t batch = left.size() < 2 ? 0 : left.size() - 2;
-  bool alike = left.size() >= 2 && right.size() == left.size() &&
-               result.size() == left.size() &&
-               left.take_front(batch) == right.take_front(batch) &&
-               left.take_front(batch) == result.take_front(batch);
-  if (alike) {
-    llvm::StringRef a = left.drop_front(batch), b = right.drop_front(batch),
-                    c = result.drop_front(batch);
-    if (c[0] == a[0] && c[1] == b[1] && a[1] == b[0])
-      return fillForeign("$!$1 @ $2", given);
-    if (c[0] == a[0] && c[1] == b[0] && a[1] == b[1])
-      return fillForeign("$!$1 @ $2.mT", given);
-    if (c[0] == a[1] && c[1] == b[1] && a[0] == b[0])
-      return fillForeign("$!$1.mT @ $2", given);
-  }
-  return fillForeign("products with @ and sums of $1 * $2, with x.permute and "
-                     "x[:, None] where axes must line up",
-                     given);
-}
-
-/// What to write until a name that comes later is there.
-static std::string getLaterFix(llvm::StringRef name,
-                               const std::vector<std::string> &given) {
-  if (name == "einsum")
-    return given.size() == 3 ? getProduct(given)
-                             : "tsr.sum(a * b, dim=-1), a @ b, or x.permute";
-  if (name == "std")
-    return fillForeign("tsr.sqrt(tsr.var($*))", given);
-  if (name == "norm" && given.size() == 1)
-    return fillForeign("tsr.sqrt(tsr.sum($0 * $0))", given);
-  if (name == "outer")
-    return fillForeign("$0[:, None] * $1[None, :]", given);
-  if (name == "dropout")
-    return "a mask of the caller's: tsr.where(keep, " +
-           (given.empty() ? std::string("x") : given[0]) + " / (1 - p), 0.0)";
-  if (name == "rand")
-    return "random numbers as an argument, or tsr.rand in a @tsr.kernel";
-  if (name == "topk" || name == "sort" || name == "argsort")
-    return fillForeign(
-        "sort in the calling code; the largest is tsr.max($0, dim=-1), at "
-        "tsr.argmax($0, dim=-1)",
-        given);
-  if (name == "one_hot")
-    return fillForeign("($0[:, None] == tsr.arange(classes)).to(fp32)", given);
-  if (name == "tril" || name == "triu")
-    return fillForeign("tsr.where(mask, $0, 0.0), with the mask an argument",
-                       given);
-  if (name == "tile" || name == "repeat")
-    return fillForeign("tsr.cat([$0, $0], dim=0)", given);
-  if (name == "reduce" || name == "scan")
-    return "tsr.sum, tsr.max, tsr.prod, tsr.cumsum or tsr.cumprod";
-  if (name == "pad")
-    return fillForeign("tsr.cat([$0, tsr.zeros(...)], dim=-1)", given);
-  if (name == "flip")
-    return fillForeign("$0[::-1]", given);
-  if (name == "roll")
-    return fillForeign("a tsr.cat of the last part of $0 and the first", given);
-  if (name == "breakpoint")
-    return "return the value, and look at it outside";
-  return "do it in the code that calls this function, and pass the result";
-}
-
 std::vector<Callable> listTensorOperations() {
   std::vector<Callable> result;
   for (const auto &[name, entry] : TensorOps::getEntries())
@@ -395,8 +325,37 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
           "'; a tensor has shape, dtype, ndim, T, mT");
   if (name == "at") { // x.at[mask].set(v), of JAX
     std::string x = nameOf(object, expr);
-    diagnostic.setFix("tsr.where(" + getPlaceMask(x, rank, 0, 0) + ", 1.0, " +
-                      x + ")");
+    // "[:, 0].set(0.0)" stands behind it.
+    std::string text = context.quoteBehind(site.nameRange);
+    llvm::StringRef behind = text;
+    auto [indices, rest] = behind.drop_front(behind.empty() ? 0 : 1).split(']');
+    llvm::SmallVector<llvm::StringRef> parts;
+    indices.split(parts, ',');
+    std::string mask;
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      int64_t place;
+      llvm::StringRef index = part.trim();
+      if (!index.getAsInteger(10, place))
+        mask = getPlaceMask(x, rank, i, place);
+      else if (parts.size() == 1 && !index.contains(':'))
+        mask = index.str();
+    }
+    // Up to the bracket that closes set(.
+    int depth = 0;
+    size_t end = 0;
+    llvm::StringRef value = rest;
+    if (value.consume_front(".set("))
+      for (depth = 1; end < value.size() && depth; ++end)
+        depth += (value[end] == '(') - (value[end] == ')');
+    if (!behind.starts_with("[") || mask.empty() || end == 0 || depth || !expr)
+      return failure();
+    diagnostic.setFix("tsr.where(" + mask + ", " +
+                      value.take_front(end - 1).trim().str() + ", " + x + ")");
+    size_t length = size_t(value.data() - behind.data()) + end;
+    diagnostic.where = {site.range.file,
+                        expr->range.begin,
+                        {site.nameRange.end.line,
+                         uint32_t(site.nameRange.end.column + length)}};
     return failure();
   }
   std::vector<std::string> near =

@@ -53,6 +53,11 @@ struct IndexRules {
   std::optional<int64_t> ignored; // stands for none
 };
 
+/// What to write until a name that comes later is there, given the texts of its
+/// arguments.
+std::string getLaterFix(llvm::StringRef name,
+                        const std::vector<std::string> &given);
+
 class TensorOps : public OpLibrary {
 public:
   explicit TensorOps(SemaContext &context) : context(context) {}
@@ -330,6 +335,7 @@ private:
 
   // TensorOpsMatmul.cpp
   ValueResult callMatmul(const NamedCall &call);
+  std::string asOperand(const Expr *expr, const std::string &name) const;
   ValueResult callLinear(const NamedCall &call);
   ValueResult callAttention(const NamedCall &call);
   bool askForHeads(mlir::Value probabilities, mlir::Value values);

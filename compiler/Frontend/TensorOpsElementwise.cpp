@@ -66,7 +66,11 @@ FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
       for (size_t k : {from, i})
         if (operands[k].isConstant() && operands[k].constant.isBool())
           fix = getNumberForBool(operands, names, what, k);
-      diagnostic.setFix(fix);
+      bool isWhole = site.operands.size() != operands.size() ||
+                     !site.operands[side] ||
+                     fix.find(".to(") == std::string::npos;
+      diagnostic.setFix(fix,
+                        isWhole ? SourceRange() : site.operands[side]->range);
       return failure();
     }
     if (result.weak && !next.weak)
@@ -463,7 +467,14 @@ ValueResult TensorOps::requireFloat(const SemaValue &value,
                                     " is " + describeShape(value));
   if (value.origin.isValid())
     noteOrigin(diagnostic, value, name);
-  diagnostic.setFix(name + ".to(fp32)");
+  // (a == b).mean(): the parentheses belong to what is converted.
+  for (const Expr *expr : site.operands)
+    if (expr && context.quote(expr->range) == name) {
+      diagnostic.where = expr->range;
+      diagnostic.setFix(context.parenthesize(expr) + ".to(fp32)");
+      return failure();
+    }
+  diagnostic.setFix(asObject(name) + ".to(fp32)");
   return failure();
 }
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/SemaImpl.h"
 #include "compiler/Frontend/TensorOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -90,12 +91,19 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
       if (values[i]->origin.isValid())
         lines[i] =
             " (line " + std::to_string(values[i]->origin.begin.line) + ")";
-    return fail(site.range,
-                "@ needs equal dtypes: " + names[0] + " is " +
-                    getDTypeName(left.dtype) + lines[0] + ", " + names[1] +
-                    " is " + getDTypeName(right.dtype) + lines[1],
-                convertLeft ? names[0] + ".to(" + names[1] + ".dtype)"
-                            : names[1] + ".to(" + names[0] + ".dtype)");
+    size_t wide = convertLeft ? 0 : 1;
+    std::string text = exprs[wide] ? context.parenthesize(exprs[wide])
+                                   : names[wide],
+                narrow = exprs[1 - wide] ? context.parenthesize(exprs[1 - wide])
+                                         : names[1 - wide];
+    context
+        .error(site.range, "@ needs equal dtypes: " + names[0] + " is " +
+                               getDTypeName(left.dtype) + lines[0] + ", " +
+                               names[1] + " is " + getDTypeName(right.dtype) +
+                               lines[1])
+        .setFix(text + ".to(" + narrow + ".dtype)",
+                exprs[wide] ? exprs[wide]->range : SourceRange());
+    return failure();
   }
   if (left.dtype == DType::Bool)
     return fail(site.range,
@@ -241,6 +249,27 @@ ValueResult TensorOps::callLinear(const NamedCall &call) {
                     nameOf(*weight, (*args)[1]->expr) + " is " +
                     describeShape(*weight),
                 "weight: Tensor[\"O\", \"I\"]");
+  // JAX keeps weights as [in, out].
+  FailureOr<SemaValue> rows = tensorOperand(*(*args)[0], "linear");
+  if (failed(rows))
+    return failure();
+  TensorShape x = shapeOf(*rows), w = shapeOf(*weight);
+  auto isK = [&](size_t axis) {
+    return isProvedEqual(x.extents.back(), x.dims.back(), w.extents[axis],
+                         w.dims[axis]);
+  };
+  if (x.rank() > 0 && !isK(1) && isK(0)) {
+    std::string name = nameOf(*weight, (*args)[1]->expr);
+    Diagnostic &diagnostic = context.error(
+        (*args)[1]->where,
+        "the weight of linear has axes [out, in], but " + name + " is " +
+            describeShape(*weight) + ": the last axis of " +
+            nameOf(*rows, (*args)[0]->expr) + " is its first");
+    if (weight->origin.isValid())
+      noteOrigin(diagnostic, *weight, name);
+    diagnostic.setFix(asOperand((*args)[1]->expr, name) + ".T");
+    return failure();
+  }
   ValueResult transposed = permute(*weight, {1, 0}, call.site);
   if (failed(transposed))
     return failure();
@@ -254,6 +283,12 @@ ValueResult TensorOps::callLinear(const NamedCall &call) {
   OpSite sum{call.site.range, call.site.nameRange, {nullptr, (*args)[2]->expr}};
   product->name = "the product";
   return binary(BinaryOperator::Add, *product, (*args)[2]->value, sum);
+}
+
+/// The text of an argument before a method.
+std::string TensorOps::asOperand(const Expr *expr,
+                                 const std::string &name) const {
+  return expr ? context.parenthesize(expr) : name;
 }
 
 /// Attention with a mask, written out.
@@ -314,6 +349,15 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                              ".shape[-1] ** 0.5, dim=-1) @ " + names[2]);
     return failure();
   }
+  if ((*args)[3] && (*args)[3]->value.isNumber() &&
+      (*args)[3]->keyword.empty()) {
+    context
+        .error((*args)[3]->where,
+               "the fourth argument of " + call.name +
+                   " is attn_mask, a tensor; a number is the scale")
+        .setFix("scale=" + context.quote((*args)[3]->where));
+    return failure();
+  }
   if ((*args)[3] && !(*args)[3]->value.isNone()) {
     (void)context.notYet((*args)[3]->where, "attn_mask of " + call.name,
                          getMaskedAttention(context, *args, names));
@@ -335,6 +379,29 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
   TensorShape shapes[] = {shapeOf(tensors[0]), shapeOf(tensors[1]),
                           shapeOf(tensors[2])};
   size_t rank = shapes[0].rank();
+  // [batch, positions, heads, D], as flash-attn has them: q and k share an axis
+  // 2 by name, and axis 1 is another dim of each.
+  auto dimOf = [&](size_t i, size_t axis) { return shapes[i].dims[axis]; };
+  auto isNamed = [](const Dim *dim) { return dim && !isUnnamed(*dim); };
+  if (rank == 4 && isNamed(dimOf(0, 2)) && dimOf(0, 2) == dimOf(1, 2) &&
+      isNamed(dimOf(0, 1)) && isNamed(dimOf(1, 1)) &&
+      dimOf(0, 1) != dimOf(1, 1) && dimOf(1, 1) == dimOf(2, 1)) {
+    std::string turned;
+    for (size_t i : {0, 1, 2})
+      turned += (i ? ", " : "") + asOperand((*args)[i]->expr, names[i]) +
+                ".permute(0, 2, 1, 3)";
+    context
+        .error(call.site.range,
+               call.name + " takes [..., heads, positions, D]: axis 1 of " +
+                   names[0] + " is " + dimOf(0, 1)->name + ", of " + names[1] +
+                   " " + dimOf(1, 1)->name + ", and both have " +
+                   dimOf(0, 2)->name + " behind it")
+        .setFix(call.name.substr(0, 4) == "tsr."
+                    ? call.name + "(" + turned + ").permute(0, 2, 1, 3)"
+                    : "tsr." + call.name + "(" + turned +
+                          ").permute(0, 2, 1, 3)");
+    return failure();
+  }
   auto mustAgree = [&](size_t i, size_t iAxis, size_t k,
                        size_t kAxis) -> LogicalResult {
     const Extent &a = shapes[i].extents[iAxis], &b = shapes[k].extents[kAxis];

@@ -182,7 +182,9 @@ ValueResult TensorOps::callReshape(const NamedCall &call) {
       fix.clear();
       for (size_t k = 0; k < to.rank(); ++k)
         fix += (k ? ", " : "") + (k == i ? std::string("-1")
-                                         : axisText(to.extents[k], to.dims[k]));
+                                  : all.size() == to.rank() + 1
+                                      ? context.quote(all[k + 1].where)
+                                      : axisText(to.extents[k], to.dims[k]));
       break;
     }
     diagnostic.setFix(name + ".reshape(" + fix + ")");

@@ -92,6 +92,22 @@ undoNarrowing(const SemaValue &value, const ParameterDescription &parameter) {
   return wide;
 }
 
+/// "y = double_tiles(x)" for double_tiles(x, y).
+static std::string callWithout(SemaContext &context, const std::string &name,
+                               const CallArguments &arguments,
+                               const CallArgument &out, const OpSite &site) {
+  std::string rest;
+  for (const CallArgument &argument : arguments.arguments)
+    if (!(argument.where == out.where))
+      rest += (rest.empty() ? "" : ", ") +
+              (argument.keyword.empty() ? "" : argument.keyword + "=") +
+              context.quote(argument.where);
+  std::string call = name + "(" + rest + ")",
+              before = context.quoteBefore(site.range);
+  bool isStatement = llvm::StringRef(before).trim().empty();
+  return isStatement ? context.quote(out.where) + " = " + call : call;
+}
+
 ValueResult TensorOps::callProgram(const CapturedFunction &callee,
                                    const CallArguments &arguments,
                                    const OpSite &site) {
@@ -124,10 +140,10 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
   for (auto [parameter, argument] : llvm::zip(signature->parameters, *bound)) {
     if (parameter.kind == Kind::Out) {
       if (argument)
-        return fail(argument->where,
+        return fail(site.range,
                     "in a function, what " + name + " writes is its result: " +
                         parameter.name + " is not passed",
-                    "... = " + name + "(...) without " + parameter.name);
+                    callWithout(context, name, arguments, *argument, site));
       specs.push_back(ArgumentSpec::omitted());
       passed.push_back(nullptr);
       continue;

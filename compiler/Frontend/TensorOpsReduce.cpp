@@ -409,6 +409,17 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
     return failure();
   std::string name = nameOf(*logits, (*args)[0]->expr);
   std::string targetName = nameOf(*targets, (*args)[1]->expr);
+  if (isInteger(logits->dtype) && isFloat(targets->dtype) &&
+      rankOf(*targets) == rankOf(*logits) + 1) {
+    std::string callee = context.quote(call.site.range);
+    context
+        .error(call.site.range,
+               "cross_entropy takes the logits, then the targets: " + name +
+                   " is " + describeShape(*logits) + ", " + targetName +
+                   " is " + describeShape(*targets))
+        .setFix("tsr.cross_entropy(" + targetName + ", " + name + ")");
+    return failure();
+  }
   if (failed(requireFloat(*logits, name, call.name, call.site)))
     return failure();
   if (!isInteger(targets->dtype))

@@ -132,6 +132,23 @@ TensorOps::Agreement TensorOps::agree(const Extent &a, const Dim *aDim,
   return Agreement::Checked;
 }
 
+/// x.mean(dim=-1, keepdim=True), or x[:, None].
+static std::string columnOf(const Expr *expr, const std::string &name) {
+  auto *call = expr ? dynCast<Call>(expr) : nullptr;
+  static constexpr llvm::StringLiteral reductions[] = {
+      "sum", "mean", "max", "min", "prod", "var", "logsumexp"};
+  std::string callee;
+  if (call && is<Attribute>(call->func))
+    callee = checkedCast<Attribute>(call->func)->attr;
+  bool keeps = call && llvm::is_contained(reductions, callee) &&
+               llvm::none_of(call->keywords, [](const Keyword &keyword) {
+                 return keyword.name == "keepdim";
+               });
+  if (keeps && llvm::StringRef(name).ends_with(")"))
+    return name.substr(0, name.size() - 1) + ", keepdim=True)";
+  return name + "[:, None]";
+}
+
 FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
                                                  ArrayRef<SemaValue> operands,
                                                  ArrayRef<std::string> names,
@@ -184,10 +201,28 @@ FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
         Diagnostic &diagnostic = context.error(site.range, text);
         noteOrigin(diagnostic, operands[from], names[from]);
         noteOrigin(diagnostic, operands[i], names[i]);
-        if (shape.rank() == 1 && shapes[from].rank() == 2 &&
-            isProvedEqual(shapes[from].extents[0], shapes[from].dims[0], next,
-                          nextDim))
-          diagnostic.setFix(names[i] + "[:, None]");
+        // b.unsqueeze(1) where the dim of b is the other one's last.
+        size_t same = i == size_t(from) ? 0 : i;
+        auto hasDim = [&](const TensorShape &one, Dim *wanted) {
+          return llvm::is_contained(one.dims, wanted);
+        };
+        const Expr *column =
+            same < site.operands.size() ? site.operands[same] : nullptr;
+        auto *call = column ? dynCast<Call>(column) : nullptr;
+        auto *callee = call ? dynCast<Attribute>(call->func) : nullptr;
+        if (callee && callee->attr == "unsqueeze" && shape.rank() == 2 &&
+            isNamed(nextDim) && hasDim(shapes[from], nextDim) &&
+            shapes[from].dims.back() == nextDim)
+          diagnostic.setFix(context.quote(callee->value->range), column->range);
+        else if (shape.rank() == 1 && shapes[from].rank() == 2 &&
+                 isProvedEqual(shapes[from].extents[0], shapes[from].dims[0],
+                               next, nextDim))
+          diagnostic.setFix(
+              columnOf(i < site.operands.size() ? site.operands[i] : nullptr,
+                       names[i]),
+              i < site.operands.size() && site.operands[i]
+                  ? site.operands[i]->range
+                  : SourceRange());
         else if (extent.isConstant(1) || next.isConstant(1))
           diagnostic.setFix("1 in the annotation instead of " +
                             (extent.isConstant(1) ? dim : nextDim)->name +
@@ -323,10 +358,27 @@ TensorOps::sizeArguments(ArrayRef<CallArgument> arguments,
       size.extent = graph::getExtent(
           convert(*decayed, DType::I64, context.loc(argument.where)));
     } else {
-      return fail(argument.where,
-                  callee.str() + " needs sizes, but " +
-                      context.quote(argument.where) + " is " + describe(value),
-                  getSizeFix(context.quote(argument.where)));
+      Diagnostic &diagnostic =
+          context.error(argument.where, callee.str() + " needs sizes, but " +
+                                            context.quote(argument.where) +
+                                            " is " + describe(value));
+      // D = E / H is a float, as in Python.
+      std::string line;
+      if (value.origin.isValid())
+        line = context.quoteBefore(value.origin) + context.quote(value.origin) +
+               context.quoteBehind(value.origin);
+      size_t slash = line.find(" / ");
+      if (slash != std::string::npos && argument.expr &&
+          is<Name>(argument.expr))
+        diagnostic
+            .addNote(value.origin, context.quote(argument.where) +
+                                       " is a float: / divides exactly")
+            .setFix(
+                llvm::StringRef(line.replace(slash, 3, " // ")).trim().str(),
+                value.origin);
+      else
+        diagnostic.setFix(getSizeFix(context.quote(argument.where)));
+      return failure();
     }
     result.push_back(size);
   }

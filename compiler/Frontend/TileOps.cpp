@@ -448,10 +448,19 @@ TileOps::promoteAll(llvm::StringRef what,
     if (converted && (is<BinOp>(converted) || is<UnaryOp>(converted) ||
                       is<Compare>(converted) || is<IfExp>(converted)))
       source = "(" + source + ")";
-    context
-        .error(site.range, what.str() + " mixes " + next.conflict + ": " +
-                               show(0) + ", " + show(1))
-        .setFix(source + ".to(" + getDTypeName(next.convertTo) + ")");
+    Diagnostic &diagnostic =
+        context.error(site.range, what.str() + " mixes " + next.conflict +
+                                      ": " + show(0) + ", " + show(1));
+    int other = 1 - next.convertSide;
+    if (converted)
+      diagnostic.setFix(source + ".to(" + getDTypeName(next.convertTo) + ")",
+                        converted->range);
+    else if (std::string start = getZeros(*sides[other], exprs[other],
+                                          sides[next.convertSide]->dtype);
+             !start.empty()) // acc += a @ b: acc is begun with another dtype
+      diagnostic.setFix(start, sides[other]->origin);
+    else
+      diagnostic.setFix(source + ".to(" + getDTypeName(next.convertTo) + ")");
     return failure();
   }
   for (const SemaValue *value : values)
@@ -461,11 +470,25 @@ TileOps::promoteAll(llvm::StringRef what,
         const Expr *expr =
             carrier < site.operands.size() ? site.operands[carrier] : nullptr;
         std::string source = nameOf(*values[carrier], expr);
-        context
-            .error(site.range, what.str() + ": " + misfit + ", and " + source +
-                                   " is " + describe(*values[carrier]))
-            .setFix((expr ? context.parenthesize(expr) : source) + ".to(" +
-                    getDTypeName(getWiderDType(result.dtype)) + ")");
+        Diagnostic &diagnostic = context.error(
+            site.range, what.str() + ": " + misfit + ", and " + source +
+                            " is " + describe(*values[carrier]));
+        // A large number that is chosen stands for infinity.
+        size_t place = llvm::find(values, value) - values.begin();
+        const Expr *number =
+            place < site.operands.size() ? site.operands[place] : nullptr;
+        bool isChosen = what == "tsr.where" && number &&
+                        isFloat(result.dtype) && value->constant.isNumber();
+        if (isChosen) {
+          diagnostic.where = number->range;
+          diagnostic.setFix(value->constant.asFloat() < 0 ? "-tsr.inf"
+                                                          : "tsr.inf");
+          return failure();
+        }
+        diagnostic.setFix((expr ? context.parenthesize(expr) : source) +
+                              ".to(" +
+                              getDTypeName(getWiderDType(result.dtype)) + ")",
+                          expr ? expr->range : SourceRange());
         return failure();
       }
   return result;
@@ -573,6 +596,8 @@ mlir::Value TileOps::emitBinary(BinaryOperator op, DType dtype,
 
 ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
                             const SemaValue &right, const OpSite &site) {
+  if (op == BinaryOperator::Add && reportStartedPosition(site))
+    return failure();
   const char *spelling = getOperatorSpelling(op);
   FailureOr<Promotion> promotion = promoteAll(spelling, {&left, &right}, site);
   if (failed(promotion))
@@ -592,8 +617,9 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
                                " is not defined on floats: " + side(0) +
                                " is " + describe(left) + ", " + side(1) +
                                " is " + describe(right))
-        .setFix(op == BinaryOperator::BitXor
-                    ? side(0) + " ** " + side(1)
+        .setFix(op == BinaryOperator::BitXor && site.operands.size() == 2
+                    ? context.parenthesize(site.operands[0]) + " ** " +
+                          context.parenthesize(site.operands[1])
                     : side(0) + ".to(i32) " + spelling + " " + side(1) +
                           (isFloat(right.getPromotionOperand().dtype) &&
                                    !right.isConstant()

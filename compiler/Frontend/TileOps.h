@@ -123,10 +123,14 @@ private:
   /// complete in the tile but not by itself.
   Value getRange(Axis *axis, bool complete, Location location);
 
+  std::string getZeros(const SemaValue &value, const Expr *expr,
+                       DType dtype) const;
   /// The common dtype of operands, or an error that names the fix.
   mlir::FailureOr<Promotion>
   promoteAll(llvm::StringRef what, llvm::ArrayRef<const SemaValue *> values,
              const OpSite &site);
+  bool reportStartedPosition(const OpSite &site);
+  std::string getIndicesFor(const SemaValue &view) const;
   /// Refuses ranges, views, None ... as operands.
   std::string rewriteRanges(const Expr *expr, const SourceRange &where);
   mlir::LogicalResult checkOperand(const SemaValue &value, const Expr *expr,
@@ -164,6 +168,9 @@ private:
     llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 4> spans;
     bool zipped = false;
   };
+  mlir::LogicalResult checkProgram(const SemaValue &view,
+                                   const SemaValue &index, size_t axis,
+                                   const SourceRange &where);
   mlir::FailureOr<Access> getAccess(const SemaValue &view,
                                     llvm::ArrayRef<SemaValue> indices,
                                     const OpSite &site);
@@ -195,6 +202,11 @@ private:
   /// The call of `callee` on a tile instead of `argument`.
   std::string getTileFixFor(const CallArgument &argument,
                             const std::string &callee);
+  bool reportWrongLoop(const SemaValue &view, const SemaValue &index,
+                       size_t axis, const Expr *expr);
+  bool reportLonelyDim(const SemaValue &view, const SemaValue &index,
+                       size_t axis, const Expr *expr);
+  bool findDimText(llvm::StringRef name) const;
   mlir::LogicalResult reportWrongDim(const SemaValue &view,
                                      llvm::ArrayRef<SemaValue> indices,
                                      size_t axis, const OpSite &site);
@@ -221,8 +233,13 @@ private:
   };
   /// By location: of the ops themselves some are made twice.
   llvm::DenseMap<mlir::Location, WriteSite> writes;
+  /// Sums over one tile of a dim.
+  llvm::DenseMap<mlir::Location, Axis *> partialSums;
   mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
                                     SourceRange where);
+  std::string getJoinedLoop(tile::StoreOp store, const WriteSite &site,
+                            llvm::StringRef place, llvm::StringRef joiner,
+                            llvm::StringRef stored) const;
   std::string getRaceFix(const WriteSite &site, const GridAxis &axis,
                          tile::StoreOp store);
   mlir::LogicalResult checkRaces(mlir::Operation *kernel) override;
@@ -244,6 +261,8 @@ private:
                              const std::string &value) override;
   bool isOfGrid(const Axis &axis) const;
   bool isWholeRow(const Axis &axis) const;
+  std::string getWholeRow(const CallArgument &argument,
+                          const Axis &along) const;
   mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
   void reportPartOfRow(const Axis &axis, bool isOfGrid, const OpSite &site);
   /// Refuses tsr.range_at(start, 64).

@@ -17,6 +17,16 @@ namespace tessera::frontend {
 // Operands
 //===----------------------------------------------------------------------===//
 
+/// "m, n": the ranges over the dims of an array, `:` where there is none.
+std::string TileOps::getIndicesFor(const SemaValue &view) const {
+  std::string indices;
+  for (auto [i, dim] : llvm::enumerate(view.dims)) {
+    std::string range = context.findRange(*dim);
+    indices += (i ? ", " : "") + (range.empty() ? ":" : range);
+  }
+  return indices;
+}
+
 /// "offs" of "X + offs" or "offs + X": Triton's pointers.
 static std::string getPointerIndex(llvm::StringRef text, llvm::StringRef name) {
   auto [left, right] = text.split('+');
@@ -43,15 +53,23 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
     diagnostic.addNote(value.axis->where, "the range " + name)
         .setFix(positions);
   else if (std::string index = getPointerIndex(context.quote(where), name);
-           value.kind == ValueKind::View && what == "+" && !index.empty())
-    diagnostic.setFix(name + "[" + index + "]");
+           value.kind == ValueKind::View && what == "+" && !index.empty() &&
+           context.tryFix(name + "[" + index + "]"))
+    diagnostic.setFix(name + "[" + index + "]", where);
   else if (value.kind == ValueKind::View) {
-    std::string indices;
-    for (auto [i, dim] : llvm::enumerate(value.dims)) {
-      std::string range = context.findRange(*dim);
-      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
-    }
-    diagnostic.setFix(name + "[" + indices + "]");
+    // And of what stands beside it, the arrays that lack an index, too.
+    std::string whole =
+        changeWords(context.quote(where), [&](llvm::StringRef word, char before,
+                                              char next) {
+          std::optional<SemaValue> other;
+          if (before != '.' && next != '[' && next != '.' && next != '(')
+            other = context.tryFix(word.str());
+          return other && other->kind == ValueKind::View
+                     ? word.str() + "[" + getIndicesFor(*other) + "]"
+                     : word.str();
+        });
+    diagnostic.setFix(whole, where);
+    diagnostic.where = where;
   } else if (value.isConstant() && value.constant.isString()) {
     double number;
     llvm::StringRef text = value.constant.asString();
@@ -65,31 +83,15 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
   } else if (value.kind == ValueKind::Function ||
              value.kind == ValueKind::Builtin ||
              value.kind == ValueKind::Method) {
-    diagnostic.setFix(context.quote(expr ? expr->range : where) + "(...)");
+    // x * tsr.sigmoid: of what stands beside it.
+    std::string text = context.quote(expr ? expr->range : where);
+    llvm::StringRef beside = llvm::StringRef(other).split(" is ").first;
+    std::string call = text + "(" + (beside.empty() ? "x" : beside.str()) + ")";
+    diagnostic.setFix(call);
   } else if (value.isConstant() && value.constant.isDType()) {
     diagnostic.setFix("x.to(" + name + ")");
   }
   return failure();
-}
-
-/// `text` with each of its words as `change(word, before, after)` makes it, the
-/// characters beside it given.
-static std::string changeWords(
-    llvm::StringRef text,
-    llvm::function_ref<std::string(llvm::StringRef, char, char)> change) {
-  std::string result;
-  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  for (size_t i = 0; i < text.size();) {
-    size_t begin = i;
-    while (i < text.size() && isWord(text[i]))
-      ++i;
-    if (i == begin)
-      result += text[i++];
-    else
-      result += change(text.slice(begin, i), begin ? text[begin - 1] : ' ',
-                       i < text.size() ? text[i] : ' ');
-  }
-  return result;
 }
 
 /// The whole of an operation with ranges in it, as positions: m.index + 1.
@@ -151,11 +153,7 @@ std::string TileOps::getTileFixFor(const CallArgument &argument,
   const SemaValue &value = argument.value;
   std::string text = context.quote(argument.where);
   if (value.kind == ValueKind::View) {
-    std::string indices;
-    for (auto [i, dim] : llvm::enumerate(value.dims)) {
-      std::string range = context.findRange(*dim);
-      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
-    }
+    std::string indices = getIndicesFor(value);
     return callee + "(" + text + "[" + indices + "], dim=-1)";
   }
   if (value.kind == ValueKind::Range)
@@ -278,11 +276,7 @@ ValueResult TileOps::reportMethod(const SemaValue &object, llvm::StringRef name,
   std::vector<std::string> names = getCallNames();
   if (view) {
     // The tile of it at hand, for what is a method of tiles.
-    std::string indices;
-    for (auto [i, dim] : llvm::enumerate(object.dims)) {
-      std::string range = context.findRange(*dim);
-      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
-    }
+    std::string indices = getIndicesFor(object);
     std::string tile = text + "[" + indices + "]";
     if (name == "size" && given.size() == 1) {
       auto axis = arguments.arguments[0].value.getConstantInt();
@@ -341,11 +335,7 @@ ValueResult TileOps::reportAttribute(const SemaValue &object,
   diagnostic.origins = context.findOrigins(site.range);
   std::vector<std::string> near = nearestNames(name, known);
   if (object.kind == ValueKind::View && name == "T") {
-    std::string indices;
-    for (auto [i, dim] : llvm::enumerate(object.dims)) {
-      std::string range = context.findRange(*dim);
-      indices += (i ? ", " : "") + (range.empty() ? ":" : range);
-    }
+    std::string indices = getIndicesFor(object);
     diagnostic.setFix(text + "[" + indices + "].T");
   } else if (!near.empty()) {
     diagnostic.setFix(text + "." + near.front());
@@ -393,356 +383,6 @@ ValueResult TileOps::callProgram(const CapturedFunction &callee,
   return failure();
 }
 
-//===----------------------------------------------------------------------===//
-// Indices
-//===----------------------------------------------------------------------===//
-
-/// X[m, i]: what an access would be with another index on one axis.
-static std::string replaceIndex(const SemaContext &context,
-                                const std::string &name,
-                                llvm::ArrayRef<SemaValue> indices, size_t axis,
-                                const std::string &index, const OpSite &site) {
-  std::string text = name + "[";
-  for (size_t i = 0; i < indices.size(); ++i)
-    text += (i ? ", " : "") + (i == axis ? index
-                               : i < site.operands.size() && site.operands[i]
-                                   ? context.quote(site.operands[i]->range)
-                                   : std::string(":"));
-  return text + "]";
-}
-
-LogicalResult TileOps::reportWrongDim(const SemaValue &view,
-                                      llvm::ArrayRef<SemaValue> indices,
-                                      size_t axis, const OpSite &site) {
-  const std::string &name = parameterNames[view.parameter];
-  const SemaValue &index = indices[axis];
-  const Expr *expr =
-      axis < site.operands.size() ? site.operands[axis] : nullptr;
-  if (index.axis->dim && context.unify(*index.axis->dim, *view.dims[axis],
-                                       expr ? expr->range : site.range))
-    return failure();
-  std::string range = expr ? context.quote(expr->range) : index.axis->name;
-  std::string covers =
-      index.axis->dim ? "dim " + index.axis->dim->name : "a number, no dim";
-  Diagnostic &diagnostic = context.error(
-      expr ? expr->range : site.range,
-      range + " covers " + covers + ", but axis " + std::to_string(axis) +
-          " of " + name + " is " + view.dims[axis]->name);
-  diagnostic.addNote(parameterRanges[view.parameter],
-                     parameterTexts[view.parameter]);
-  diagnostic.addNote(index.axis->where, context.quote(index.axis->where));
-  // The same indices in the order of the axes, if there is exactly one.
-  std::vector<std::string> fixed;
-  llvm::SmallVector<bool> used(indices.size(), false);
-  for (Dim *dim : view.dims) {
-    bool found = false;
-    for (size_t i = 0; i < indices.size() && !found; ++i) {
-      if (used[i] || indices[i].kind != ValueKind::Range ||
-          indices[i].axis->dim != dim)
-        continue;
-      used[i] = found = true;
-      fixed.push_back(i < site.operands.size() && site.operands[i]
-                          ? context.quote(site.operands[i]->range)
-                          : indices[i].axis->name);
-    }
-    if (!found)
-      break;
-  }
-  // Of "N - 1" elements of N: positions, which no dim has to match.
-  bool isPart = false;
-  if (index.axis->dim)
-    changeWords(index.axis->dim->name, [&](llvm::StringRef word, char, char) {
-      isPart |= word == view.dims[axis]->name;
-      return word.str();
-    });
-  if (isPart) {
-    diagnostic.setFix(
-        replaceIndex(context, name, indices, axis, range + ".index", site));
-  } else if (fixed.size() == view.dims.size()) {
-    std::string fix = name + "[", dims;
-    for (auto [i, part] : llvm::enumerate(fixed))
-      fix += (i ? ", " : "") + part;
-    // What is written may be meant as the transpose.
-    for (const SemaValue &each : indices)
-      dims += (dims.empty() ? "\"" : ", \"") + each.axis->dim->name + "\"";
-    llvm::StringRef declared = parameterTexts[view.parameter];
-    bool isPlain = size_t(declared.count('"')) == 2 * view.dims.size() &&
-                   declared.consume_front(name + ": Out[\"") &&
-                   declared.ends_with("\"]");
-    diagnostic.setFix(isPlain ? name + ": Out[" + dims + "], or " + fix + "]"
-                              : fix + "]");
-  } else if (std::string other = context.findRange(*view.dims[axis]);
-             !other.empty()) {
-    std::string fix = name + "[";
-    for (size_t i = 0; i < indices.size(); ++i)
-      fix += (i ? ", " : "") + (i == axis ? other
-                                : i < site.operands.size() && site.operands[i]
-                                    ? context.quote(site.operands[i]->range)
-                                : indices[i].axis ? indices[i].axis->name
-                                                  : std::string("..."));
-    diagnostic.setFix(fix + "]");
-  } else {
-    // A range over the dim, with a name that nothing has.
-    std::string variable = llvm::StringRef(view.dims[axis]->name).lower();
-    if (!llvm::all_of(variable, [](char c) { return llvm::isAlnum(c); }) ||
-        variable == view.dims[axis]->name)
-      variable = "r";
-    while (context.isRange(variable))
-      variable += "2";
-    diagnostic.setFix(
-        "for " + variable + " in tsr.tile(" + view.dims[axis]->name + ", " +
-        std::to_string(index.axis->size) + "):  # and " +
-        replaceIndex(context, name, indices, axis, variable, site));
-  }
-  return failure();
-}
-
-/// `text` with the word `from` replaced.
-static std::string replaceWord(llvm::StringRef text, llvm::StringRef from,
-                               llvm::StringRef to) {
-  if (size_t at = text.find(from);
-      from.ends_with(")") && at != llvm::StringRef::npos)
-    return (text.take_front(at) + to + text.drop_front(at + from.size())).str();
-  return changeWords(text, [&](llvm::StringRef word, char before, char) {
-    return (before != '.' && word == from ? to : word).str();
-  });
-}
-
-/// m.index + 1 for the range tsr.range_at(M, m.start + 1, 64) behind m; empty
-/// for one that has nothing to do with m.
-static std::string getShifted(const SemaContext &context, const Axis &shifted,
-                              const Axis &axis) {
-  std::string text = context.quote(shifted.where);
-  size_t open = text.find("range_at(");
-  if (open == std::string::npos)
-    return {};
-  // The second argument.
-  int depth = 0;
-  std::vector<std::string> arguments(1);
-  for (char c : llvm::StringRef(text).drop_front(open + 9)) {
-    depth += c == '(' || c == '[';
-    depth -= c == ')' || c == ']';
-    if (depth < 0)
-      break;
-    if (c == ',' && depth == 0)
-      arguments.emplace_back();
-    else
-      arguments.back() += c;
-  }
-  std::string start = axis.name + ".start";
-  if (arguments.size() != 3)
-    return {};
-  std::string second = llvm::StringRef(arguments[1]).trim().str();
-  size_t found = second.find(start);
-  if (found == std::string::npos)
-    return {};
-  return second.substr(0, found) + axis.name + ".index" +
-         second.substr(found + start.size());
-}
-
-LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,
-                                        const Expr *value, const OpSite &site) {
-  std::string from = getDTypeName(dtype), to = getDTypeName(view.dtype);
-  std::string text = value ? context.parenthesize(value) : std::string("x");
-  std::string fix = text + ".to(" + to + ")";
-  // A copy is of the same dtype: the array is the one to change.
-  std::string declared = parameterTexts[view.parameter];
-  if (size_t at = declared.rfind(to);
-      value && is<Subscript>(value) && at != std::string::npos)
-    fix = std::string(declared).replace(at, to.size(), from);
-  context
-      .error(value ? value->range : site.range,
-             "a store rounds, it does not turn " + from + " into " + to)
-      .addNote(parameterRanges[view.parameter], declared + " is " + to)
-      .setFix(fix);
-  return failure();
-}
-
-LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
-                                       const Expr *valueExpr, Axis &extra,
-                                       ArrayRef<Axis *> stored,
-                                       const OpSite &site) {
-  // Whole axes whose dims have no names: those of one size are one.
-  if (context.unifyWhole(value.axes, stored,
-                         valueExpr ? valueExpr->range : site.range))
-    return failure();
-  // Another axis over the same dim: they are two, whatever their positions.
-  Axis *same = nullptr;
-  for (Axis *axis : stored)
-    if (extra.dim && axis->dim == extra.dim &&
-        (!same || !llvm::is_contained(value.axes, axis)))
-      same = axis;
-  std::string text =
-      valueExpr ? context.quote(valueExpr->range) : std::string();
-  std::string target = context.quote(site.range);
-  // The candidates, best first; the first that is accepted is the fix.
-  std::vector<std::string> fixes;
-  std::string why;
-  if (same) {
-    why = "; " + extra.name + " and " + same->name + " are two axes over dim " +
-          extra.dim->name;
-    std::string shifted = getShifted(context, extra, *same);
-    std::string backwards = getShifted(context, *same, extra);
-    if (!text.empty() && !shifted.empty())
-      fixes.push_back(replaceWord(text, extra.name, shifted));
-    if (!text.empty() && backwards.empty())
-      fixes.push_back(replaceWord(text, extra.name, same->name));
-  }
-  const auto *call = dynCast<Call>(valueExpr);
-  if (call && call->args.size() == 2 && call->keywords.empty())
-    for (Axis *axis : stored)
-      if (!llvm::is_contained(value.axes, axis) &&
-          context.quote(call->args[1]->range) == axis->name)
-        fixes.push_back(context.quote(call->func->range) + "(" +
-                        context.quote(call->args[0]->range) + ", " +
-                        extra.name + ")");
-  if (!same && !text.empty()) {
-    std::string sum = text;
-    for (Axis *axis : value.axes)
-      if (!llvm::is_contained(stored, axis))
-        sum = "tsr.sum(" + sum + ", " + axis->name + ")";
-    fixes.push_back(sum);
-  }
-  std::string fix;
-  for (const std::string &candidate : fixes) {
-    if (!fix.empty() || candidate == text)
-      continue;
-    std::optional<SemaValue> tried = context.tryFix(candidate);
-    if (tried && llvm::all_of(tried->axes, [&](Axis *axis) {
-          return llvm::is_contained(stored, axis);
-        }))
-      fix = candidate;
-  }
-  // It was made before: where it is made, one range serves both.
-  if (fix.empty() && same)
-    fix = "one range for both: " + same->name + " where " + extra.name +
-          " is used, or r = " +
-          (!extra.isNamed()
-               ? extra.name
-               : "tsr.range_at(" + extra.dim->name + ", " + extra.name +
-                     ".start, " + std::to_string(extra.size) + ")") +
-          " in the load and in the store";
-  Diagnostic &diagnostic = context.error(
-      valueExpr ? valueExpr->range : site.range,
-      (value.name.empty() ? std::string("the value") : value.name) + " is " +
-          describeAxes(value.axes) + ", but " + target + " has no axis " +
-          extra.name + "; it is " + describeAxes(stored) + why);
-  diagnostic.addNote(extra.where, "the axis " + extra.name);
-  if (same)
-    diagnostic.addNote(same->where, "the axis " + same->name);
-  if (!fix.empty())
-    diagnostic.setFix(fix);
-  return failure();
-}
-
-LogicalResult TileOps::reportSlice(const SemaValue &view,
-                                   llvm::ArrayRef<SemaValue> indices,
-                                   size_t axis, const OpSite &site) {
-  const std::string &name = parameterNames[view.parameter];
-  const std::string &dim = view.dims[axis]->name;
-  const auto *slice = dynCast<Slice>(site.operands[axis]);
-  std::string text = context.quote(site.operands[axis]->range);
-  Diagnostic &diagnostic = context.error(
-      site.operands[axis]->range,
-      "not yet: a slice with bounds, " + text + ", on axis " +
-          std::to_string(axis) + " of " + name + " (" + dim +
-          "); an index is a range, an int, ':' or an integer tile");
-  diagnostic.addNote(parameterRanges[view.parameter],
-                     parameterTexts[view.parameter]);
-  auto quote = [&](const Expr *expr, const char *otherwise) {
-    return expr ? context.quote(expr->range) : std::string(otherwise);
-  };
-  // X[m.start:m.stop] is X[m].
-  std::string range = context.findRange(*view.dims[axis]);
-  if (slice && !slice->step && !range.empty()) {
-    diagnostic.setFix(replaceIndex(context, name, indices, axis, range, site));
-    return failure();
-  }
-  std::string start = quote(slice ? slice->lower : nullptr, "0");
-  std::string stop = quote(slice ? slice->upper : nullptr, dim.c_str());
-  std::string size = start == "0" ? stop : stop + " - " + start;
-  if (const SemaValue &index = indices[axis]; index.elements.size() == 3) {
-    auto first = index.elements[0].isNone()
-                     ? std::optional<int64_t>(0)
-                     : index.elements[0].getConstantInt(),
-         last = index.elements[1].getConstantInt();
-    if (first && last && *first >= 0 && *last > *first)
-      size = std::to_string(*last - *first);
-  }
-  // i:i + BN has BN elements.
-  llvm::StringRef more = stop;
-  if (more.consume_front(start + " + ") || more.consume_front(start + "+"))
-    size = more.trim().str();
-  std::string made =
-      slice && slice->step
-          ? start + " + " + quote(slice->step, "1") + " * tsr.arange(size)"
-          : "tsr.range_at(" + dim + ", " + start + ", " + size + ")";
-  diagnostic.setFix("r = " + made + "\n" +
-                    replaceIndex(context, name, indices, axis, "r", site));
-  return failure();
-}
-
-void TileOps::reportIndex(const SemaValue &view,
-                          llvm::ArrayRef<SemaValue> indices, size_t axis,
-                          const SourceRange &where) {
-  const std::string &name = parameterNames[view.parameter];
-  const SemaValue &index = indices[axis];
-  std::string text = context.quote(where);
-  Diagnostic &diagnostic = context.error(
-      where, "an index is a range, an int, ':' or an integer tile, but " +
-                 text + ", on axis " + std::to_string(axis) + " of " + name +
-                 " (" + view.dims[axis]->name + "), is " + describe(index));
-  diagnostic.addNote(parameterRanges[view.parameter],
-                     parameterTexts[view.parameter]);
-  std::string range = context.findRange(*view.dims[axis]);
-  if (index.isNumber())
-    diagnostic.setFix(index.isConstant() ? "int(" + text + ")"
-                                         : "(" + text + ").to(i64)");
-  else if (text == "...")
-    diagnostic.setFix(name + "[" + (range.empty() ? ":" : range) + "]");
-  else
-    diagnostic.setFix(range.empty() ? ":" : range);
-}
-
-void TileOps::reportTileIndex(const SemaValue &tile, const SemaValue &index,
-                              const Expr *expr, const OpSite &site) {
-  std::string text = context.quote(site.range);
-  std::string name = text.substr(0, text.find('['));
-  std::string given = context.quote(expr->range);
-  Diagnostic &diagnostic = context.error(
-      expr->range, "a tile is indexed by ':' and None only, but " + given +
-                       " is " + describe(index) + " and " + name + " is " +
-                       describe(tile) + "; elements are taken from tensors");
-  if (index.isTile() && index.dtype == DType::Bool)
-    diagnostic.setFix("tsr.where(" + given + ", " + name + ", 0)");
-  else if (index.isNumber() && !tile.axes.empty())
-    diagnostic.setFix("tsr.sum(tsr.where(" + tile.axes.back()->name +
-                      ".index == " + given + ", " + name + ", 0), " +
-                      tile.axes.back()->name + "), or index the tensor");
-  else if (index.kind == ValueKind::Range)
-    diagnostic.setFix(name + ", which has its axes already");
-  else
-    diagnostic.setFix("index the tensor, or tsr.where and a reduction");
-}
-
-LogicalResult TileOps::reportNotIndexable(const SemaValue &object,
-                                          const OpSite &site) {
-  std::string text = context.quote(site.range);
-  std::string name = text.substr(0, text.find('['));
-  Diagnostic &diagnostic =
-      context.error(site.range, name + " is " + describe(object) +
-                                    ", which cannot be indexed");
-  if (object.kind == ValueKind::Range)
-    diagnostic.addNote(object.axis->where, "the range " + name)
-        .setFix(name + ".start");
-  else if (object.kind == ValueKind::Function ||
-           object.kind == ValueKind::Builtin)
-    diagnostic.setFix(name + "(...)");
-  else
-    diagnostic.setFix(name);
-  return failure();
-}
-
 LogicalResult TileOps::checkTileSize(llvm::ArrayRef<Axis *> axes,
                                      SourceRange where) {
   int64_t elements = 1;
@@ -761,6 +401,46 @@ LogicalResult TileOps::checkTileSize(llvm::ArrayRef<Axis *> axes,
     return failure();
   }
   return success();
+}
+
+/// tsr.argmax(x, n) + n.start, as Triton needs it: true, with an error.
+bool TileOps::reportStartedPosition(const OpSite &site) {
+  if (site.operands.size() != 2)
+    return false;
+  for (auto [first, second] : {std::pair(0, 1), std::pair(1, 0)}) {
+    auto *call = dynCast<Call>(site.operands[first]);
+    auto *start = dynCast<Attribute>(site.operands[second]);
+    auto *callee = call ? dynCast<Attribute>(call->func) : nullptr;
+    if (!callee || (callee->attr != "argmax" && callee->attr != "argmin") ||
+        call->args.empty() || !start || start->attr != "start" ||
+        context.quote(call->args.back()->range) !=
+            context.quote(start->value->range))
+      continue;
+    context
+        .error(site.range, callee->attr +
+                               " counts along the whole dim, not "
+                               "from the start of the tile: " +
+                               context.quote(start->range) +
+                               " would be added twice")
+        .setFix(context.quote(call->range));
+    return true;
+  }
+  return false;
+}
+
+/// "acc = tsr.zeros(m, n, dtype=i32)" for an acc that was begun with zeros of
+/// another dtype.
+std::string TileOps::getZeros(const SemaValue &value, const Expr *expr,
+                              DType dtype) const {
+  auto fill = value.isTile() && value.ssa && is<Name>(expr)
+                  ? value.origin.isValid()
+                  : false;
+  if (!fill)
+    return "";
+  std::string text = context.quote(expr->range) + " = tsr.zeros(";
+  for (Axis *axis : value.axes)
+    text += axis->name + ", ";
+  return text + "dtype=tsr." + getDTypeName(dtype) + ")";
 }
 
 } // namespace tessera::frontend

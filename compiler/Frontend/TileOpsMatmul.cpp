@@ -30,6 +30,23 @@ ValueResult TileOps::callMma(const CallArguments &arguments,
   const CallArgument *acc = (*bound)[2];
   if (acc && acc->value.isNone())
     acc = nullptr;
+  // The sum comes last: mma(acc, a, b) would multiply it.
+  auto chains = [](const SemaValue &a, const SemaValue &b, const SemaValue &c) {
+    return a.isTile() && b.isTile() && c.isTile() && a.axes.size() == 2 &&
+           b.axes.size() == 2 && c.axes.size() == 2 && a.axes[1] == b.axes[0] &&
+           c.axes[0] == a.axes[0] && c.axes[1] == b.axes[1];
+  };
+  const CallArgument *first = (*bound)[0], *second = (*bound)[1];
+  if (acc && !chains(first->value, second->value, acc->value) &&
+      chains(second->value, acc->value, first->value)) {
+    context
+        .error(site.range, "tsr.mma takes two factors, then the sum: " +
+                               context.quote(first->where) + " comes last")
+        .setFix("tsr.mma(" + context.quote(second->where) + ", " +
+                context.quote(acc->where) + ", " + context.quote(first->where) +
+                ")");
+    return failure();
+  }
   OpSite inner = site;
   inner.operands = {(*bound)[0]->expr, (*bound)[1]->expr};
   if (acc)
@@ -164,10 +181,11 @@ ValueResult TileOps::callExtendedMma(llvm::StringRef name,
 }
 
 /// "for k in tsr.tile(K, 64):" for an operand A[m, k] whose k counts in steps.
-static std::string getLoopFix(const SemaContext &context, const Expr *operand) {
+static SemaContext::TileLoop getLoopFix(const SemaContext &context,
+                                        const Expr *operand) {
   auto *access = dynCast<Subscript>(operand);
   if (!access)
-    return "";
+    return {};
   llvm::ArrayRef<Expr *> indices = access->slice;
   if (auto *tuple = dynCast<Tuple>(access->slice))
     indices = tuple->elts;
@@ -176,7 +194,7 @@ static std::string getLoopFix(const SemaContext &context, const Expr *operand) {
       if (auto found = context.tileLoops.find(name->id);
           found != context.tileLoops.end())
         return found->second;
-  return "";
+  return {};
 }
 
 ValueResult TileOps::matmul(const SemaValue &left, const SemaValue &right,
@@ -197,7 +215,7 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
         exprs[i] ? exprs[i]->range : site.range,
         "@ multiplies tiles, but " + names[i] + " is " + describe(*sides[i]));
     if (sides[i]->kind == ValueKind::View)
-      diagnostic.setFix(names[i] + "[m, k]");
+      diagnostic.setFix(names[i] + "[" + getIndicesFor(*sides[i]) + "]");
     else if (sides[i]->isNumber())
       diagnostic.setFix((exprs[0] ? context.quote(exprs[0]->range) : names[0]) +
                         " * " +
@@ -233,12 +251,12 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
       if (!sides[i]->name.empty() && exprs[i] && is<Name>(exprs[i]))
         diagnostic.addNote(sides[i]->origin,
                            names[i] + " is " + describe(*sides[i]));
-    std::string loop = getLoopFix(context, exprs[0]);
+    SemaContext::TileLoop loop = getLoopFix(context, exprs[0]);
     auto *call = exprs[1] && is<Attribute>(exprs[1])
                      ? checkedCast<Attribute>(exprs[1])
                      : nullptr;
-    if (!loop.empty())
-      diagnostic.setFix(loop);
+    if (!loop.text.empty())
+      diagnostic.setFix(loop.text, loop.where);
     else if (call && call->attr == "T" && right.axes.back() == last)
       diagnostic.setFix(texts[0] + " @ " + context.quote(call->value->range));
     else if (right.axes.back() == last)
@@ -287,7 +305,8 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
       text = "(" + text + ")";
     context
         .error(site.range, "@ needs equal dtypes: " + show(0) + ", " + show(1))
-        .setFix(text + ".to(" + dtype + ")");
+        .setFix(text + ".to(" + dtype + ")",
+                exprs[wider] ? exprs[wider]->range : SourceRange());
     return failure();
   }
   if (!isFloat(left.dtype) && left.dtype != DType::I8) {

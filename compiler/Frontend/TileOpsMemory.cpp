@@ -162,6 +162,27 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
         index = context.quote(site.operands[i]->range);
       fix += (i ? ", " : "") + (index.empty() ? ":" : index);
     }
+    // Of too few: where each names a dim, one is missing before them.
+    SmallVector<std::string> byDim;
+    size_t used = 0;
+    for (size_t i = 0;
+         !tuple && indices.size() < view.dims.size() && i < view.dims.size();
+         ++i) {
+      std::string known = context.findRange(*view.dims[i]);
+      for (const GridAxis &axis : gridAxes)
+        if (known.empty() && !axis.axis &&
+            context.quote(axis.where) == view.dims[i]->name)
+          known = axis.name;
+      for (auto [given, expr] : llvm::zip(indices, site.operands))
+        if (given.kind == ValueKind::Range && expr &&
+            given.axis->dim == view.dims[i]) {
+          known = context.quote(expr->range);
+          ++used;
+        }
+      byDim.push_back(known);
+    }
+    if (used == indices.size() && used > 0 && !llvm::is_contained(byDim, ""))
+      fix = llvm::join(byDim, ", ");
     // Too many: the first ones are kept.
     diagnostic.setFix(name + "[" + fix + "]");
     return failure();
@@ -183,6 +204,8 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
   auto addPosition = [&](const SemaValue &index, size_t i,
                          const SourceRange &where,
                          Location location) -> LogicalResult {
+    if (failed(checkProgram(view, index, i, where)))
+      return failure();
     ValueResult number = context.decay(index, where);
     if (failed(number))
       return failure();
@@ -238,6 +261,15 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     case ValueKind::Dim:
       // tsr.load(A, (m, K)): the full form cannot say `:`, and position K of
       // dim K is never inside it, so the dim means the whole axis.
+      if (index.dim == view.dims[i] && view.dims[i]->size < 0) {
+        context
+            .error(where, index.dim->name + " is a size, one past the end; the "
+                                            "whole of an axis is ':'")
+            .addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter])
+            .setFix(":");
+        return failure();
+      }
       if (index.dim != view.dims[i]) {
         if (failed(addPosition(index, i, where, location)))
           return failure();
@@ -283,28 +315,6 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     }
   }
   return access;
-}
-
-/// Two whole axes of one dim would be one axis of the tile: a diagonal.
-LogicalResult TileOps::reportSameDim(const SemaValue &view, size_t first,
-                                     size_t second, SourceRange where) {
-  const Dim &dim = *view.dims[second];
-  llvm::StringRef text = parameterTexts[view.parameter];
-  std::string fix = text.take_until([](char c) { return c == '['; }).str();
-  for (auto [i, other] : llvm::enumerate(view.dims)) {
-    bool isNumber = llvm::all_of(other->name, llvm::isDigit);
-    fix += (i ? ", " : "[") + (i == second ? "\"Q\""
-                               : isNumber  ? other->name
-                                           : "\"" + other->name + "\"");
-  }
-  context
-      .error(where, "axis " + std::to_string(first) + " and axis " +
-                        std::to_string(second) + " of " +
-                        parameterNames[view.parameter] + " are both dim " +
-                        dim.name + "; an axis stands once in a tile")
-      .addNote(dim.where, "dim " + dim.name)
-      .setFix(fix + "]");
-  return failure();
 }
 
 ArrayAttr TileOps::getIndexAxes(const Access &access) {

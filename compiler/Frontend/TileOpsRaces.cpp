@@ -74,6 +74,15 @@ private:
 
 /// The op that joins what the programs along an axis have: "+" for a sum.
 static llvm::StringRef joinerOf(mlir::Value value) {
+  // A product that begins with zeros is a sum over its k.
+  mlir::Value root = value;
+  while (Operation *op = root.getDefiningOp()) {
+    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+      break;
+    root = op->getOperand(0);
+  }
+  if (auto mma = root.getDefiningOp<tile::MmaOp>())
+    return mma.getAcc().getDefiningOp<tile::FillOp>() ? "+" : "";
   auto reduce = value.getDefiningOp<tile::ReduceOp>();
   if (!reduce)
     return "";
@@ -140,6 +149,36 @@ static std::string getStart(tile::StoreOp store, llvm::StringRef place,
 
 /// "tsr.atomic_add(C, (m,), x)" with the annotation it needs, or a loop inside
 /// that joins what every program has, or a destination with the axis.
+/// The loop around a store once more, as one that joins its turns:
+///
+///     acc = tsr.zeros(m, n)
+///     for k in tsr.tile(K, BK):
+///         acc += A[m, k] @ B[k, n]
+///     C[m, n] = acc
+std::string TileOps::getJoinedLoop(tile::StoreOp store, const WriteSite &site,
+                                   llvm::StringRef place,
+                                   llvm::StringRef joiner,
+                                   llvm::StringRef stored) const {
+  std::string head, whole = context.quote(site.where);
+  std::function<void(const Body &)> find = [&](const Body &body) {
+    for (const Stmt *stmt : body) {
+      auto *loop = dynCast<For>(stmt);
+      auto *branch = dynCast<If>(stmt);
+      if (branch)
+        find(branch->body);
+      if (!loop || site.where.begin < loop->range.begin ||
+          loop->range.end < site.where.end)
+        continue;
+      head = "for " + context.quote(loop->target->range) + " in " +
+             context.quote(loop->iter->range) + ":";
+      find(loop->body);
+    }
+  };
+  find(context.getBody());
+  return getStart(store, place, joiner) + "\n" + head + "\n    " +
+         getStep(joiner, stored) + "\n" + whole + " = acc";
+}
+
 std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
                                 tile::StoreOp store) {
   const std::string &name = parameterNames[site.parameter];
@@ -154,13 +193,23 @@ std::string TileOps::getRaceFix(const WriteSite &site, const GridAxis &axis,
   if (joiner.empty() || place.empty() || stored.empty())
     return name + "[" + (place.empty() ? "" : place.str() + ", ") + axis.name +
            "], in an Out with that axis, too";
-  std::string loop =
-      "for " + axis.name + " in " +
-      (axis.axis ? extent : "range(" + extent + ")") +
-      ":  # inside the loop of the grid, instead of an axis of it\n    ";
-  std::string end = "\n" + whole + " = acc";
-  return getStart(store, place, joiner) + "\n" + loop +
-         getStep(joiner, stored) + end;
+  // The grid without the axis, if another one is left.
+  std::string names, extents, indent;
+  for (const GridAxis &other : gridAxes)
+    if (other.name != axis.name) {
+      names += (names.empty() ? "" : ", ") + other.name;
+      extents += (extents.empty() ? "" : ", ") + context.quote(other.where);
+    }
+  std::string head;
+  if (!names.empty()) {
+    head = "for " + names + " in tsr.grid(" + extents + "):\n    ";
+    indent = "    ";
+  }
+  std::string loop = "for " + axis.name + " in " +
+                     (axis.axis ? extent : "range(" + extent + ")") +
+                     ":\n    " + indent;
+  return head + getStart(store, place, joiner) + "\n" + indent + loop +
+         getStep(joiner, stored) + "\n" + indent + whole + " = acc";
 }
 
 /// The most that an integer may be, if it is a constant or has one as bound.
@@ -344,9 +393,7 @@ LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
                       name + "], in an Out with that axis, too";
     llvm::StringRef joiner = joinerOf(store.getValue());
     if (!joiner.empty() && !place.empty() && !stored.empty())
-      fix = getStep(joiner, stored) + ", with " +
-            getStart(store, place, joiner) + " before the loop and " + whole +
-            " = acc behind it";
+      fix = getJoinedLoop(store, site, place, joiner, stored);
     context
         .error(site.where, whole +
                                " is written again in every turn of the "
@@ -422,8 +469,48 @@ LogicalResult TileOps::checkBlocks(tile::StoreOp store, const WriteSite &site) {
   return success();
 }
 
+/// A sum over one tile of a dim that is combined with that tile again, and with
+/// nothing of other tiles, depends on the size of the tile: a softmax of parts.
+static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
+                            bool isOfGrid) {
+  mlir::Value range = axis.range;
+  SetVector<mlir::Value> open;
+  open.insert(reduce.getResult());
+  for (size_t next = 0; next < open.size() && next < 64; ++next)
+    for (Operation *user : open[next].getUsers()) {
+      if (isa<tile::BroadcastOp, tile::FillOp>(user)) {
+        if (!llvm::is_contained(user->getOperands(), range)) {
+          open.insert(user->getResult(0));
+          continue;
+        }
+        emitRemark(reduce.getLoc())
+            << "this sum is of the " << axis.size
+            << " elements of a tile along " << axis.name << ", not of all of "
+            << (axis.dim ? axis.dim->name : axis.name)
+            << ", and is combined with that tile: the result depends on the "
+               "size of the tile"
+            << (isOfGrid ? "; was another axis meant?"
+                         : "; of a whole row, index with ':'");
+        return;
+      }
+      bool isPlain = user->getNumResults() == 1 && !user->getNumRegions() &&
+                     OpTrait::hasElementwiseMappableTraits(user);
+      // What a loop carries is of other tiles, too.
+      bool isOfOthers = llvm::any_of(user->getOperands(), [](mlir::Value v) {
+        auto argument = dyn_cast<BlockArgument>(v);
+        return argument && isa<RankedTensorType>(argument.getType());
+      });
+      if (isPlain && !isOfOthers)
+        open.insert(user->getResult(0));
+    }
+}
+
 LogicalResult TileOps::checkRaces(Operation *kernel) {
   LogicalResult result = success();
+  kernel->walk([&](tile::ReduceOp reduce) {
+    if (Axis *axis = partialSums.lookup(reduce.getLoc()))
+      remarkPartOfRow(reduce, *axis, isOfGrid(*axis));
+  });
   kernel->walk([&](tile::StoreOp store) {
     auto known = writes.find(store.getLoc());
     if (failed(result) || known == writes.end())

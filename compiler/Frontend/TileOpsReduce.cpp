@@ -186,6 +186,8 @@ SemaValue TileOps::reduce(tile::ReduceKind kind, const SemaValue &input,
                            : getType(dtype, axes);
   mlir::Value result =
       tile::ReduceOp::create(b, location, type, kind, input.ssa, axis);
+  if (kind == tile::ReduceKind::Sum && !isWholeRow(*input.axes[axis]))
+    partialSums[location] = input.axes[axis];
   if (axes.empty()) {
     if (dtype == DType::I64)
       result =
@@ -326,6 +328,15 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
                 x.axes.back()->name + ")");
     return failure();
   }
+  if (Axis *along = x.axes[*axis ? **axis : 0];
+      (name == "mean" || name == "var") && *axis && !isWholeRow(*along) &&
+      !isOfGrid(*along))
+    emitRemark(at) << callee << " is of the " << along->size
+                   << " elements of a tile, not of all along "
+                   << (along->dim ? along->dim->name : along->name)
+                   << "; a mean of all is tsr.sum in each turn, divided by "
+                   << (along->dim ? along->dim->name : "their number")
+                   << " behind the loop";
   // Comparisons are exact in any dtype; sums are widened.
   bool widens = floats || name == "sum" || name == "prod";
   if (widens)
@@ -452,7 +463,9 @@ ValueResult TileOps::callScan(llvm::StringRef name,
                    << ": it is of the " << along.size
                    << " elements of a tile, not of all along "
                    << (along.dim ? along.dim->name : along.name)
-                   << "; of a tile with all of them, X[:], it runs through";
+                   << "; of a tile with all of them it runs through: " << callee
+                   << "(" << getWholeRow(argument, along) << ", "
+                   << (along.dim ? along.dim->name : along.name) << ")";
   DType original = x.dtype;
   if (name != "cummax")
     x = *convert(x, getAccumulate(x.dtype), at);
@@ -467,6 +480,15 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   if (result.dtype != original)
     return convert(result, original, at);
   return result;
+}
+
+/// "X[m, :]" for X[m, n], n being the axis.
+std::string TileOps::getWholeRow(const CallArgument &argument,
+                                 const Axis &along) const {
+  return changeWords(context.quote(argument.where), [&](llvm::StringRef word,
+                                                        char before, char) {
+    return before != '.' && word == along.name ? std::string(":") : word.str();
+  });
 }
 
 bool TileOps::isOfGrid(const Axis &axis) const {

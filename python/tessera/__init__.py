@@ -6,6 +6,8 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+from __future__ import annotations
+
 from importlib.util import find_spec as _find_spec
 
 try:
@@ -31,6 +33,7 @@ if _unavailable is None:
     from .files import compile_source, load_file
     from .knobs import knobs, set_num_threads
     from .language import *  # noqa: F403
+    from .wording import entry as _entry
 
 __version__ = "0.0.5"
 __all__ = [
@@ -45,11 +48,15 @@ __all__ = [
 ]
 
 
-def profile(fn, *args, **kwargs):
+def profile(fn, *args, runs: int = 100, warmups: int = 5, seconds: float = 30.0, flops: float | None = None, bytes: int | None = None, **kwargs):
     """How long calls take, what limits them and what could help: text, JSON, a page, a timeline (tessera/profiler.py)."""
     from . import profiler
 
-    return profiler.profile(fn, *args, **kwargs)
+    return profiler.profile(fn, *args, runs=runs, warmups=warmups, seconds=seconds, flops=flops, bytes=bytes, **kwargs)
+
+
+if _unavailable is None:
+    profile = _entry(profile)
 
 
 def __getattr__(name: str):

@@ -8,6 +8,9 @@ from __future__ import annotations
 import ast
 import math
 import re
+import textwrap
+
+import numpy
 
 from . import arrays, capture, machines, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
@@ -90,15 +93,17 @@ def bind(fn, args: tuple, kwargs: dict, own: tuple = ("out", "target", "stream")
         if name not in names:
             _unknown_keyword(fn, name, value, names, own)
         if name in bound:
-            fn._fail(f"{fn.__name__} got {name} twice, by position and by name", name, fn._call_text())
+            fn._fail(f"{fn.__name__} got {name} twice, by position and by name", fix=fn._call_text(), keyword=name)
         bound[name] = value
     return bound
 
 
 def _unknown_keyword(fn, name: str, value, names, own: tuple) -> None:
-    listed = ", ".join(p.name for p in fn.parameters)
+    call = source.call_of_user()
+    tool = call.tool if call and fn._is_called_by(call) else ""
+    own = call.own if tool else own
     near, why = source.nearest(name, [*names, *own]), ""
-    fix = f"{near}={value!r}" if near and not arrays.is_array(value) else f"{near}={near}" if near else ""
+    fix = f"{near}={text_given(name, value)}" if near else fn._call_text()
     if name in options.SCHEDULE_KEYS:
         fix = f"@tsr.{fn.kind}.schedule({name}={value!r}) above the {fn.kind}"
     elif name in ("device", "backend", "arch"):
@@ -106,19 +111,24 @@ def _unknown_keyword(fn, name: str, value, names, own: tuple) -> None:
     elif name in ("grid", "num_ctas", "warmup"):
         fix, why = fn._call_text(), "; the launch grid follows from tsr.grid"
     elif parameter := next((p.name for p in fn.parameters if name in (p.dims or ())), ""):
-        call = source.call_of_user()
-        texts = [ast.unparse(each) for each in (*call.args, *(k for k in call.keywords if k.arg != name))] if call else []
-        fix, why = f"{ast.unparse(call.func)}({', '.join(texts)})" if call else fn._call_text(), f"; the size of dim {name} follows from {parameter}"
+        fix, why = fn._call_text(), f"; the size of dim {name} follows from {parameter}"
     elif name == "dtype":
-        fix, why = f'{fn._call_text()} with x.astype("float32")', "; the arrays' dtypes choose the version"
-    elif not fix:
-        fix = fn._call_text()
-    fn._fail(f"{fn.__name__} has no parameter {name}; there are {listed}, and {', '.join(f'{key}=' for key in own)}{why}", fix=fix)
+        fix, why = "", "; the arrays' dtypes choose the version: convert them before"
+    listed = ", ".join(p.name for p in fn.parameters)
+    fn._fail(f"{fn.__name__}{'.' + tool if hasattr(type(fn), tool) else ''} has no parameter {name}; there are {listed}, "
+             f"and {', '.join(f'{key}=' for key in own)}{why}", fix=fix, keyword=name)
+
+
+def text_given(name: str, value) -> str:
+    """What the user's call gives for a keyword, in its words if they are known."""
+    call = source.call_of_user()
+    given = call.argument(name) if call else None
+    return call.text(given.value) if given is not None and given.arg else name if arrays.is_array(value) else repr(value)
 
 
 def _constant(fn, p, value) -> tuple:
     if value is _absent:
-        fn._fail(f"const parameter {p.name} has no value and no default", p.name, f"{fn.__name__}(..., {p.name}=64)")
+        fn._fail(f"const parameter {p.name} has no value and no default", p.name, fn._call_text())
     known = as_dtype(value)
     if known is None and hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
@@ -143,15 +153,96 @@ def _call_without(fn, out, drop: bool = False) -> str:
     """The user's call without this Out: what stands in its place (`drop`: not that) and behind goes to the parameters that follow, by name."""
     call = source.call_of_user()
     positional = [p for p in fn.parameters if not p.keyword_only]
-    if call is None or out not in positional or any(isinstance(each, ast.Starred) for each in call.args):
+    if call is None or any(isinstance(each, ast.Starred) for each in call.args) or not fn._is_called_by(call):
         return ""
-    at = positional.index(out)
+    given = call.positional()
+    at = positional.index(out) if out in positional else len(given)
     followers = [p.name for p in positional[at + 1:] if p.kind != "out"]
-    named = [f"{name}={ast.unparse(value)}" for name, value in zip(followers, call.args[at + drop:])]
-    texts = [ast.unparse(value) for value in call.args[:at]] + named + [ast.unparse(each) for each in call.keywords if not (drop and each.arg == out.name)]
-    text = f"{ast.unparse(call.func)}({', '.join(texts)})"
-    given = call.args[at] if drop and at < len(call.args) else None
-    return f"{given.id} = {text}" if isinstance(given, ast.Name) and source.is_statement_of_user() else text
+    named = [f"{name}={call.text(value)}" for name, value in zip(followers, given[at + drop:])]
+    keywords = [call.text(each) for each in call.keywords if not (drop and each.arg in (out.name, "out"))]
+    text = call.written([*call.before(), *map(call.text, given[:at]), *named, *keywords])
+    dropped = next((each.value for each in call.keywords if each.arg in (out.name, "out")), given[at] if at < len(given) else None) if drop else None
+    return source.Whole(f"{dropped.id} = {text}") if isinstance(dropped, ast.Name) and source.is_statement_of_user() else text
+
+
+def _missing(fn, p, bound: dict) -> None:
+    """An error for an array or number that must be given."""
+    if p.kind == "tensor" and _is_only_written(fn, p.name):
+        dims = ", ".join([*(f'"{dim}"' for dim in p.dims or ()), *([p.dtype] if p.dtype else [])])
+        fn._fail(f"argument {p.name} is missing; {fn.__name__} only writes it, and an Out is made by the call", p.name, f"{p.name}: Out[{dims}]")
+    before = fn.parameters[:fn.parameters.index(p)]
+    taken = next((each for each in before if each.kind == "out" and bound.get(each.name) is not None), None)
+    call = source.call_of_user()
+    given = call.argument(taken.name, before.index(taken)) if taken and call and fn._is_called_by(call) else None
+    if given is not None and len(bound) == 1 and not isinstance(given, (ast.keyword, ast.Starred)):
+        fn._fail(f"argument {p.name} is missing: {call.text(given)} was taken for {taken.name}, the first parameter, an Out",
+                 fix=call.written([*call.before(), f"{p.name}={call.text(given)}", *map(call.text, call.keywords)]))
+    why = ""
+    if p.kind in ("inout", "region"):
+        sizes = _sizes_known(fn, bound)
+        shape = ", ".join(str(sizes.get(dim, dim)) for dim in p.dims or ()) + ("," if len(p.dims or ()) == 1 else "")
+        why = f"; the caller gives it, with what it starts with: {p.name} = np.zeros(({shape}), {_numpy(p.dtype) if p.dtype else 'np.float32'})"
+    fn._fail(f"argument {p.name} is missing{why}", fix=fn._call_text())
+
+
+def _is_only_written(fn, name: str) -> bool:
+    """Whether the text stores into a parameter and does nothing else with it."""
+    try:
+        tree = ast.parse(textwrap.dedent(fn._source.text))
+    except (SyntaxError, AttributeError):
+        return False
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    uses = [parents[node] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    return bool(uses) and all(isinstance(use, ast.Subscript) and isinstance(use.ctx, ast.Store) and not isinstance(parents[use], ast.AugAssign) for use in uses)
+
+
+def _sizes_known(fn, bound: dict) -> dict:
+    """The sizes of the dims that the arrays of a call say, but for those it is given to write."""
+    found: dict = {}
+    for p in fn.parameters:
+        value = bound.get(p.name)
+        shape = getattr(value, "shape", ()) if p.kind != "out" and arrays.is_array(value) else ()
+        for dim, size in zip(p.dims or (), shape if len(shape) == len(p.dims or ()) else ()):
+            found.setdefault(dim, int(size))
+    return found
+
+
+def shape_of(p, sizes: dict) -> tuple | None:
+    """The shape that follows for a parameter from the sizes of dims; None if one does not."""
+    if p.dims is None or not names_of(p) <= set(sizes):
+        return None
+    # The front end has parsed them: names, integers and arithmetic.
+    return tuple(eval(dim, {"__builtins__": {}}, sizes) for dim in p.dims)
+
+
+def _numpy(dtype: str) -> str:
+    """`np.float32` for "fp32", if NumPy has it."""
+    storage = by_name(dtype).storage
+    name = str(to_numpy(storage)) if storage else ""
+    return f"np.{name}" if hasattr(numpy, name) and name != "bool" else "np.bool_" if name == "bool" else f'"{name}"' if name else ""
+
+
+def empty_text(name: str, library: str, shape: tuple, dtype: str) -> str:
+    """An array of this shape and dtype, in the words of the library of the array that is in its place."""
+    if library == "torch":
+        return f"{name}.new_empty({tuple(shape)}, dtype=torch.{str(to_torch(by_name(dtype).storage)).partition('.')[2]})"
+    return f"np.empty({tuple(shape)}, {_numpy(dtype)})" if library == "numpy" and _numpy(dtype) else ""
+
+
+def _array_of(fn, p, value, bound: dict) -> str:
+    """The array that is meant where a list or a number is given: of the parameter's dtype, or else that of the other arrays of floats."""
+    others = [arrays.describe(each, True) for key, each in bound.items() if arrays.is_array(each) and key != p.name]
+    floats = {array.dtype.name for array in others if array.dtype.name.startswith(("fp", "bf"))}
+    if numpy.asarray(value).dtype.kind != "f":  # integers may be indices
+        floats = set()
+    dtype = p.dtype or (floats.pop() if len(floats) == 1 else "")
+    in_torch = any(array.library == "torch" for array in others)
+    more = (f", dtype=torch.{str(to_torch(by_name(dtype).storage)).partition('.')[2]}" if in_torch else f", {_numpy(dtype)}" if _numpy(dtype) else "") if dtype else ""
+    if isinstance(value, (list, tuple)):
+        return f"{'torch' if in_torch else 'np'}.asarray({p.name}{more})"
+    shape = shape_of(p, _sizes_known(fn, bound))
+    is_number = isinstance(value, (int, float)) or hasattr(value, "item")
+    return f"{'torch' if in_torch else 'np'}.full({shape}, {p.name}{more})" if shape is not None and is_number and p.kind != "out" else ""
 
 
 def argument_specs(fn, bound: dict, target: str, parameters=None):
@@ -170,25 +261,26 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
                 specs.append(("const", p.default))
                 continue
             if value is None:
-                fn._fail(f"{p.name} takes {'a number' if p.kind == 'scalar' else 'an array'}, but is None", p.name, fn._call_text())
-            fn._fail(f"argument {p.name} is missing", p.name, fn._call_text())
+                fn._fail(f"{p.name} takes {'a number' if p.kind == 'scalar' else 'an array'}, but is None", p.name)
+            _missing(fn, p, bound)
         try:
             array = None if p.kind == "scalar" else arrays.describe(value, gpu=machines.of(target).on_device)
         except ArgumentError as error:
             fn._fail(f"{p.name} {error}", p.name, getattr(error, "fix", "").replace("{x}", p.name))
         if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():
+            dims = ", ".join(f'"{name}"' for name in "MNKLPQRS"[:len(value.shape)])
             fn._fail(f"{p.name} is a scalar {p.dtype or ''}".rstrip() + f", but is {a_kind(value)} of shape {tuple(value.shape)}", p.name,
-                       f'{p.name}: Tensor["M"], or {p.name}.item() for one number')
+                       f"{p.name}.item()" if math.prod(value.shape) == 1 else f"{p.name}: Tensor[{dims}]")
         if array is not None:
             if p.dims is not None and len(p.dims) != len(array.sizes):
                 shape = " x ".join(map(str, array.sizes)) or "scalar"
                 wanted, rank = len(p.dims), len(array.sizes)
-                fix = f"{p.name}.reshape(-1)" if wanted == 1 and rank != 1 else f"{p.name}[None]" if rank == wanted - 1 else f"{p.name}[0]" if rank == wanted + 1 \
-                    else f"{p.name}.reshape({', '.join(p.dims)})"
+                fix = f"{p.name}.reshape(-1)" if wanted == 1 and rank != 1 else f"{p.name}[None]" if rank == wanted - 1 else f"{p.name}[0]" if rank == wanted + 1 else ""
                 fix = p.kind == "out" and _call_without(fn, p, drop=True) or fix
                 fn._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
             if p.dtype is not None and array.dtype is not by_name(p.dtype):
-                fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name, _convert(array, p.name, p.dtype))
+                fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name,
+                         empty_text(p.name, array.library, array.sizes, p.dtype) if p.kind == "out" else _convert(array, p.name, p.dtype))
             if array.dtype.name in _INSTEAD:
                 near = _INSTEAD[array.dtype.name]
                 fn._fail(f"not yet: {p.name} is an array of {array.dtype}; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in kernels, fp8_e4m3, "
@@ -197,10 +289,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
             given[p.name] = array
             continue
         if p.takes_array:
-            dtype = f', "{to_numpy(by_name(p.dtype).storage)}"' if p.dtype and by_name(p.dtype).storage else ""
-            fix = f"np.asarray({p.name}{dtype})" if isinstance(value, (list, tuple)) else f"np.full({'n' if len(p.dims or ()) < 2 else 'shape'}, {p.name}{dtype})" \
-                if isinstance(value, (int, float)) or hasattr(value, "item") else f"{p.name} = np.zeros(...{dtype})"
-            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, p.kind == "out" and _call_without(fn, p) or fix)
+            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, p.kind == "out" and _call_without(fn, p) or _array_of(fn, p, value, bound))
         if hasattr(value, "item") and getattr(value, "shape", None) == ():
             value = value.item()
         kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
@@ -208,7 +297,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
             _refuse_method(fn, value)
         if kind is None:
             fn._fail(f"{p.name} takes an array or a number, not {a_kind(value)}", p.name,
-                       f"np.asarray({p.name})" if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else fn._call_text())
+                       _array_of(fn, p, value, bound) if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else "")
         if p.dtype is not None and not _fits(value, p.dtype):
             wider = "fp64" if isinstance(value, float) else "i64"
             fn._fail(f"{p.name} is annotated {p.dtype}, which does not hold {value}", p.name, f"{p.name}: {wider}")
@@ -221,6 +310,13 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
         if specs[place] is None:
             specs[place] = _constant(fn, p, constants.get(p.name, p.default if p.has_default else _absent))
     return specs, given, scalars
+
+
+def compiled_again(fn, words: str, without: str) -> str:
+    """The user's call of a version, without this keyword, of one that is compiled with these words."""
+    call = source.call_of_user()
+    rest = [call.text(each) for each in (*call.args, *call.keywords) if getattr(each, "arg", "") != without] if call else []
+    return source.Whole(f"{fn.__name__}.compile({words})({', '.join(rest)})")
 
 
 def is_same_signature(fn, version) -> bool:
@@ -251,8 +347,8 @@ def of_version(fn, version, bound: dict):
         if p.name in bound and (fixed or gone):
             known = entry[1] if fixed else None
             if not fixed or capture.exact(_constant(fn, p, bound[p.name])[1]) != capture.exact(known):
-                fn._fail(f"{p.name} is given, but " + (f"{known!r} in this version" if fixed else "part of the edited text"), p.name,
-                         f"{fn.__name__}.compile(target={version.target!r}, {p.name}={bound[p.name]!r})" if p.kind == "const" else fn._call_text())
+                again = compiled_again(fn, f'target="{version.target}", {p.name}={text_given(p.name, bound[p.name])}', p.name)
+                fn._fail(f"{p.name} is given, but " + (f"{known!r} in this version" if fixed else "part of the edited text"), p.name, again if p.kind == "const" else "")
             bound.pop(p.name)
         elif p.name in taken and bound.get(p.name) is None and p.has_default:
             defaults[p.name] = p.default
@@ -281,16 +377,29 @@ def _fits_turned(fn, name: str, given: dict) -> bool:
     return True
 
 
-def check_shapes(fn, given: dict) -> None:
-    """The check the runtime makes at every call, before a version is compiled in vain."""
-    first: dict = {}
+def described(value):
+    return value if isinstance(value, arrays.Array) else arrays.describe(value, True)
+
+
+def check_shapes(fn, given: dict, out: tuple = ()) -> None:
+    """The check the runtime makes at every call, before a version is compiled in vain. `out`: arrays for the Outs that are not given by name."""
+    absent = [p for p in fn.parameters if p.kind == "out" and p.name not in given]
+    by_out = {p.name: array for p, array in zip(absent, map(described, out)) if array is not None and p.dims is not None}
+    given = {**given, **by_out}
+    first: dict = {}  # by dim: the parameter that says its size, and the size
 
     def shown(name):
-        return f"{name} ({' x '.join(map(str, given[name].sizes))})"
+        return f"{'out=' if name in by_out else name} ({' x '.join(map(str, given[name].sizes))})"
 
-    for p in fn.parameters:
-        array = given.get(p.name)
-        for axis, dim in enumerate(p.dims or ()) if array is not None else ():
+    # What is read says the sizes; an Out that disagrees with it is what is wrong.
+    for p in sorted((p for p in fn.parameters if p.name in given), key=lambda p: p.kind == "out"):
+        array, name = given[p.name], "out" if p.name in by_out else p.name
+        shape = shape_of(p, {dim: size for dim, (_, size) in first.items()}) if p.kind == "out" else None
+        if shape is not None and len(shape) == len(array.sizes) and shape != tuple(array.sizes):
+            origins = [f"{dim} = {first[dim][1]} from {first[dim][0]}" for dim in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", " ".join(p.dims)))]
+            fn._fail(f"{shown(p.name)} must be {' x '.join(map(str, shape))}" + (f": {', '.join(origins)}" if origins else ""), p.name,
+                     empty_text(name, array.library, shape, array.dtype.name), name if p.name in by_out else "")
+        for axis, dim in enumerate(p.dims or ()):
             size = array.sizes[axis]
             if dim.isdigit() and int(dim) != size:
                 fn._fail(f"{shown(p.name)}: axis {axis} must be {dim}, but is {size}", p.name)
@@ -301,24 +410,37 @@ def check_shapes(fn, given: dict) -> None:
                 continue
             if origin == p.name:
                 fn._fail(f"{shown(p.name)} disagrees with itself on {dim}: {expected} and {size}", p.name)
-            turned = next((name for name in (p.name, origin) if _fits_turned(fn, name, given)), "")
-            longer, axes, least = (origin, next(other.dims for other in fn.parameters if other.name == origin), size) if expected > size else (p.name, p.dims, expected)
-            cut = f"{longer}[{':, ' * axes.index(dim)}:{least}]"
-            fn._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}",
-                     p.name, p.kind == "out" and _call_without(fn, p, drop=True) or (f"{turned}.T" if turned else f"{cut}, if the rest is not wanted"))
+            turned = next((each for each in (p.name, origin) if _fits_turned(fn, each, given)), "")
+            call = source.call_of_user()  # of a version, which has its strides, or of the function
+            fixed = call is not None and hasattr(call.owner, "spec")
+            copied = "" if not fixed else ".contiguous()" if given[p.name].library == "torch" else ".copy()"
+            fn._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}", turned or p.name,
+                     f"{turned}.T{copied}" if turned else "")
     for p in fn.parameters:
         array = given.get(p.name)
         for axis, dim in enumerate(p.dims or ()) if array is not None else ():
-            if dim.isidentifier() or dim.isdigit():
-                continue
-            used = re.findall(r"[A-Za-z_]\w*", dim)
-            if not used or not set(used) <= set(first):
-                continue
-            # The front end has parsed it: names, integers and arithmetic.
-            expected = eval(dim, {"__builtins__": {}}, {name: first[name][1] for name in used})
-            if array.sizes[axis] != expected:
+            expected = None if dim.isidentifier() or dim.isdigit() else shape_of(p, {name: size for name, (_, size) in first.items()})
+            if expected is not None and array.sizes[axis] != expected[axis]:
+                used = re.findall(r"[A-Za-z_]\w*", dim)
                 sizes = ", ".join(f"{name} = {first[name][1]} from {shown(first[name][0])}" for name in used)
-                fn._fail(f"{shown(p.name)}: axis {axis} must be {dim} = {expected}, but is {array.sizes[axis]}; {sizes}", p.name)
+                fn._fail(f"{shown(p.name)}: axis {axis} must be {dim} = {expected[axis]}, but is {array.sizes[axis]}; {sizes}", p.name)
+
+
+def names_of(p) -> set:
+    """The names in a parameter's dims."""
+    return {name for dim in p.dims or () for name in re.findall(r"[A-Za-z_]\w*", dim)}
+
+
+def made_outs(fn, outs: list, given: dict) -> dict:
+    """Arrays for those of these Outs that are omitted, where the others say the sizes: of the library and dtype of the first array."""
+    first, made = next(iter(given.values()), None), {}
+    sizes = _sizes_known(fn, {name: array.owner for name, array in given.items()})
+    for p in outs:
+        shape = shape_of(p, sizes) if first is not None and p.name not in given else None
+        if shape is not None:
+            dtype = by_name(p.dtype) if p.dtype else first.dtype
+            made[p.name] = arrays.describe(arrays.allocate(first.library, dtype.storage, shape, first.gpu)[0], True)
+    return made
 
 
 def spec_from_words(fn, target: str, words: dict) -> Spec:
@@ -343,14 +465,17 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     known_words = [p.name for p in fn.parameters] + sorted(dims)
     for name in words:
         if name not in known_words:
-            near = source.nearest(name, [*known_words, "target"])
+            call = source.call_of_user()
+            own = call.own if call else ("target",)
+            near = source.nearest(name, [*known_words, *own])
             raise ArgumentError(source.at_user(
-                f"{fn.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}",
-                f"{near}={words[name]!r}" if near else f"{fn.__name__}.compile()", name))
+                f"{fn.__name__} has no parameter or dim {name}; there are {', '.join(known_words)}, and {', '.join(f'{each}=' for each in own)}",
+                f"{near}={text_given(name, words[name])}" if near else "", name))
     numbers = {p.name for p in fn.parameters if p.kind == "any" and p.dims is None and p.has_default and isinstance(p.default, (bool, int, float))}
     for p in fn.parameters:
         if p.name in words and p.name not in numbers and (p.takes_array or p.kind == "any") and p.name not in dtypes:
-            raise ArgumentError(source.at_user(f"{p.name} of {fn.__name__} takes an element type, not {words[p.name]!r}", f"{p.name}=fp16", p.name))
+            raise ArgumentError(source.at_user(f"{p.name} of {fn.__name__} takes an element type, not {a_kind(words[p.name]) if arrays.is_array(words[p.name]) else repr(words[p.name])}",
+                                               word_for(p.name, words[p.name]) if arrays.is_array(words[p.name]) else f"{p.name}=fp16", p.name))
     for name in dims.difference(p.name for p in fn.parameters).intersection(words):
         if type(words[name]) is not int or words[name] < 0:
             raise ArgumentError(source.at_user(f"the size of dim {name} is an int >= 0, not {words[name]!r}", f"{name}=64", name))
@@ -390,6 +515,22 @@ def spec_from_words(fn, target: str, words: dict) -> Spec:
     return Spec(specs, fn.capture()[0], target, fn.options.tuned)
 
 
+def word_for(name: str, array) -> str:
+    """`A=tsr.fp16` for an array of that dtype, as `compile` wants it."""
+    return f"{name}={source.module_of_user('tessera', 'tsr')}.{arrays.describe(array, True).dtype}"
+
+
+def only_target(fn, given: tuple, target: str):
+    """The target, which may be given by position; an error for arrays, whose dtypes are said by name."""
+    call = source.call_of_user()
+    if not given or not any(map(arrays.is_array, given)) or call is None:
+        return given[0] if given else target
+    parameters = [p for p in fn.parameters if p.takes_array or p.kind == "any"]
+    words = [word_for(p.name, value) for p, value in zip(parameters, given) if arrays.is_array(value)]
+    raise ArgumentError(source.at_user(f"{call.callee} takes the dtypes of arguments by name, not arrays",
+                                       call.written([*call.before(), *map(call.text, call.keywords), *words])))
+
+
 def destinations(fn, bound: dict, out) -> dict:
     """The destinations of a kernel that `out=` gives, by name, if one has another dtype than would be allocated: that of the first array."""
     absent = [p.name for p in fn.parameters if p.kind == "out" and p.dtype is None and bound.get(p.name) is None]
@@ -405,7 +546,7 @@ def refuse_gradients(fn, values: list) -> None:
     for name, value in values:
         if arrays.drops_gradient(value):
             parameter = name if any(p.name == name for p in fn.parameters) else ""
-            fn._fail(f"{name} requires a gradient, but none flows through tessera yet", parameter, f"{name}.detach(), or with torch.no_grad():")
+            fn._fail(f"{name} requires a gradient, but none flows through tessera yet", parameter, f"{name}.detach()", "out" if name == "out" else "")
 
 
 def _convert(array, name: str, dtype: str) -> str:

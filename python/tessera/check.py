@@ -299,8 +299,15 @@ def _check_arity(fn, reference, inputs: dict) -> None:
         signature.bind(*inputs.values())
     except TypeError:
         name, names = getattr(reference, "__name__", "reference"), ", ".join(inputs)
-        fix = f"reference=lambda {names}: ..." if name == "<lambda>" else f"def {name}({names}):"
+        fix = f"def {name}({names}):" if name != "<lambda>" else _with_parameters(source.call_of_user(), list(inputs))
         raise ArgumentError(source.at_user(f"reference is {name}{signature}, but it is called with what {fn.__name__} is: {names}", fix, "reference")) from None
+
+
+def _with_parameters(call, names: list[str]) -> str:
+    """The user's `reference=lambda x: ...` with the parameters that it lacks."""
+    given = call.argument("reference") if call else None
+    own = [each.arg for each in given.value.args.args] if given is not None and isinstance(given.value, ast.Lambda) else names
+    return f"reference=lambda {', '.join([*own, *names[len(own):]])}: {call.text(given.value.body)}" if len(own) < len(names) else ""
 
 
 def _call_reference(reference, inputs: dict) -> list:
@@ -323,11 +330,11 @@ def _call_reference(reference, inputs: dict) -> list:
 def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> Report:
     target = check_target(target)
     if machines.of(target).in_bytecode:
-        raise ArgumentError(source.at_user(f"{target} cannot be executed here", f'{fn.__name__}.check(..., target="sm_80")', "check"))
+        raise ArgumentError(source.at_user(f"{target} cannot be executed here", 'target="sm_80"', target))
     if reference is not None and not callable(reference):
         call = source.call_of_user()
-        given = next((each.value for each in call.keywords if each.arg == "reference"), None) if call else None
-        fix = f"reference=lambda *inputs: {ast.unparse(given)}" if given else "reference=lambda *inputs: ..."
+        given = call.argument("reference") if call else None
+        fix = f"reference=lambda *inputs: {call.text(given.value)}" if given is not None and given.arg else ""
         raise ArgumentError(source.at_user(f"reference is a function, not {type(reference).__name__}", fix, "reference"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

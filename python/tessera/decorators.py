@@ -16,6 +16,7 @@ from .errors import CompileError, UnknownNameError
 from .function import Function
 from .options import ATTRIBUTES, STRATEGIES
 from .targets import check_schedule_target
+from .wording import entry
 
 
 def _make(target, kind: str | None) -> Function:
@@ -80,6 +81,7 @@ class _Maker:
     @typing.overload
     def __call__(self, fn: None = None, /) -> "_Maker": ...
 
+    @entry
     def __call__(self, fn=None, /, *more, **values):
         if values or more or not (fn is None or callable(fn) or isinstance(fn, (staticmethod, classmethod))):
             self._refuse_options(fn, values)
@@ -95,6 +97,7 @@ class _Maker:
         raise CompileError(source.at_user(f"@tsr.{self._kind} takes {what}; schedules, policies and precisions are decorators of their own",
                                           fix, first))
 
+    @entry
     def __getattr__(self, name: str):
         if name.startswith("_"):
             raise AttributeError(name)
@@ -103,6 +106,7 @@ class _Maker:
                "autotune": f'@tsr.{self._kind}.autotune(space=dict(BLOCK_M=[64, 128]), key=["M"])'}.get(near, f"@tsr.{self._kind}")
         raise UnknownNameError(source.at_user(f"tsr.{self._kind} has no {name!r}; it has schedule and autotune", fix, name))
 
+    @entry
     def schedule(self, target: str | None = None, dtype=None, **values) -> typing.Callable[[typing.Any], Function]:
         """`@tsr.kernel.schedule(target="cpu", BLOCK_M=128, threads=2)`; the most specific target wins. `dtype=i8`: where the first array has it."""
         if callable(target) or isinstance(target, Function):
@@ -112,6 +116,7 @@ class _Maker:
             check_schedule_target(target)
         name = None if dtype is None else options.check_schedule_dtype(dtype)
 
+        @entry
         def decorate(fn):
             made = _make(fn, self._kind)
             made.options.schedules.append(options.Schedule(target, values, name))
@@ -120,12 +125,14 @@ class _Maker:
 
         return decorate
 
+    @entry
     def autotune(self, space: dict = None, key: list = None, cache: str = "~/.tessera/autotune_cache", budget: int = 100,
                  seconds: float = 60.0, where: str | None = None, numerics: str = "fixed", strategy: str = "auto", autotuning: dict | None = None,
                  **unknown) -> typing.Callable[[typing.Any], Function]:
         """Tunes at the first call of a new key; docs/language.md section 8."""
         self._check_tuning(space, key, numerics, budget, where, unknown, strategy, autotuning)
 
+        @entry
         def decorate(fn):
             made = _make(fn, self._kind)
             made.options.tuning = options.Tuning(dict(space or {}), list(key or ()), cache, budget, seconds, where, numerics,
@@ -173,7 +180,8 @@ class _Maker:
             words = key.replace(",", " ").split() if isinstance(key, str) else ["M"]
             fail(f"takes a list of names as key, not {key!r}", "key=[" + ", ".join(f'"{w}"' for w in words) + "]", "key")
         if numerics not in ("fixed", "open"):
-            fail(f"cannot do this: numerics is 'fixed' or 'open', not {numerics!r}", 'numerics="fixed"', "numerics")
+            message, fix = options.numerics_mistake(numerics)
+            fail(f"cannot do this: {message}", fix, "numerics")
         if not isinstance(budget, int) or budget < 1:
             fail(f"takes a positive int as budget, not {budget!r}", "budget=100", "budget")
         if where is not None and not isinstance(where, str):
@@ -217,10 +225,12 @@ def _as_where(space: dict) -> str:
     return f"{' * '.join(names[:2])} <= 32768"
 
 
+@entry
 def accum(dtype):
     """`@tsr.accum(fp32)`: the type reductions and products sum in."""
     found = options.check_accum(dtype)
 
+    @entry
     def decorate(fn):
         made = _make(fn, None)
         made.options.accum = found
@@ -229,10 +239,12 @@ def accum(dtype):
     return decorate
 
 
+@entry
 def policy(name: str):
     """`@tsr.policy("deterministic" | "strict" | "fast")`."""
     checked = options.check_policy(name)
 
+    @entry
     def decorate(fn):
         made = _make(fn, None)
         made.options.policy = checked
@@ -241,6 +253,7 @@ def policy(name: str):
     return decorate
 
 
+@entry
 def precision(name: str):
     """`@tsr.precision("tf32")`: how fp32 products are computed."""
     if name not in options.PRECISIONS:
@@ -252,6 +265,7 @@ def precision(name: str):
     if name in options.PRECISIONS_NOT_YET:
         raise CompileError(source.at_user(f"not yet: precision {name!r}", '@tsr.precision("tf32")', name))
 
+    @entry
     def decorate(fn):
         made = _make(fn, None)
         made.options.precision = name

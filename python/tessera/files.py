@@ -12,6 +12,7 @@ from . import compiler, language, source
 from .errors import CompileError, FileError
 from .function import Function
 from .knobs import colour
+from .wording import entry
 
 
 def _names() -> dict:
@@ -27,6 +28,7 @@ def _names() -> dict:
     return names
 
 
+@entry
 def compile_source(text: str, name: str = "<source>") -> types.SimpleNamespace:
     """The functions and kernels of a program text, as attributes."""
     if not isinstance(text, str):
@@ -98,6 +100,7 @@ def _value(node, names: dict):
     return ast.literal_eval(node)
 
 
+@entry
 def load_file(path) -> types.SimpleNamespace:
     """The functions and kernels of a `.tessera` or `.tss` file."""
     try:

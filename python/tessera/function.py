@@ -5,13 +5,11 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import ast
+import collections
 import contextlib
 import dataclasses
 import difflib
-import inspect
 import re
-import textwrap
 import threading
 import types
 
@@ -19,12 +17,13 @@ from . import _runtime, arguments, arrays, capture, compiler, direct, errors, ex
 from .arguments import NewKey, Parameter, Spec
 from .errors import ArgumentError, CompileError, InternalError, TesseraError, UnknownNameError
 from .knobs import colour, knobs
+from .refusals import Refusals
 from .targets import check_target
 from .version import Version, make_version, version_of
-from .wording import a_kind, as_imported, called_at, remind
+from .wording import a_kind, as_imported, called_at, entry, remind
 
 
-class Function(_runtime.Callable):
+class Function(_runtime.Callable, Refusals):
     """A `@tsr.function` or `@tsr.kernel`.
 
     A call is made by `Callable` (python/bindings/call.cpp): directly if it is like an earlier one,
@@ -43,9 +42,11 @@ class Function(_runtime.Callable):
         self._program = None
         self._free: list[str] | None = None
         self._parameters: list[Parameter] | None = None
+        self._leading_outs: list[Parameter] | None = None
         self._compiled: Spec | None = None  # the last one
         self._called: Spec | None = None  # the last one, but for direct calls
         self._shapes: dict = {}  # of its arrays
+        self._library = "numpy"  # that they are of
         self._direct: dict = {}  # what an Executable that is called directly was compiled for
         self._tuning_lock = threading.RLock()
         self._trials: dict = {}  # the same program by configuration, and
@@ -64,7 +65,7 @@ class Function(_runtime.Callable):
 
     def changed(self) -> None:
         """A decorator came after the first use: the options are checked and compiled again."""
-        self._parameters, self._compiled, self._called = None, None, None
+        self._parameters, self._leading_outs, self._compiled, self._called = None, None, None, None
         self._versions.clear()
         self._direct.clear()
         self._forget()
@@ -119,47 +120,16 @@ class Function(_runtime.Callable):
             consts = [p.name for p in parameters if p.kind == "const"]
             tuned = list(self.options.tuning.space) if self.options.tuning else []
             for schedule in self.options.schedules:
-                dims = dict.fromkeys(dim for p in parameters for dim in p.dims or () if dim.isidentifier())
+                dims = collections.Counter(dim for p in parameters for dim in dict.fromkeys(p.dims or ()) if dim.isidentifier())
                 options.check_schedule(schedule.values, consts + tuned, f"{self.kind} '{self.__name__}'", self._schedule_place, dims)
             self._parameters = parameters
         return self._parameters
 
-    def _schedule_place(self, key: str):
-        found = source.find_keyword(self.source, "schedule", key)
+    def _schedule_place(self, key: str, part: str = ""):
+        found = source.find_keyword(self.source, "schedule", key, part)
         return found and (self.source.file, *found)
 
     # ---- arguments --------------------------------------------------------------------------
-
-    def _fail(self, message: str, parameter: str = "", fix: str = ""):
-        """Raises an ArgumentError at this function, or one of its parameters, that names the call; the one that the message begins with, if none
-        is said."""
-        if not parameter and (first := re.match(r"\w+", message)) and any(p.name == first[0] for p in self.parameters):
-            parameter = first[0]
-        if parameter and not re.search(rf"\b{parameter}:|\bdef |=\.\.\.", fix):
-            places = [p.name for p in self.parameters if not p.keyword_only]
-            place = places.index(parameter) if parameter in places else None
-            fix = source.in_words_of_call(fix, parameter, place)
-            given = source.argument_of_call(parameter, place)
-            if given and self.__module__.startswith("tessera."):  # the library's text is not what is wrong
-                raise ArgumentError(source.at_user(f"{self.__name__}: {message}", fix, ast.unparse(given))) from None
-        raise ArgumentError(self.program.render_error(message + called_at(), parameter, self._for_method(fix), colour())) from None
-
-    def _for_method(self, fix: str) -> str:
-        """f.tune(x, seconds=5) for f(x), where the user's call is f.tune(seconds=5)."""
-        call = source.call_of_user()
-        if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr not in ("check", "tune", "profile", "certify") or call.args \
-                or fix != self._call_text():
-            return fix
-        given = [part for part in fix[len(self.__name__) + 1 : -1].split(", ") if part]
-        return f"{ast.unparse(call.func)}({', '.join([*given, *map(ast.unparse, call.keywords)])})"
-
-    def _call_text(self) -> str:
-        """A call with the parameters that must be given: "f(X, Y)"."""
-        taken = [p for p in self.parameters if not p.keyword_only and p.kind != "const" and not p.has_default]
-        first = next((i for i, p in enumerate(taken) if p.kind == "out"), len(taken))
-        given = [p.name if i < first else f"{p.name}={p.name}" for i, p in enumerate(taken) if p.kind != "out"]
-        given += [f"{p.name}=..." for p in self.parameters if (p.keyword_only or p.kind == "const") and not p.has_default]
-        return f"{self.__name__}({', '.join(given)})"
 
     def _constants(self, target: str, dtype: str | None) -> dict:
         return self.options.constants_for(target, dtype)
@@ -212,7 +182,7 @@ class Function(_runtime.Callable):
                 colour(),
             )
         except CompileError as error:
-            raise type(error)(as_imported(str(error), capture.Scope(self._fn, self._names))) from None
+            raise self._blamed_on_call(type(error)(as_imported(str(error), capture.Scope(self._fn, self._names)))) from None
         if isinstance(made, list):  # a kernel it calls needs these sizes as constants
             self._extend_key(made)
         return made
@@ -245,76 +215,13 @@ class Function(_runtime.Callable):
             short = CompileError(self._with_all_names(source.before_fix(str(short), note), len(args)))
         raise short from None
 
-    def _is_about_signature(self, text: str) -> bool:
-        """Whether an error stands at the signature, so that the call is the other place involved."""
-        place, text = self._source, source.without_colour(text)
-        found = re.match(rf"{re.escape(place.file)}:(\d+):", text)
-        if not found or "called" in text:
-            return False
-        try:
-            tree = ast.parse(textwrap.dedent(place.text)).body[0]
-        except SyntaxError:
-            return False
-        line = int(found[1]) - place.first_line + 1
-        return tree.lineno <= line < max(tree.body[0].lineno, tree.lineno + 1)
-
-    def _run_refused(self, text: str, fix: str = ""):
-        """What the runtime or `Version.run` says about the arguments; a result that is wrong was given as out=."""
-        if place := re.match(r"(.+?):(\d+):(\d+): (.*)", text, re.DOTALL):  # a check of the body says where it stands
-            file, line, column, message = place.groups()
-            if index := re.match(r"index (-?)\d+, but axis (\d+) of (.+) \(.*", message):
-                negative, axis, name = index.groups()
-                fix = source.loop_until(file, int(line), int(column), f"{name}.shape[{axis}]") if not negative else ""
-                fix = fix or f"{name}[{':, ' * int(axis)}{'0' if negative else '-1'}]"
-            elif index := re.match(r"(index|target) (-?\d+) in (.+), but axis (\d+) of (.+?) \(.*", message):
-                kind, value, index, axis, name = index.groups()
-                size = f"{name}.shape[{axis}]"
-                extent = re.search(r"has size (\d+)", message)
-                far = extent is not None and -int(value) > int(extent[1])
-                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, -{size}, {size} - 1)" if far else f"tsr.clamp({index}, 0, {size} - 1)" if value[0] != "-" else \
-                    f"tsr.where({index} < 0, {index} + {size}, {index})"
-            elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
-                first, size, axis, second, _ = sizes.groups()
-                fix = fix or f"{second} with {size} elements along axis {axis or 'of that number'}, as {first} has"
-            elif zero := re.match(r"division by zero: (.+) is 0$", message):
-                fix = f"max({zero[1]}, 1)"
-            elif filled := re.search(r": (\d+) elements do not fill", message):
-                fix = f"sizes whose product is {filled[1]}"
-            raise ArgumentError(source.at_place(file, int(line), int(column) - 1, message + called_at(), fix)) from None
-        text = re.sub(r"^\w+, plan line \d+: ", "", text)
-        text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
-        text = re.sub(r"(?<!the )\bresult\.?(\d+)\b", r"out[\1]", text)
-        text = re.sub(r"(?<!the )\bresult\b", "out=", text)
-        if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
-            fix = f"{strides[1]}.copy(), or {self.__name__} itself, which compiles a version for these strides"
-        if constant := re.match(r"(\S+) is a constant, which is not written", text):
-            fix = f"{constant[1]}.clone()" if constant[1] != "out=" else f"{self.__name__}(...) without out=, which allocates it"
-        if crooked := re.match(r"(\S+) is not aligned to its element type", text):
-            text, fix = crooked[0], f"{crooked[1]}.copy()"
-        overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
-        if overlap and not fix:
-            fix = "arrays of their own in out=" if overlap[2].startswith("out") else f"{overlap[1] if overlap[2] == 'itself' else overlap[2]}.copy()"
-        elif sizes := re.search(r"; out= must be ([\d x]+)$", text):
-            shape = ", ".join(sizes[1].split(" x ")) + ("" if " x " in sizes[1] else ",")
-            raise ArgumentError(source.at_user(text, source.empty_like_argument("out", f"({shape})"), "out=")) from None
-        elif ("disagree" in text or "must have rank" in text) and "out=" in text and not fix:
-            fix = f"{self.__name__}(...) without out=, which allocates it"
-        self._fail(text, fix=fix)
-
-    def _with_all_names(self, message: str, count: int) -> str:
-        """The fix for `*xs` with as many names as the call gives arrays."""
-        star = re.search(r"a '\*' parameter, \*(\w+), is not", message)
-        if star is None or self._fn is None:
-            return message
-        before = [p for p in inspect.signature(self._fn).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        names = ", ".join(f"{star[1]}{i}" for i in range(max(count - len(before), 1)))
-        return message.rpartition("fix:")[0] + f"fix:  {names} in place of *{star[1]}, and {star[1]} = ({names},) as the first line\n"
-
     def _run_failed(self, kind: str, text: str):
         """A direct call ended with an error of the runtime, of this class."""
         try:
             if kind == "ArgumentError":
-                self._run_refused(text.strip())
+                given, out = self._arrays_of_call(text)
+                arguments.check_shapes(self, given, out)
+                self._run_refused(text.strip(), "", out, self._library)
             raise getattr(errors, kind)(text)
         except TesseraError as error:
             if knobs.debug:
@@ -333,7 +240,7 @@ class Function(_runtime.Callable):
         kwargs = dict(given_kwargs)
         given_out, target = kwargs.pop("out", None), kwargs.pop("target", None)
         stream = kwargs.pop("stream", None)
-        directly = target is None and "stream" not in given_kwargs  # may the next call be direct?
+        directly = target is None and "stream" not in given_kwargs and not self._leading  # may the next call be direct?
         bound = arguments.bind(self, args, kwargs)
         if target is None and any(arrays.is_on_gpu(value) for value in bound.values()):
             directly, target = False, self._target_of(bound)
@@ -348,7 +255,7 @@ class Function(_runtime.Callable):
         for name, value in hidden.items():
             given[name] = arrays.describe(value, gpu=machines.of(target).on_device)
         if given_out is not None and not isinstance(given_out, (tuple, list)) and not arrays.is_array(given_out):
-            self._fail(f"out= is {a_kind(given_out)}, not an array", fix='out=np.empty(shape, "float32")')
+            self._fail(f"out= is {a_kind(given_out)}, not an array", fix=self._without_out(), keyword="out")
         out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
         arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
         if self.options.tuning is not None:
@@ -360,7 +267,7 @@ class Function(_runtime.Callable):
             return result
         spec = Spec(specs, captured, target, self.options.tuned)
         if spec.key not in self._versions:
-            arguments.check_shapes(self, given)  # the call is wrong, whatever the body says
+            arguments.check_shapes(self, given, out)  # the call is wrong, whatever the body says
         version = self._version(spec)
         self.note_call(spec, given)
         result = self._run(version, given, scalars, out, stream)
@@ -370,30 +277,25 @@ class Function(_runtime.Callable):
 
     def call_version(self, version: Version, args: tuple, given_kwargs: dict):
         """A call of what `compile` or `resume` made: bound and refused as a call of the function is."""
-        try:
-            kwargs = dict(given_kwargs)
-            given_out, stream = kwargs.pop("out", None), kwargs.pop("stream", None)
-            if "target" in kwargs:
-                self._fail(f"target= is given, but this version is compiled for {version.target}", fix=f"{self.__name__}.compile(target={kwargs['target']!r})")
-            if version.spec is None and not arguments.is_same_signature(self, version):
-                given, scalars = arguments.of_text(version, args, kwargs)
-                return self._run(version, given, scalars, (), stream)
-            bound = arguments.bind(self, args, kwargs, ("out", "stream"))
-            named = {} if given_out is None else arguments.destinations(self, bound, given_out)
-            bound |= named
-            given, scalars = arguments.of_version(self, version, bound)
-            hidden = self.capture()[1]
-            for name, value in hidden.items():
-                given[name] = arrays.describe(value, gpu=machines.of(version.target).on_device)
-            out = () if given_out is None or named else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
-            arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
-            result = self._run(version, given, scalars, out, stream)
-            return given_out if named else result
-        except TesseraError as error:
-            if knobs.debug:
-                raise
-            short = error.with_traceback(None)
-        raise short from None
+        kwargs = dict(given_kwargs)
+        given_out, stream = kwargs.pop("out", None), kwargs.pop("stream", None)
+        if "target" in kwargs:
+            again = arguments.compiled_again(self, f"target={arguments.text_given('target', kwargs['target'])}", "target")
+            self._fail(f"target= is given, but this version is compiled for {version.target}", fix=again, keyword="target")
+        if version.spec is None and not arguments.is_same_signature(self, version):
+            given, scalars = arguments.of_text(version, args, kwargs)
+            return self._run(version, given, scalars, (), stream)
+        bound = arguments.bind(self, args, kwargs, ("out", "stream"))
+        named = {} if given_out is None else arguments.destinations(self, bound, given_out)
+        bound |= named
+        given, scalars = arguments.of_version(self, version, bound)
+        hidden = self.capture()[1]
+        for name, value in hidden.items():
+            given[name] = arrays.describe(value, gpu=machines.of(version.target).on_device)
+        out = () if given_out is None or named else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
+        arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
+        result = self._run(version, given, scalars, out, stream)
+        return given_out if named else result
 
     def guards(self, slots: dict):
         return capture.guards(self.free_names, self._scope, slots)
@@ -410,16 +312,37 @@ class Function(_runtime.Callable):
                     self._fail(f"{name} {error}", name, getattr(error, "fix", "").replace("{x}", name))
         raise InternalError("no argument is on a GPU")
 
+    @property
+    def _leading(self) -> list[Parameter]:
+        """Outs whose sizes only later parameters say: the runtime makes the others."""
+        if self._leading_outs is None:
+            found, known = [], set()
+            for p in self.parameters:
+                if p.kind == "out" and not arguments.names_of(p) <= known:
+                    found.append(p)
+                known.update(p.dims or () if p.kind != "out" else ())
+            self._leading_outs = found
+        return self._leading_outs
+
     def _run(self, version: Version, given: dict, scalars: dict, out: tuple, stream=None):
+        made = arguments.made_outs(self, self._leading, given) if self._leading and not out else {}
+        if made:
+            result = self._run(version, {**given, **made}, scalars, out, stream)
+            rest = iter(() if result is None else result if isinstance(result, tuple) else (result,))
+            omitted = [p.name for p in self.parameters if p.kind == "out" and p.name not in given]
+            results = [made[name].owner if name in made else next(rest) for name in omitted]
+            return results[0] if len(results) == 1 else tuple(results)
         try:
             return version.run(given, scalars, out, stream)
         except ArgumentError as error:
             text, fix = str(error).strip(), getattr(error, "fix", "")
-        self._run_refused(text, fix)
+        arguments.check_shapes(self, given, out)
+        self._run_refused(text, fix, out, version.library_of(given))
 
     def note_call(self, spec: Spec, given: dict) -> None:
         """What the last call was, if nobody calls directly after it."""
         self._called, self._shapes = spec, {name: tuple(array.sizes) for name, array in given.items()}
+        self._library = Version.library_of(given)
         self._last_direct = None
 
     @property
@@ -431,7 +354,8 @@ class Function(_runtime.Callable):
         """Inside a class a function is a method; `self.scale` is then captured from it."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def compile(self, target: str = "cpu", targets: list[str] | None = None, **words) -> Version | dict[str, Version]:
+    @entry
+    def compile(self, *given, target: str = "cpu", targets: list[str] | None = None, **words) -> Version | dict[str, Version]:
         """Compiles without calling: `gemm.compile(A=fp16, B=fp16)`; sizes of whole dims by name, `D=128`.
 
         With `targets=["sm_80", "sm_90a"]`: a dict of them, with the machine code of GPUs made at the same time.
@@ -440,7 +364,7 @@ class Function(_runtime.Callable):
             from . import gpu
 
             return gpu.compile_all(self, [check_target(each) for each in targets], words)
-        target = check_target(target)
+        target = check_target(arguments.only_target(self, given, target))
         return self._with_key(lambda: self._version(arguments.spec_from_words(self, target, words)))
 
     def _with_key(self, make):
@@ -452,9 +376,10 @@ class Function(_runtime.Callable):
 
     # ---- looking ----------------------------------------------------------------------------
 
-    def lower(self, stage: str, target: str = "cpu", **words):
+    @entry
+    def lower(self, stage: str, *given, target: str = "cpu", **words):
         """The program at a stage, as an object: `.text`, to be edited and given to `tsr.resume`."""
-        target = check_target(target)
+        target = check_target(arguments.only_target(self, given, target))
         machine, every = compiler.machine_of(machines.of(target).compiled_as), compiler.stages()
         stages = every[:every.index("tile-value") + 1] if machine["leaves_early"] else every
         shown = [*stages, *(name for name, is_text in machine["emissions"] if is_text)]
@@ -462,21 +387,25 @@ class Function(_runtime.Callable):
             near = {"ptx": "ptx", "cubin": "ptx", "sass": "ptx", "ttir": "tile-value", "ttgir": "tile", "asm": "target", "mlir": "graph", "hlo": "graph", "schedule": "sched"}.get(
                 str(stage), source.nearest(stage, shown, "tile"))
             there = target if near in shown else "sm_80"
-            option = "" if machines.of(there).is_this else f', target="{there}"'
+            call = source.call_of_user()
+            words = [call.text(each) for each in call.keywords if each.arg != "target"] if call else []
+            fix = f'"{near}"' if near in shown or call is None else call.written([f'"{near}"', *words, f'target="{there}"'])
             what = f"no stage is called {stage!r}"
             if stage == "ptx":
                 what = f"{target} has no stage 'ptx', GPUs do"
             elif stage in every:
                 what = f"target {target} leaves after stage {stages[-1]} and has no stage {stage!r}"
             raise ArgumentError(source.at_user(
-                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}", f'{self.__name__}.inspect_ir("{near}"{option})', str(stage)))
+                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}", fix, str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))
         return _lower(compilation, stage) if stage in stages else compilation.emit(stage)
 
-    def inspect_ir(self, stage: str, target: str = "cpu", **words) -> str:
+    @entry
+    def inspect_ir(self, stage: str, *given, target: str = "cpu", **words) -> str:
         """The text of a stage: graph, sched, tile-value, tile, target (or llvm, and ptx for GPUs)."""
-        return self.lower(stage, target, **words)
+        return self.lower(stage, *given, target=target, **words)
 
+    @entry
     def resume(self, text: str, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
         if isinstance(text, str) and re.fullmatch(r"[^\n{]*\.\w{1,5}", text):
@@ -519,6 +448,7 @@ class Function(_runtime.Callable):
                 return before[a + line - c].rpartition("  // ")[0].strip() or before[a + line - c].strip()
         return ""
 
+    @entry
     def explain(self, *args, target: str = "cpu", costs: bool = True, **words) -> str:
         """Each decision, who took it, its predicted cost and the alternatives with theirs; and what the version is keyed by.
 
@@ -540,6 +470,7 @@ class Function(_runtime.Callable):
         """A version, and shapes and sizes to predict its cost for."""
         if args:
             specs, given, _ = arguments.argument_specs(self, arguments.bind(self, args, words), target)
+            arguments.check_shapes(self, given)
             return Spec(specs, self.capture()[0], target, self.options.tuned), {name: tuple(array.sizes) for name, array in given.items()}, {}
         dims = {dim for p in self.parameters for dim in p.dims or ()}
         sizes = {name: value for name, value in words.items() if name in dims and type(value) is int and not any(p.name == name for p in self.parameters)}
@@ -553,16 +484,7 @@ class Function(_runtime.Callable):
         raise CompileError(source.at_user(f"not yet: {self.__name__}.{verb} comes with {when}",
                                           f"{self.__name__}(...), {self.__name__}.inspect_ir(\"tile\") or {self.__name__}.explain()", verb.partition("(")[0]))
 
-    def _short(self, make):
-        """What `make` gives; an error without our own frames."""
-        try:
-            return make()
-        except TesseraError as error:
-            if knobs.debug:
-                raise
-            short = error.with_traceback(None)
-        raise short from None
-
+    @entry
     def run(self, *args, stage: str = "graph", domain: str = "exact", seed: int = 0, target: str = "cpu", **kwargs):
         """Executes a stage on these arguments by the interpreter: graph, sched, tile-value, tile; target is the machine code.
 
@@ -571,26 +493,30 @@ class Function(_runtime.Callable):
         """
         from . import oracle
 
-        return self._short(lambda: oracle.run(self, args, kwargs, stage, domain, seed, target))
+        return oracle.run(self, args, kwargs, stage, domain, seed, target)
 
+    @entry
     def certificate(self, *args, samples: int = 3, seed: int = 0, **kwargs):
         """How wrong this can be, as a formula in the dims; with arrays also measured, on `samples` random inputs like them."""
         from . import certificate
 
         return certificate.certify(self, args, kwargs, samples, seed)
 
+    @entry
     def performance_report(self, *args, target: str = "sm_80", **kwargs):
         """What can be known of this call's speed without the GPU: resources, instructions, traffic, a bound (tessera/performance.py)."""
         from . import performance
 
-        return self._short(lambda: performance.performance_report(self, *args, target=target, **kwargs))
+        return performance.performance_report(self, *args, target=target, **kwargs)
 
+    @entry
     def trace(self, *args, stage: str = "graph", domain: str = "exact", target: str = "cpu", **kwargs):
         """Every value that a stage computes on these arguments, with your names and lines (tessera/trace.py)."""
         from . import trace
 
-        return self._short(lambda: trace.trace(self, args, kwargs, stage, domain, check_target(target)))
+        return trace.trace(self, args, kwargs, stage, domain, check_target(target))
 
+    @entry
     def check(self, *args, target: str = "cpu", reference=None, show: bool = True, **kwargs):
         """Every stage, the machine code and, for a GPU, the PTX on the simulator, on these arguments: one table.
 
@@ -599,14 +525,16 @@ class Function(_runtime.Callable):
         """
         from . import check
 
-        return self._short(lambda: check.check(self, args, kwargs, target, reference, show))
+        return check.check(self, args, kwargs, target, reference, show)
 
+    @entry
     def bisect(self, *args, target: str = "cpu", folder: str | None = None, **kwargs):
         """Which pass is the first whose result differs on these arguments (tessera/bisect.py)."""
         from . import bisect
 
-        return self._short(lambda: bisect.bisect(self, args, kwargs, check_target(target), folder))
+        return bisect.bisect(self, args, kwargs, check_target(target), folder)
 
+    @entry
     def tune(self, *args, seconds: float | None = None, budget: int | None = None, space: dict | None = None, where: str | None = None,
              numerics: str | None = None, strategy: str | None = None, autotuning: dict | None = None, cache: str | None = None,
              target: str | None = None, progress: bool | None = None, **kwargs):
@@ -618,9 +546,10 @@ class Function(_runtime.Callable):
         """
         from . import tuner
 
-        return self._short(lambda: tuner.tune(self, args, kwargs, None if target is None else check_target(target), seconds, budget, space, where, numerics,
-                                              strategy, autotuning, cache, progress))
+        return tuner.tune(self, args, kwargs, None if target is None else check_target(target), seconds, budget, space, where, numerics,
+                          strategy, autotuning, cache, progress)
 
+    @entry
     def aot(self, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
         """A library without Python: `attention.aot("out", Q=fp16, K=fp16, V=fp16, D=[64, 128])`; the files written.
 
@@ -630,16 +559,19 @@ class Function(_runtime.Callable):
 
         return aot.build(self, directory, targets, name, **words)
 
+    @entry
     def __getitem__(self, grid):
         raise ArgumentError(source.at_user(
             f"{self.__name__}[...]: a {self.kind} is called without a launch grid; it follows from tsr.grid",
             source.call_without_grid(self.__name__) or self._call_text(), self.__name__))
 
+    @entry
     def _no_arithmetic(self, *_):
         raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}; call it, its result is an array", self._call_text(), self.__name__))
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = _no_arithmetic
 
+    @entry
     def __iter__(self):
         raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}, which is called, not iterated over", self._call_text(), self.__name__))
 

@@ -109,15 +109,21 @@ def load(place: str) -> list[Function]:
 def check_dims(dims: dict, functions: list[Function]) -> None:
     """Every dim that is given belongs to one of the functions."""
     known = sorted({name for fn in functions for p in fn.parameters for dim in p.dims or () for name in re.findall(r"[A-Za-z_]\w*", dim)})
-    for name in dims:
-        if name not in known:
-            raise ArgumentError(f"error: no dim is called {name!r}; there are {', '.join(known) or 'none'}\n")
+    unknown = [name for name in dims if name not in known]
+    if unknown:
+        free = [name for name in known if name not in dims]
+        meant = {name: name if name in known else source.nearest(name, free) for name in dims}
+        fits = all(meant.values()) and len(set(meant.values())) == len(dims)
+        fix = f" fix:  --dims {','.join(f'{meant[name]}={size}' for name, size in dims.items())}\n" if fits else ""
+        raise ArgumentError(f"error: no dim is called {' or '.join(map(repr, unknown))}; there are {', '.join(known) or 'none'}\n{fix}")
 
 
 def _dims(text: str) -> dict:
     pairs = [part.partition("=") for part in text.split(",") if part]
     if any(not value.isdigit() for _, _, value in pairs):
-        raise argparse.ArgumentTypeError(f"dims are M=65,N=127, not {text!r}")
+        meant = re.findall(r"([A-Za-z_]\w*)\W+(\d+)", text)
+        fix = f"\n fix:  --dims {','.join(map('='.join, meant))}" if meant and len(meant) == len(pairs) else ""
+        raise argparse.ArgumentTypeError(f"dims are M=65,N=127, not {text!r}{fix}")
     return {name.strip(): int(value) for name, _, value in pairs}
 
 

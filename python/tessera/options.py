@@ -138,6 +138,13 @@ def check_policy(policy: str) -> str:
     return policy
 
 
+def numerics_mistake(given) -> tuple[str, str]:
+    """What to say of numerics= that is neither."""
+    same = ("fixed", "exact", "strict", "same", "bits", "bitwise", "deterministic", "default", "ieee")  # as a call without it; whatever else is said means the other
+    meant = "fixed" if str(given).lower() in same or source.nearest(given, ("fixed", "open")) == "fixed" else "open"
+    return f"numerics is 'fixed' (the bits of the default) or 'open' (any order of summation), not {given!r}", f'numerics="{meant}"'
+
+
 def check_schedule_dtype(value) -> str:
     """The name of the dtype that a schedule is for."""
     found = as_dtype(value)
@@ -162,16 +169,19 @@ def check_accum(value):
 _KINDS = {bool: ("persistent", "warp_specialize"), str: ("swizzle",), dict: ("tile",)}
 
 
-def _check_value(key: str, value, dims, what: str) -> tuple[str, str] | None:
-    """What is wrong with the value of a schedule key, and a value that would do."""
+def _check_value(key: str, value, dims, what: str) -> tuple | None:
+    """What is wrong with the value of a schedule key, and a fix: its text, or a name and a value, and the name inside of the value that they are for."""
     wanted = next((kind for kind, keys in _KINDS.items() if key in keys), int)
     if wanted is dict and isinstance(value, dict):
         for name, size in value.items():
+            free = [dim for dim in dims if dim not in value]
+            # A dim of one parameter only is no dim that a product sums over.
+            single = [dim for dim in free if dims[dim] == 1]
             if name not in dims:
-                near = source.nearest(name, dims, next(iter(dims), "M"))
-                return f"the schedule has a tile size for {name}, but the named dims are {', '.join(dims)}", f"tile=dict({near}={size!r})"
+                near = source.nearest(name, free, next((each[0] for each in (free, single) if len(each) == 1), ""))
+                return f"the schedule has a tile size for {name}, but the named dims are {', '.join(dims)}", (near, size) if near else "", str(name)
             if not isinstance(size, int):
-                return f"the tile size of {name} is an int, not {size!r}", f"tile=dict({name}=64)"
+                return f"the tile size of {name} is an int, not {size!r}", (name, 64), str(name)
         return None
     if wanted is int and key == "cluster" and isinstance(value, (tuple, str)):
         return None
@@ -200,7 +210,7 @@ def _sizes_of_kernel(tile, parameters: list[str]) -> str:
 
 
 def check_schedule(values: dict, parameters: list[str], what: str, place, dims=()) -> None:
-    """An unknown key is an error with the nearest names, where the decorator has it: `place(key)`."""
+    """An unknown key is an error with the nearest names, where the decorator has it: `place(key)`. `dims`: how many parameters have each."""
     known = [*parameters, *SCHEDULE_KEYS]
     for key in values:
         wrong = _check_value(key, values[key], dims, what) if key in SCHEDULE_KEYS and key not in parameters else None
@@ -208,7 +218,12 @@ def check_schedule(values: dict, parameters: list[str], what: str, place, dims=(
             wrong = f"tile= is for functions; {what} has the tile sizes that its text says" + (f": {', '.join(parameters)}" if parameters else ""), \
                 _sizes_of_kernel(values[key], parameters)
         if wrong:
-            raise CompileError(source.render(*place(key), *wrong) if place(key) else f"error: {wrong[0]}\n fix:  {wrong[1]}\n")
+            message, fix, *part = wrong
+            found = place(key, *part)
+            if isinstance(fix, tuple):  # of a name inside of the value: there, or for the whole
+                right = {fix[0] if name in part else name: fix[1] if name in part else size for name, size in values[key].items()}
+                fix = f"{fix[0]}={fix[1]!r}" if found != place(key) else f"{key}=dict({', '.join(f'{name}={size!r}' for name, size in right.items())})"
+            raise CompileError(source.render(*found, message, fix) if found else f"error: {message}\n" + (f" fix:  {fix}\n" if fix else ""))
         if key in known:
             continue
         near = [name for name in (source.nearest(key, known),) if name]

@@ -163,14 +163,14 @@ def run(fn, args: tuple, kwargs: dict, stage: str, domain: str, seed: int, targe
     stages = compiler.stages()
     if stage not in stages:
         near = source.nearest(str(stage), stages, "graph")
-        raise ArgumentError(source.at_user(f"no stage is called {stage!r}; there are {', '.join(stages)}", f'{fn.__name__}.run(..., stage="{near}")', "run"))
+        raise ArgumentError(source.at_user(f"no stage is called {stage!r}; there are {', '.join(stages)}", f'stage="{near}"', str(stage)))
     if domain not in DOMAINS:
         near = source.nearest(str(domain), DOMAINS, "exact")
-        raise ArgumentError(source.at_user(f"no domain is called {domain!r}; there are {', '.join(DOMAINS)}", f'{fn.__name__}.run(..., domain="{near}")', "run"))
+        raise ArgumentError(source.at_user(f"no domain is called {domain!r}; there are {', '.join(DOMAINS)}", f'domain="{near}"', str(domain)))
     target = check_target(target)
     if stage == "target":
         if domain != "exact":
-            raise ArgumentError(source.at_user(f"stage target is machine code, which has no domain {domain!r}", f'{fn.__name__}.run(..., stage="tile", domain="{domain}")', "run"))
+            raise ArgumentError(source.at_user(f"stage target is machine code, which has no domain {domain!r}", 'stage="tile"', "stage"))
         return _compiled(fn, args, kwargs, target)
     program, values = prepare(fn, args, kwargs, stage, target)
     outcome = program.run(values, domain, seed)

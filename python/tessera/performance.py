@@ -18,8 +18,9 @@ import re
 
 import numpy as np
 
-from . import architectures, arrays, machines, oracle
+from . import architectures, arrays, machines, oracle, source
 from .errors import ArgumentError, CompileError
+from .targets import gpu_named
 
 UNKNOWN = "not measured"
 _NO_TOOLS = f"{UNKNOWN}: no assembler or disassembler for it is installed"
@@ -168,7 +169,9 @@ def performance_report(fn, *args, target: str = "sm_80", **kwargs) -> Performanc
     """The report of a call of `fn` on an NVIDIA machine; the call runs on the simulator."""
     chip = machines.of(target).compiled_as
     if not architectures.is_known(chip):
-        raise ArgumentError(f"performance_report is about NVIDIA GPUs, and no architecture is called '{target}'; there are {', '.join(architectures.names())}")
+        near = gpu_named(str(target)) or source.nearest(chip, architectures.names())
+        raise ArgumentError(source.at_user(f"performance_report is about NVIDIA GPUs, and no architecture is called {target!r}; there are {', '.join(architectures.names())}",
+                                           f'target="{near}"' if near else "", str(target)))
     spec, _, given = oracle.specialise(fn, args, kwargs, f"sim:{chip}")
     version = fn._version(spec)
     before = version.count

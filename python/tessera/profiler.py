@@ -337,10 +337,11 @@ def _subject(fn, args: tuple, kwargs: dict):
         return (lambda: fn(**race.given, **out)), race.restore, race.given
     if not callable(fn):
         call = source.call_of_user()
-        given, fix = call.args[0] if call and call.args else None, "profile(f, x)"
+        given = call.args[0] if call and call.args else None
+        fix = ""
         if isinstance(given, ast.Call):  # profile(f(x))
-            fix = f"{ast.unparse(call.func)}({', '.join([ast.unparse(given.func), *map(ast.unparse, (*given.args, *given.keywords))])})"
-        raise ArgumentError(source.at_user(f"tessera.profile takes a function or kernel, not {type(fn).__name__}", fix, ast.unparse(given) if given else "profile"))
+            fix = call.written(map(call.text, (given.func, *given.args, *call.args[1:], *given.keywords, *call.keywords)))
+        raise ArgumentError(source.at_user(f"tessera.profile takes a function or kernel, not {type(fn).__name__}", fix, call.text(given) if given else ""))
     return (lambda: fn(*args, **kwargs)), (lambda: None), {str(k): v for k, v in enumerate((*args, *kwargs.values()))}
 
 
@@ -364,7 +365,7 @@ def _known_work(fn, given: dict) -> tuple[dict, str]:
 def profile(fn, *args, runs: int = 100, warmups: int = 5, seconds: float = 30.0, flops: float | None = None, bytes: int | None = None, **kwargs) -> Profile:
     """Measures calls of `fn` on copies of these arguments. `flops` and `bytes`: per call, if what is counted here is not what is meant."""
     if runs < 1 or warmups < 0:
-        raise ArgumentError(source.at_user(f"profile takes at least one run, not runs={runs}, warmups={warmups}", "tessera.profile(fn, *args)", "profile"))
+        raise ArgumentError(source.at_user(f"profile takes at least one run, not runs={runs}, warmups={warmups}", "runs=1" if runs < 1 else "warmups=0", "runs" if runs < 1 else "warmups"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         call, restore, given = _subject(fn, args, kwargs)

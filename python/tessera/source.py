@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import difflib
 import dis
+import functools
 import inspect
 import itertools
 import linecache
@@ -29,14 +30,19 @@ def relative(path: str) -> str:
     return path if short.startswith("..") else short
 
 
-def render(file: str, line: int, begin: int, end: int, text: str, message: str, fix: str = "") -> str:
+def render(file: str, line: int, begin: int, end: int, text: str, message: str, fix: str = "", notes: tuple = (), colour: bool = False) -> str:
     """A message as the compiler writes it; `begin` and `end` are columns from 0 in `text`."""
+
+    def painted(code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+
     begin, end = len(text[:begin].expandtabs()), len(text[:end].expandtabs())
-    rows = [f"{relative(file)}:{line}:{begin + 1}: error: {message}"]
+    rows = [painted("1", f"{relative(file)}:{line}:{begin + 1}: ") + painted("1;31", "error: ") + painted("1", message)]
     if text.strip():
-        rows += [f"{line:5} | {text.expandtabs().rstrip()}", f"      | {' ' * begin}^{'~' * (end - begin - 1)}"]
+        rows += [f"{line:5} | {text.expandtabs().rstrip()}", f"      | {' ' * begin}" + painted("1;32", "^" + "~" * (end - begin - 1))]
+    rows += [note(each, colour).rstrip("\n") for each in notes if each]
     if fix:
-        rows.append(" fix:  " + fix.replace("\n", "\n       "))
+        rows.append(" " + painted("1;32", "fix:  ") + fix.replace("\n", "\n       "))
     return "\n".join(rows) + "\n"
 
 
@@ -64,17 +70,99 @@ def is_import(frame) -> bool:
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
+def _innermost() -> tuple:
+    """The innermost frame that is not ours, and the one of ours that it called; None where there is none."""
+    inner, frame = None, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
+        inner, frame = frame, frame.f_back
+    return frame, inner
+
+
 def user_frame():
     """The innermost frame that is not ours; None if there is none."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tessera":
-        frame = frame.f_back
-    return frame
+    return _innermost()[0]
 
 
 def _position(frame) -> tuple:
     """First and last line, first and last column of what the frame stands at; None where Python does not say."""
-    return next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None) or (None,) * 4
+    positions = getattr(frame.f_code, "co_positions", tuple)()
+    return next(itertools.islice(positions, frame.f_lasti // 2, None), None) or (None,) * 4
+
+
+class Whole(str):
+    """A fix that stands for the user's whole call."""
+
+
+class Call:
+    """A call in the user's text: what it gives, and to whom."""
+
+    def __init__(self, node: ast.Call, file: str, lines: list[str], entered):
+        self.func, self.args, self.keywords, self.file, self._lines = node.func, node.args, node.keywords, file, lines
+        found, code = entered.f_locals, entered.f_code
+        values = found.get("args", ())
+        if "method" in found:  # wording.entry
+            code = found["method"].__code__
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        is_method = own[:1] == ("self",)
+        self.owner = found["self"] if "self" in found else values[0] if values else None
+        self.tool = "" if code.co_name in ("_call_slowly", "_run_failed", "__call__") else code.co_name
+        self._before = code.co_argcount - is_method  # so many arguments are not the function's
+        self.own = own[code.co_argcount if code.co_flags & inspect.CO_VARARGS else is_method :] if self.tool else ()  # the keywords it takes itself
+        if "args" not in found and not self.tool:
+            self._before = 0
+        elif "args" in found and not any(isinstance(each, ast.Starred) for each in self.args):
+            passed = len(values) - ("method" in found and is_method) + (0 if "method" in found else self._before)
+            self._before -= passed - len(self.args)  # functools.partial gives some
+
+    def text(self, node) -> str:
+        """As it stands there; on one line."""
+        if node.lineno != node.end_lineno:
+            return ast.unparse(node)
+        return self._lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()
+
+    @property
+    def callee(self) -> str:
+        return self.text(self.func)
+
+    def __str__(self) -> str:
+        return self.written(map(self.text, (*self.args, *self.keywords)))
+
+    def written(self, parts) -> Whole:
+        """The call with other arguments."""
+        return Whole(f"{self.callee}({', '.join(parts)})")
+
+    def positional(self, count: int | None = None) -> list:
+        """The first positional arguments of the function, not those of the tool that calls it."""
+        return self.args[max(self._before, 0) :][: None if count is None else max(count + min(self._before, 0), 0)]
+
+    def before(self) -> list[str]:
+        return [self.text(each) for each in self.args[: max(self._before, 0)]]
+
+    def argument(self, name: str, position: int | None = None):
+        """What gives a parameter its value: an expression, a keyword, a `*xs` or `**more` that may have it; None if nothing does."""
+        given = next((each for each in self.keywords if each.arg == name), None)
+        if given is None and position is not None and position + self._before >= 0:
+            until = self.args[: position + self._before + 1]
+            given = next((each for each in until if isinstance(each, ast.Starred)), None)
+            given = given or (until[-1] if len(until) > position + self._before else None)
+        return given or next((each for each in self.keywords if each.arg is None), None)
+
+    def part(self, text: str, fix: str = ""):
+        """The argument of this name or text, or else one that the fix is for; with its name where the fix has one."""
+        nodes = [node for each in (*self.args, *self.keywords) for node in ast.walk(each)]
+        keywords = [each for each in (*self.keywords, *nodes) if isinstance(each, ast.keyword) and each.arg]
+        named = re.match(r"(\w+)=(?!=)", fix)
+        for name in (named[1] if named else "", text.rstrip("=")):
+            if found := next((each for each in keywords if each.arg == name), None):
+                return found
+        found = next((each for each in nodes if isinstance(each, ast.expr) and text and self.text(each) == text), None)
+        return found or (next((each for each in nodes if isinstance(each, ast.Constant) and each.value == text), None) if named or fix[:1] == '"' else None)
+
+    def render(self, node, message: str, fix: str = "", notes: tuple = (), colour: bool = False) -> str:
+        """A message at a part of the call."""
+        row = self._lines[node.lineno - 1].rstrip("\n")
+        begin, end = (len(row.encode()[:c].decode(errors="ignore")) for c in (node.col_offset, node.end_col_offset))
+        return render(self.file, node.lineno, begin, end if node.lineno == node.end_lineno else len(row), row, message, fix, notes, colour)
 
 
 def at_user(message: str, fix: str = "", part: str = "") -> str:
@@ -82,6 +170,10 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
     frame = user_frame()
     if frame is None:
         return f"error: {message}\n" + (f" fix:  {fix}\n" if fix else "")
+    call = call_of_user()
+    node = call.func if call and isinstance(fix, Whole) else call.part(part, fix) if call and part else None
+    if node is not None:
+        return call.render(node, message, fix)
     file, line = frame.f_code.co_filename, frame.f_lineno
     first, last, begin, end = _position(frame)
     lines = linecache.getlines(file, frame.f_globals)
@@ -91,6 +183,8 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
         return render(file, line, begin, end, text.rstrip("\n"), message, fix)
     for number in range(first, min(last or first, len(lines)) + 1):
         row = lines[number - 1].rstrip("\n")
+        # With its quotes, if the fix has them.
+        part = next((text for text in (f'"{part}"', f"'{part}'") if fix[:1] == '"' and text in row), part)
         start = row.find(part, begin if number == first else 0) if part else -1
         if start >= 0:
             return render(file, number, start, start + len(part), row, message, fix)
@@ -99,10 +193,28 @@ def at_user(message: str, fix: str = "", part: str = "") -> str:
     return render(file, first, columns[0], columns[1] if first == last else len(row), row, message, fix)
 
 
-def call_of_user() -> ast.Call | None:
+def _value(node, frame):
+    """What a name, or an attribute of one, is in a frame, without running anything; None if it is not known."""
+    if isinstance(node, ast.Name):
+        return next((scope[node.id] for scope in (frame.f_locals, frame.f_globals, frame.f_builtins) if node.id in scope), None)
+    owner = _value(node.value, frame) if isinstance(node, ast.Attribute) else None
+    found = inspect.getattr_static(owner, node.attr, None) if owner is not None else None
+    return getattr(found, "__func__", found)
+
+
+def _is_foreign(callee, entered) -> bool:
+    """Whether this is a callable of others, such as `map`, which calls us with arguments of its own."""
+    if isinstance(callee, (functools.partial, types.MethodType)):
+        return "args" not in entered.f_locals  # so how many of them it gives is not known
+    if not callable(callee):
+        return False
+    return not any(str(getattr(each, "__module__", "")).startswith("tessera") for each in (type(callee), callee))
+
+
+def call_of_user() -> Call | None:
     """The call that the user's frame stands at; None where Python does not say or the text is not there."""
-    frame = user_frame()
-    if frame is None:
+    frame, entered = _innermost()
+    if frame is None or entered is None:
         return None
     first, last, begin, end = _position(frame)
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
@@ -112,10 +224,36 @@ def call_of_user() -> ast.Call | None:
     rows[-1] = rows[-1][:end]
     rows[0] = rows[0][begin:]
     try:
-        found = ast.parse(b"".join(rows).decode(), mode="eval").body
+        found = ast.parse(b"(" + b"".join(rows) + b")", mode="eval").body
     except (SyntaxError, ValueError):
         return None
-    return found if isinstance(found, ast.Call) else None
+    if not isinstance(found, ast.Call) or _is_foreign(_value(found.func, frame), entered):
+        return None
+    for node in ast.walk(found):  # to places in the file
+        if hasattr(node, "lineno"):
+            node.col_offset += begin - 1 if node.lineno == 1 else 0
+            node.end_col_offset += begin - 1 if node.end_lineno == 1 else 0
+            node.lineno, node.end_lineno = node.lineno + first - 1, node.end_lineno + first - 1
+    return Call(found, frame.f_code.co_filename, lines, entered)
+
+
+def value_of_user(node):
+    """What an expression of the user's call is, if it is a name or an attribute; else None."""
+    return _value(node, user_frame())
+
+
+def variable_of_user(names, test) -> str:
+    """The first of these names that the user's frame has with a value that passes the test; else ""."""
+    frame = user_frame()
+    return next((name for name in names if frame is not None and test(_value(ast.Name(name), frame))), "")
+
+
+def module_of_user(name: str, otherwise: str) -> str:
+    """How the user's frame calls a module."""
+    frame, module = user_frame(), sys.modules.get(name)
+    scope = {**frame.f_globals, **frame.f_locals} if frame is not None and module is not None else {}
+    found = [key for key, value in scope.items() if value is module]
+    return otherwise if otherwise in found or not found else found[0]
 
 
 def is_statement_of_user() -> bool:
@@ -166,43 +304,6 @@ def call_without_grid(name: str) -> str:
     return ""
 
 
-def name_of_keyword(keyword: str) -> str:
-    """The variable that the user's call gives for a keyword, if it is one."""
-    call = call_of_user()
-    given = next((each.value for each in call.keywords if each.arg == keyword), None) if call else None
-    return given.id if isinstance(given, ast.Name) else ""
-
-
-def argument_of_call(parameter: str, position: int | None) -> ast.expr | None:
-    """What the user's call gives for the parameter."""
-    call = call_of_user()
-    if call is None or any(isinstance(each, ast.Starred) for each in call.args):
-        return None
-    by_name = next((each.value for each in call.keywords if each.arg == parameter), None)
-    return by_name or (call.args[position] if position is not None and position < len(call.args) else None)
-
-
-def empty_like_argument(keyword: str, shape: str) -> str:
-    """`out=np.empty((2, 3), c.dtype)` for a call with `out=c`, in the words of the array's library."""
-    given = argument_of_call(keyword, None)
-    name = ast.unparse(given) if given is not None else keyword
-    frame = user_frame()
-    value = {**frame.f_globals, **frame.f_locals}.get(name) if frame is not None else None
-    if type(value).__module__.partition(".")[0] == "torch":
-        return f"{keyword}=torch.empty({shape}, dtype={name}.dtype)"
-    return f"{keyword}=np.empty({shape}, {name}.dtype)"
-
-
-def in_words_of_call(fix: str, parameter: str, position: int | None) -> str:
-    """The fix with the argument that the user's call gives for the parameter in its place, where that is short."""
-    given = argument_of_call(parameter, position)
-    text = ast.unparse(given) if given is not None else ""
-    if not text or len(text) > 60:
-        return fix
-    is_atom = isinstance(given, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple))
-    return re.sub(rf"(?<![\w.\"'])({re.escape(parameter)})\b(?=(\.)?)(?!=[^=]|[\"'])", lambda at: f"({text})" if at[2] and not is_atom else text, fix)
-
-
 def at_place(file: str, line: int, column: int, message: str, fix: str = "") -> str:
     """A message at a place of the user's program (columns from 0); the caret stands under the name or number there."""
     lines = linecache.getlines(file)
@@ -216,6 +317,7 @@ def nearest(name, known, otherwise: str = "") -> str:
     listed = [str(k) for k in known]
     short = "".join(word[:1] for word in str(name).split("_"))  # BM for BLOCK_M
     same = [k for k in listed if k.lower() == str(name).lower() and k != name] or [k for k in listed if len(short) > 1 and k.lower() == short.lower()]
+    same = same or [k for k in listed if min(len(k), len(str(name))) > 2 and k != name and (k.startswith(str(name)) or str(name).startswith(k))]
     found = same or difflib.get_close_matches(str(name), listed, 1, 0.5)
     return found[0] if found else otherwise
 
@@ -243,8 +345,8 @@ class Source:
         self.text, self.file, self.first_line, self.column_offset, self.lines = text, file, first_line, column_offset, lines
 
 
-def find_keyword(source: Source, method: str, key: str):
-    """Where a decorator `...method(key=...)` of the source has this keyword: line, columns, text; None if nowhere."""
+def find_keyword(source: Source, method: str, key: str, part: str = ""):
+    """Where a decorator `...method(key=...)` of the source has this keyword, or one inside of its value: line, columns, text; None if nowhere."""
     lines = source.text.splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:
@@ -255,9 +357,11 @@ def find_keyword(source: Source, method: str, key: str):
         if isinstance(decorator, ast.Call) and getattr(decorator.func, "attr", "") == method:
             for keyword in decorator.keywords:
                 if keyword.arg == key:
+                    inner = (node for node in ast.walk(keyword) if isinstance(node, ast.keyword) and node.arg == part)
+                    keyword = next(inner, keyword)
                     row = lines[keyword.lineno - 1]
-                    begin = keyword.col_offset + indent
-                    return source.first_line + keyword.lineno - 1, begin, begin + len(key), row
+                    end = keyword.end_col_offset + indent if keyword.end_lineno == keyword.lineno else len(row)
+                    return source.first_line + keyword.lineno - 1, keyword.col_offset + indent, end, row
     return None
 
 

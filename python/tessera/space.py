@@ -35,18 +35,19 @@ class TuningMistake(CompileError):
     """Something of @tsr.kernel.autotune, found when it is used: the keyword, the message, the fix."""
 
     def __init__(self, keyword: str, message: str, fix: str, part: str = ""):
-        super().__init__(f"error: {message}\n fix:  {fix}\n")
+        super().__init__(f"error: {message}\n" + (f" fix:  {fix}\n" if fix else ""))
         self.keyword, self.message, self.fix = keyword, message, fix
         self.part = part or keyword  # of a call of `tune`, for the caret
 
 
 def placed(fn, mistake: TuningMistake) -> CompileError:
     """The mistake at its keyword in the decorator, or at the call of `tune`."""
-    found = source.find_keyword(fn.source, "autotune", mistake.keyword)
+    named = re.match(r"(\w+)=(?!=)", mistake.fix)
+    found = source.find_keyword(fn.source, "autotune", mistake.keyword, named[1] if named else "")
     if found is None:
         return mistake
     line, begin, end, row = found
-    if (at := row.find(mistake.part, begin)) >= 0:
+    if mistake.part != mistake.keyword and not named and (at := row.find(mistake.part, begin)) >= 0:
         found = line, at, at + len(mistake.part), row
     return CompileError(source.render(fn.source.file, *found, mistake.message, mistake.fix))
 
@@ -185,13 +186,14 @@ def check_names(fn, space: Space) -> None:
     tiles = [f"tile.{dim}" for p in fn.parameters for dim in p.dims or () if dim.isidentifier() and fn.kind == "function"]
     known = list(dict.fromkeys([*own, *tiles, *(key for key in options.SCHEDULE_KEYS if key != "tile")]))
     for axis in space.axes:
-        for column, name in enumerate(axis.names):
+        for name in axis.names:
             if name in known or name in fn.free_names or name.partition(".")[0] in options.SCHEDULE_KEYS:
                 continue
-            values = list(dict.fromkeys(choice[column] for choice in axis.values))
             near = source.nearest(name, known, next(iter(own), "unroll"))
+            whole = {near if key == name else key: values for key, values in space.values().items()}
+            named = ", ".join(f"{key}={list(values)}" for key, values in whole.items())
             raise TuningMistake("space", f"space names {name!r}, which {fn.__name__} does not have; there are {', '.join(known)}",
-                                f"space={{{near!r}: {values}}}" if "." in near else f"space=dict({near}={values})", name)
+                                f"space=dict({named})" if all(map(str.isidentifier, whole)) else f"space={whole}", name)
 
 
 # ---- spaces of schedules ------------------------------------------------------------------------

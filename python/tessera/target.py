@@ -14,6 +14,7 @@ import dataclasses
 
 from . import architectures, machines, source
 from .errors import ArgumentError, CompileError
+from .wording import entry
 
 platforms = {
     "cuda": "NVIDIA GPUs: PTX, launched by the CUDA driver",
@@ -30,6 +31,7 @@ class TargetIRCompiler:
     `enable_autotuning` leaves tuning to the function's own `autotune` space; a function without one has nothing to tune.
     """
 
+    @entry
     def __init__(self, target_platform: str = "cuda", target_architecture: str = "", optimization_level: int = 3,
                  enable_tensor_cores: bool = True, enable_autotuning: bool = False):
         if target_platform not in platforms:
@@ -55,6 +57,7 @@ class TargetIRCompiler:
         """What the table of architectures says of the machine; None for the CPU."""
         return None if self.target_platform == "cpu" else architectures.arch(architectures.promoted(machines.of(self.target).arch))
 
+    @entry
     def compile(self, fn) -> "CompiledFunction":
         """`fn` for this machine: called like `fn`."""
         if not hasattr(fn, "inspect_ir"):
@@ -72,17 +75,20 @@ class CompiledFunction:
         self.compiler, self.fn, self.__name__ = compiler, fn, fn.__name__
         self._last = None
 
+    @entry
     def __call__(self, *args, **kwargs):
         result = self.fn(*args, **kwargs, target=self.compiler.target)
         self._last = self.fn.last_spec
         return result
 
+    @entry
     def version(self, **words):
         """The compiled version for these dtypes and sizes (`q=fp16, D=64`), or that of the last call."""
         if not words and self._last is not None:
             return self.fn._version(self._last)
         return self.fn.compile(target=self.compiler.target, **words)
 
+    @entry
     def code(self, **words) -> str:
         """PTX, or LLVM IR on the CPU."""
         if self.compiler.target_platform == "cpu":

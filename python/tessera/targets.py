@@ -5,10 +5,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import ast
 import re
 
-from . import architectures, arrays, machines, source
+from . import architectures, machines, source
 from .wording import a_kind
 from .errors import CompileError
 
@@ -39,11 +38,7 @@ def check_target(target: str) -> str:
     if isinstance(target, str) and target in TARGETS:
         return target
     if not isinstance(target, str):
-        if arrays.is_array(target):
-            call = source.call_of_user()
-            name = ast.unparse(call.func) if call else "f.compile"
-            raise CompileError(source.at_user(f"{name} takes the dtypes of arguments by name, not arrays", f'{name}(target="cpu", A=tsr.fp32, B=tsr.fp32)'))
-        raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", 'target="cpu"'))
+        raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", 'target="cpu"', repr(target)))
     from . import gpu
 
     if gpu.is_gpu(target):
@@ -63,7 +58,7 @@ def check_target(target: str) -> str:
     note = f"; it would be {meant!r}, which this version does not compile for" if meant and not ours else ""
     near = meant if ours else source.nearest(target, TARGETS, "cpu")
     call = source.call_of_user()
-    compiles = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in ("compile", "inspect_ir", "aot", "explain")
+    compiles = call is not None and call.tool in ("compile", "inspect_ir", "aot", "explain")
     if machines.of(near).on_device and not compiles and not cuda.count():
         near = "sim:" + near  # there is no GPU here: the simulator runs it
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))

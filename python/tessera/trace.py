@@ -16,6 +16,7 @@ import numpy as np
 
 from . import comparison, oracle, source
 from .errors import ArgumentError, UnknownNameError
+from .wording import entry
 
 
 @dataclasses.dataclass
@@ -47,12 +48,21 @@ class Trace:
     def __iter__(self):
         return iter(self.values)
 
+    @entry
     def named(self, name: str) -> list[Value]:
         """All values of a name: one per op, and per turn of a loop."""
-        return [value for value in self.values if value.name == name]
+        found = [value for value in self.values if value.name == name]
+        if not found:
+            known = list(dict.fromkeys(value.name for value in self.values if value.name))
+            near = source.nearest(name, known, known[0] if len(known) == 1 else "")
+            raise UnknownNameError(source.at_user(f"nothing at stage {self.stage} of {self.function} is called {name!r}; there are {', '.join(known)}",
+                                                  f'"{near}"' if near else "", str(name)))
+        return found
 
+    @entry
     def assigned(self, name: str) -> list[Value]:
         """What a name was each time a line gave it a value: of the ops of one statement, the last."""
+        self.named(name)
         found, line = [], ""
         for value in self.values:
             if value.place.rpartition(":")[0] != line:
@@ -64,13 +74,9 @@ class Trace:
                 fresh = False
         return found
 
+    @entry
     def __getitem__(self, name: str) -> Value:
-        found = self.named(name)
-        if not found:
-            known = list(dict.fromkeys(value.name for value in self.values if value.name))
-            raise UnknownNameError(source.at_user(f"nothing at stage {self.stage} of {self.function} is called {name!r}; there are {', '.join(known)}",
-                                                  f'trace["{source.nearest(name, known, known[0] if known else "")}"]', str(name)))
-        return found[-1]
+        return self.named(name)[-1]
 
     def compare(self, other: "Trace") -> str:
         """Which values of the same name and place differ between two stages, targets or versions."""
@@ -103,7 +109,7 @@ def trace(fn, args: tuple, kwargs: dict, stage: str, domain: str, target: str) -
     if stage not in oracle.INTERPRETED:
         near = source.nearest(str(stage), oracle.INTERPRETED, "tile")
         raise ArgumentError(source.at_user(f"stage {stage!r} has no values to show; there are {', '.join(oracle.INTERPRETED)}",
-                                           f'{fn.__name__}.trace(..., stage="{near}")', "trace"))
+                                           f'stage="{near}"', str(stage)))
     program, given = oracle.prepare(fn, args, kwargs, stage, target)
     outcome = program.run(given, domain, trace=True)
     values = [Value(op, place, result.name, result.of(domain)) for op, place, results in outcome.trace for result in results]

@@ -12,7 +12,6 @@ import ast
 import concurrent.futures
 import dataclasses
 import hashlib
-import inspect
 import json
 import math
 import sys
@@ -136,10 +135,11 @@ def _identity(fn: Function, tuning: options.Tuning, bound: dict, given: dict, ca
     for name in tuning.key:
         if name not in sizes and name not in bound:
             free = [one for one in sizes if one not in tuning.key]
-            near = source.nearest(name, free, next(iter(free), ""))
-            right = [near if one == name else one for one in tuning.key if one != name or near]
-            raise placed(fn, TuningMistake("key", f"key names {name!r}, which is no dim or parameter of {fn.__name__}: {', '.join(sizes)}",
-                                           "key=[" + ", ".join(f'"{one}"' for one in right or ["M"]) + "]", f'"{name}"'))
+            known = [one for one in tuning.key if one in sizes or one in bound]
+            near = {one: source.nearest(one, free, free[0] if len(free) == 1 else "") for one in tuning.key if one not in known}
+            right = list(dict.fromkeys(near.get(one, one) for one in tuning.key))
+            raise placed(fn, TuningMistake("key", f"key names {' and '.join(map(repr, near))}, which {'is' if len(near) == 1 else 'are'} no dim or parameter of "
+                                           f"{fn.__name__}: {', '.join(sizes)}", "key=[" + ", ".join(f'"{one}"' for one in right) + "]" if all(right) else ""))
     key = [(name, sizes.get(name, bound.get(name))) for name in tuning.key]
     tensors = [(name, array.dtype.name, array.unit_axis, len(array.sizes)) for name, array in given.items()]
     consts = [(p.name, repr(bound[p.name])) for p in fn.parameters if p.kind == "const" and p.name in bound]
@@ -417,7 +417,7 @@ def _declared(fn: Function, space, where, numerics, strategy, attributes, cache,
         if value is not None:
             setattr(made, name, value)
     if made.numerics not in ("fixed", "open"):
-        raise TuningMistake("numerics", f"numerics is 'fixed' or 'open', not {made.numerics!r}", 'numerics="fixed"')
+        raise TuningMistake("numerics", *options.numerics_mistake(made.numerics))
     if attributes is not None:
         axes, more = of_attributes(fn, attributes, target)
         axes += [axis for axis in Space.of_dict(space or {}).axes]
@@ -448,7 +448,7 @@ def tune(fn: Function, args: tuple, kwargs: dict, target: str, seconds, budget, 
     """What `fn.tune` returns; the next calls with these sizes run what won."""
     from . import arrays
 
-    bound = arguments.bind(fn, args, kwargs, tuple(inspect.signature(fn.tune).parameters)[1:-1])
+    bound = arguments.bind(fn, args, kwargs)
     if target is None:
         target = fn._target_of(bound) if any(arrays.is_on_gpu(value) for value in bound.values()) else "cpu"
     specs, given, _ = arguments.argument_specs(fn, bound, target)

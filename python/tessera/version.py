@@ -8,10 +8,10 @@ from __future__ import annotations
 import struct
 import time
 
-from . import _runtime, arrays, keys, machines, source
+from . import _runtime, arguments, arrays, keys, machines
 from .arguments import NewKey
 from .dtypes import by_storage, to_numpy
-from .errors import ArgumentError
+from .errors import ArgumentError, TesseraError
 from .knobs import knobs
 from .machine_code import Kernels
 from .wording import a_kind, no_attribute, refuse, remind
@@ -33,11 +33,22 @@ class Runner:
 
     def __call__(self, *args, **kwargs):
         """Runs this version; arguments as for the function, consts left out."""
-        return self.function.call_version(self, args, kwargs)
+        try:
+            return self.function.call_version(self, args, kwargs)
+        except TesseraError as error:
+            if knobs.debug:
+                raise
+            short = error.with_traceback(None)
+        raise short from None
+
+    @staticmethod
+    def library_of(given: dict) -> str:
+        """Of the first array, whose library makes the results."""
+        return next(iter(given.values())).library if given else "numpy"
 
     def run(self, given: dict, scalars: dict, out: tuple, stream=None):
         """`given`: arrays by parameter name; `out`: arrays for what is left out."""
-        library = next(iter(given.values())).library if given else "numpy"
+        library = self.library_of(given)
         gpu, handle = self._place(given, library, stream)
         waiting = list(out)
         tensors, returned = [], []
@@ -50,9 +61,9 @@ class Runner:
                     owner = waiting.pop(0)
                     array = arrays.describe(owner, gpu is not None)
                     if array is not None and array.gpu != gpu:
-                        refuse(f"out= is {_where(array.gpu)}, but the result is {_where(gpu)}", f"{self.name}(...) without out=, which allocates it")
+                        refuse(f"out= is {_where(array.gpu)}, but the result is {_where(gpu)}", self.function._without_out())
                     if array is None:
-                        refuse(f"out= is {a_kind(owner)}, not an array", 'out=np.empty(shape, "float32")')
+                        refuse(f"out= is {a_kind(owner)}, not an array", self.function._without_out())
                     returned.append((index, owner))
                     if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
                         # What the caller leaves out is written along its last axis: into fresh memory, then copied.
@@ -61,19 +72,17 @@ class Runner:
                         continue
                 else:
                     if mode != "result" and not may_be_absent:
-                        refuse(f"argument {name} is missing", f"{name}=...")
+                        refuse(f"argument {name} is missing; its size follows from no other argument", "")
                     tensors.append(None)
                     continue
             if array.dtype.storage != storage:
                 wanted = by_storage(storage)
                 shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
-                variable = source.name_of_keyword("out")
-                made = f'np.empty({tuple(array.sizes)}, "{to_numpy(storage)}")'
                 refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
-                       f'{name}.astype("{to_numpy(storage)}")' if shown != "out=" else f"{variable} = {made}" if variable else f"out={made}")
+                       f'{name}.astype("{to_numpy(storage)}")' if shown != "out=" else arguments.empty_text("out", array.library, tuple(array.sizes), wanted.name))
             if mode != "in" and not array.writable:
                 shown = name if mode != "result" else "out="
-                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name} = {name}.copy()" if mode != "result" else "out=np.empty(...)")
+                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name if mode != 'result' else 'out'}.copy()")
             if mode != "in" and array.library == "torch":
                 written.append(array.owner)
             tensors.append(array.for_runtime())
@@ -81,7 +90,7 @@ class Runner:
             arrays.refuse_overlap([owner for _, owner in returned], {name: array.owner for name, array in given.items()})
         if waiting:
             taken = len(out) - len(waiting)
-            refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "out=y" if taken == 1 else f"out=({', '.join('abcdef'[:taken])})")
+            refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "")
         values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
         order = []
 

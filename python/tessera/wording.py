@@ -5,12 +5,30 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import warnings
 
 from . import machines, source
-from .errors import ArgumentError, ScheduleWarning, UnknownNameError
+from .errors import ArgumentError, ScheduleWarning, TesseraError, UnknownNameError
+from .knobs import knobs
+
+
+def entry(method):
+    """What users call: an error leaves it without our own frames."""
+
+    @functools.wraps(method)
+    def called(*args, **kwargs):
+        try:
+            return method(*args, **kwargs)
+        except TesseraError as error:
+            if knobs.debug:
+                raise
+            short = error.with_traceback(None)
+        raise short from None
+
+    return called
 
 
 def remind(text: str, category=ScheduleWarning) -> None:

@@ -147,10 +147,10 @@ def test_more_mistakes(case, tmp_path):
 
 def test_arrays_that_disagree(tmp_path):
     f = load('@tsr.function\ndef f(x: Tensor["M", "N"], s: Tensor["M"]):\n    return x * s[:, None]\n', tmp_path)
-    for x, s, fix in ((X, np.ones(3, np.float32), "x[:3]"), (X, np.ones(5, np.float32), "s[:4]")):
-        with pytest.raises(tsr.ArgumentError, match=r"prog.py:5:28: error: .* disagree on M") as refused:
-            f(x, s)
-        assert f"fix:  {fix}, if the rest is not wanted" in str(refused.value)
+    for s in (np.ones(3, np.float32), np.ones(5, np.float32)):
+        with pytest.raises(tsr.ArgumentError, match=r"test_user_mistakes.py:\d+:18: error: .* disagree on M: 4 from x, \d from s(.|\n)*prog.py:5:28: s: Tensor") as refused:
+            f(X, s)
+        assert "fix:" not in str(refused.value)  # which of them is meant is not known
 
 
 def test_an_edited_stage_that_cannot_be_read(tmp_path):

@@ -119,7 +119,7 @@ def test_a_version_refuses_strides_it_is_not_for(carrier):
     for good in (x, x[::-1], x[::2], np.broadcast_to(x[:1], (6, 8)), x[:, 3:5], x[:, 5:6], x[:0, ::2]):
         np.testing.assert_array_equal(version(good), good * 2)
     for bad in (x.T, x[:, ::-1], x[:, ::2], np.broadcast_to(x[:, :1], (6, 8)), np.asfortranarray(x)):
-        with pytest.raises(tsr.ArgumentError, match="X has stride -?[0-9]+ along axis 1, but this version needs 1(.|\n)*fix:  bad.copy\\(\\), or \\w+ itself"):
+        with pytest.raises(tsr.ArgumentError, match="X has stride -?[0-9]+ along axis 1, but this version needs 1(.|\n)*fix:  bad.copy\\(\\)\n"):
             version(bad)
         np.testing.assert_array_equal(version(bad.copy(order="C")), bad * 2)
         np.testing.assert_array_equal(fn(bad), bad * 2)

@@ -28,6 +28,7 @@
 namespace tessera::target {
 
 struct CpuView {
+  mlir::Value argument; // of the tile.func
   mlir::Value base;
   llvm::SmallVector<mlir::Value> sizes, strides;
   llvm::SmallVector<int64_t> staticSizes, staticStrides; // or kDynamic

@@ -140,7 +140,7 @@ Value CpuLowering::tileStart(tile::LoadOp load, Value &inside) {
       at = ranges[index].start;
     } else {
       at = values.lookup(index);
-      if (!tile::isInside(index, view.staticSizes[axis])) {
+      if (!tile::isInside(index, view.argument, int64_t(axis))) {
         Value fits = arith::CmpIOp::create(
             builder, loc, arith::CmpIPredicate::ult, at, view.sizes[axis]);
         inside = inside

@@ -121,6 +121,7 @@ void KernelEmitter::readArguments(Value pointers, Value integers) {
     Type type = argument.getType();
     if (auto memref = dyn_cast<MemRefType>(type)) {
       CpuView view;
+      view.argument = argument;
       view.element = memref.getElementType();
       Value at = lower.pointerTo(pointers, lower.constant(nextPointer++), i64);
       auto base = LLVM::LoadOp::create(builder, lower.loc, pointer, at, 8);
@@ -239,7 +240,7 @@ std::pair<Value, Value> KernelEmitter::addressOf(const CpuView &view,
   for (auto [axis, index] : llvm::enumerate(indices)) {
     Value number = lower.values.lookup(index);
     offset = lower.add(offset, lower.mul(number, view.strides[axis]));
-    if (tile::isInside(index, view.staticSizes[axis]))
+    if (tile::isInside(index, view.argument, int64_t(axis)))
       continue;
     Value fits =
         arith::CmpIOp::create(builder, lower.loc, arith::CmpIPredicate::ult,

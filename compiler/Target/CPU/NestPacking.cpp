@@ -193,8 +193,9 @@ bool NestEmitter::isTransposing(tile::StoreOp store) const {
       llvm::any_of(store.getIndices().getTypes(),
                    llvm::IsaPred<RankedTensorType>))
     return false;
-  for (auto [index, size] : llvm::zip(store.getIndices(), view.staticSizes))
-    if (!isa<tile::RangeType>(index.getType()) && !tile::isInside(index, size))
+  for (auto [axis, index] : llvm::enumerate(store.getIndices()))
+    if (!isa<tile::RangeType>(index.getType()) &&
+        !tile::isInside(index, view.argument, int64_t(axis)))
       return false;
   return isReadAlongRows(store.getValue());
 }

@@ -232,7 +232,7 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
       number = lower.values.lookup(index);
       // Other scalars may point anywhere, and out of bounds is as for a
       // gather.
-      if (!tile::isInside(index, view.staticSizes[axis]))
+      if (!tile::isInside(index, view.argument, axis))
         require(arith::CmpIOp::create(builder, lower.loc,
                                       arith::CmpIPredicate::ult, number,
                                       view.sizes[axis]));

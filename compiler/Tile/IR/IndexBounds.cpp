@@ -98,9 +98,42 @@ bool tessera::tile::alwaysDiffer(Value a, Value b) {
   return difference.terms.empty() && difference.constant != other.constant;
 }
 
-bool tessera::tile::isInside(Value index, int64_t size) {
-  if (index.getDefiningOp<ProgramOp>())
+/// The user's name of an axis of a view; "" where it has none, or where the
+/// view is not the user's.
+static StringRef dimNameOf(Value view, int64_t axis) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto kernel = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp())
+                         : FuncOp();
+  auto dims = kernel ? kernel.getArgAttrOfType<ArrayAttr>(
+                           argument.getArgNumber(), "gir.dims")
+                     : ArrayAttr();
+  if (!dims || axis >= int64_t(dims.size()))
+    return "";
+  auto name = dyn_cast<StringAttr>(dims[axis]);
+  return name ? name.getValue() : "";
+}
+
+/// Is there a position for each program? Axes without names were compared when
+/// the program was read.
+static bool hasAllPrograms(Value extent, Value view, int64_t axis) {
+  StringRef wanted = dimNameOf(view, axis);
+  if (wanted.empty())
     return true;
+  if (auto dim = extent.getDefiningOp<DimOp>()) {
+    StringRef known = dimNameOf(dim.getView(), dim.getAxis());
+    return known.empty() || known == wanted;
+  }
+  auto count = numberOf(extent);
+  int64_t size = cast<MemRefType>(view.getType()).getDimSize(axis);
+  return count && !ShapedType::isDynamic(size) && *count <= size;
+}
+
+bool tessera::tile::isInside(Value index, Value view, int64_t axis) {
+  if (auto program = index.getDefiningOp<ProgramOp>())
+    return hasAllPrograms(
+        program.getExtents()[cast<OpResult>(index).getResultNumber()], view,
+        axis);
+  int64_t size = cast<MemRefType>(view.getType()).getDimSize(axis);
   if (ShapedType::isDynamic(size))
     return false;
   IndexSum sum(index);

@@ -26,9 +26,9 @@ struct IndexSum {
 /// Are two indices never equal?
 bool alwaysDiffer(mlir::Value a, mlir::Value b);
 
-/// Does the index always lie within an axis of `size` elements, which may be
-/// `kDynamic`? A program id lies within its dim.
-bool isInside(mlir::Value index, int64_t size);
+/// Does the index always lie within that axis of a view? A program id lies
+/// within its own dim.
+bool isInside(mlir::Value index, mlir::Value view, int64_t axis);
 
 } // namespace tessera::tile
 

@@ -83,7 +83,7 @@ def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
       |                       ^~~~~~~~~~~
  note: k.py:5:13: p is [m, k] fp32
  note: k.py:2:28: B: Tensor["K", "N"]
- fix:  p.to(B.dtype)
+ fix:  p.to(B.dtype) @ B[k, n]
 )",
      {{"B", ArgumentSpec::tensor(DType::FP16, {-1, -1})}}},
     {"LoopChangesDType", R"py(@tsr.kernel
@@ -112,7 +112,7 @@ def k(X: Tensor["M", "K"], Y: Out["M"]):
     6 |             acc = acc + tsr.sum(X[m, k], k)
       |             ^~~
  note: k.py:4:9: acc before the loop
- fix:  acc = tsr.zeros(m)
+ fix:  acc = tsr.zeros(m)  # line 4
 )"},
     {"IfOnTile", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -197,7 +197,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
     5 |         Y[m] = x + m.index
       |                ^~~~~~~~~~~
  note: k.py:4:9: x is [m] fp32
- fix:  m.index.to(fp32)
+ fix:  x + m.index.to(fp32)
 )"},
     {"HalfWithBFloat",
      R"py(@tsr.kernel
@@ -211,7 +211,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
       |                ^~~~~~~~
  note: k.py:4:9: x is [m] fp16
  note: k.py:2:23: Z: Tensor["M"]
- fix:  x.to(fp32)
+ fix:  x.to(fp32) + Z[m]
 )",
      {{"X", ArgumentSpec::tensor(DType::FP16, {-1})},
       {"Z", ArgumentSpec::tensor(DType::BF16, {-1})}}},
@@ -225,7 +225,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
      R"(k.py:5:13: error: * mixes i64 with a float: m.index is [m] i64, 0.5 is the float 0.5
     5 |         i = m.index * 0.5
       |             ^~~~~~~~~~~~~
- fix:  m.index.to(fp32)
+ fix:  m.index.to(fp32) * 0.5
 )"},
     {"StoreFloatIntoInt",
      R"py(@tsr.kernel
@@ -301,7 +301,7 @@ def k(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"]):
     5 |             C[m, n] = A[m]
       |                       ^~~~
  note: k.py:2:7: A: Tensor["M", "K"]
- fix:  A[m, :]
+ fix:  A[m, k]
 )"},
     {"RangeInArithmetic", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -323,9 +323,9 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
 )py",
      R"(k.py:5:16: error: * needs tiles or numbers, but X is a tensor in memory
     5 |         Y[m] = X * 2
-      |                ^
+      |                ^~~~~
  note: k.py:2:7: X: Tensor["M"]
- fix:  X[m]
+ fix:  X[m] * 2
 )"},
     {"ReduceOverMissingAxis", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -359,11 +359,13 @@ def k(X: Tensor["M"], Y: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
         Y[m] = X[m]
 )py",
-     R"(k.py:5:14: error: a second tsr.grid; a kernel has one and nothing after it
+     R"(k.py:5:14: error: a second tsr.grid; a kernel has one and nothing after it: its lines belong at the end of the first one, which has the same ranges
     5 |     for m in tsr.grid(tsr.tile(M, 16)):
       |              ^~~~~~~~~~~~~~~~~~~~~~~~~
  note: k.py:3:14: the first one
- fix:  a second @tsr.kernel for it, called after this one
+ fix:  for m in tsr.grid(tsr.tile(M, 16)):
+           Y[m] = X[m]
+           Y[m] = X[m]
 )"},
     {"NoGrid", R"py(@tsr.kernel
 def k(X: Tensor["M"], Y: Out["M"]):

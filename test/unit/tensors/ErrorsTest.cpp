@@ -59,7 +59,7 @@ const Mistake mistakes[] = {
       |            ^~~~~
  note: f.py:1:7: x is [M, N] fp32
  note: f.py:1:28: v is [M] fp32
- fix:  v[:, None]
+ fix:  x + v[:, None]
 )"},
     {"named_dim_does_not_broadcast",
      "x: [M=1, N], y: [5, N]",
@@ -79,7 +79,7 @@ const Mistake mistakes[] = {
       |            ^~~~~
  note: f.py:1:7: x is [4] fp16
  note: f.py:1:10: y is [4] bf16
- fix:  x.to(fp32)
+ fix:  x.to(fp32) + y
 )"},
     {"int_with_float",
      "x: [4] i32",
@@ -88,7 +88,7 @@ const Mistake mistakes[] = {
     2 |     return x * 0.5
       |            ^~~~~~~
  note: f.py:1:7: x is [4] i32
- fix:  x.to(fp32)
+ fix:  x.to(fp32) * 0.5
 )"},
     {"true_division_of_ints",
      "x: [4] i32, y: [4] i32",
@@ -111,9 +111,9 @@ const Mistake mistakes[] = {
     {"exp_of_int",
      "x: [4] i64",
      {"return tsr.exp(x)"},
-     R"(f.py:2:12: error: exp needs a float, but x is [4] i64
+     R"(f.py:2:20: error: exp needs a float, but x is [4] i64
     2 |     return tsr.exp(x)
-      |            ^~~~~~~~~~
+      |                    ^
  note: f.py:1:7: x is [4] i64
  fix:  x.to(fp32)
 )"},
@@ -166,7 +166,7 @@ const Mistake mistakes[] = {
       |            ^~~~~
  note: f.py:2:5: q is [M, K] fp32
  note: f.py:1:28: v is [K, N] fp16
- fix:  q.to(v.dtype)
+ fix:  q.to(v.dtype) @ v
 )"},
     {"matmul_of_number",
      "x: [4, 4]",

@@ -1,0 +1,46 @@
+//===- LoopUses.h - Which axes the variables of loops index -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where an index and a loop disagree, either may be wrong. All uses together
+// say which: in
+//
+//   for k in tsr.tile(N, BK):
+//       acc += A[m, k] @ B[k, n]
+//
+// `k` indexes axes of dim K twice and none of N, so it is the loop.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILER_FRONTEND_LOOPUSES_H
+#define TESSERA_COMPILER_FRONTEND_LOOPUSES_H
+
+#include "compiler/Frontend/SemaImpl.h"
+
+namespace tessera::frontend {
+
+struct LoopUse {
+  std::string name; // of the variable
+  const For *loop = nullptr;
+  const Expr *target = nullptr; // the name
+  const Expr *extent = nullptr; // K of tsr.tile(K, BK), or of a grid
+  std::set<std::string> dims;   // of the axes it indexes
+  unsigned count = 0;
+};
+
+/// The names of an array's dims; empty for a name that is none.
+using DimNames =
+    llvm::function_ref<llvm::SmallVector<std::string>(llvm::StringRef)>;
+
+/// One for each variable of each loop over tiles, outer loops first.
+std::vector<LoopUse> collectLoopUses(const SemaContext &context,
+                                     DimNames dimsOf);
+
+/// Whether a range lies within another, line by line.
+bool isWithin(const SourceRange &inner, const SourceRange &outer);
+
+} // namespace tessera::frontend
+
+#endif // TESSERA_COMPILER_FRONTEND_LOOPUSES_H

@@ -1,0 +1,595 @@
+//===- TileOpsIndexErrors.cpp - Wrong indices, and their fixes ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/LoopUses.h"
+#include "compiler/Frontend/TileOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// X[m, i]: what an access would be with another index on one axis.
+static std::string replaceIndex(const SemaContext &context,
+                                const std::string &name,
+                                llvm::ArrayRef<SemaValue> indices, size_t axis,
+                                const std::string &index, const OpSite &site) {
+  std::string text = name + "[";
+  for (size_t i = 0; i < indices.size(); ++i)
+    text += (i ? ", " : "") + (i == axis ? index
+                               : i < site.operands.size() && site.operands[i]
+                                   ? context.quote(site.operands[i]->range)
+                                   : std::string(":"));
+  return text + "]";
+}
+
+/// Where all uses of a loop's variable index another dim than the loop covers,
+/// the loop is wrong and not they: true, with an error there.
+bool TileOps::reportWrongLoop(const SemaValue &view, const SemaValue &index,
+                              size_t axis, const Expr *expr) {
+  auto *name = dynCast<Name>(expr);
+  const std::string &wanted = view.dims[axis]->name;
+  if (!name || !index.axis->dim)
+    return false;
+  std::vector<LoopUse> uses = collectLoopUses(context, [&](llvm::StringRef of) {
+    llvm::SmallVector<std::string> dims;
+    std::optional<SemaValue> array = context.tryFix(of.str());
+    if (array && array->kind == ValueKind::View)
+      for (Dim *dim : array->dims)
+        dims.push_back(dim->name);
+    return dims;
+  });
+  const LoopUse *own = nullptr;
+  for (const LoopUse &use : uses)
+    if (use.name == name->id && isWithin(expr->range, use.loop->range))
+      own = &use;
+  if (!own || own->dims != std::set<std::string>{wanted})
+    return false;
+  std::string covered = context.quote(own->extent->range);
+  const std::string &declared = parameterTexts[view.parameter];
+  // The names of a grid in another order than its ranges.
+  for (const LoopUse &other : uses) {
+    if (other.loop != own->loop || &other == own || other.dims.size() != 1 ||
+        *other.dims.begin() != covered ||
+        context.quote(other.extent->range) != wanted)
+      continue;
+    std::string targets =
+        changeWords(context.quote(own->loop->target->range),
+                    [&](llvm::StringRef word, char, char) -> std::string {
+                      return word == own->name    ? other.name
+                             : word == other.name ? own->name
+                                                  : word.str();
+                    });
+    context
+        .error(own->loop->target->range,
+               own->name + " covers " + covered + " and " + other.name +
+                   " covers " + wanted +
+                   ", but all that they index has them the other way round")
+        .addNote(expr->range, context.quote(expr->range) + " indexes axis " +
+                                  std::to_string(axis) + " of " + declared)
+        .setFix(targets);
+    return true;
+  }
+  if (own->count < 2 && !context.findRange(*view.dims[axis]).empty())
+    return false;
+  context
+      .error(own->extent->range, own->name + " covers dim " + covered +
+                                     ", but every axis that it indexes is " +
+                                     wanted)
+      .addNote(expr->range, context.quote(expr->range) + " indexes axis " +
+                                std::to_string(axis) + " of " + declared)
+      .setFix(wanted);
+  return true;
+}
+
+/// A dim that one annotation alone has, and no loop: true, with an error there.
+bool TileOps::reportLonelyDim(const SemaValue &view, const SemaValue &index,
+                              size_t axis, const Expr *expr) {
+  const std::string &wanted = view.dims[axis]->name,
+                    &declared = parameterTexts[view.parameter];
+  auto quoted = [](const std::string &name) { return "\"" + name + "\""; };
+  unsigned count = 0;
+  for (const std::string &text : parameterTexts)
+    count += llvm::StringRef(text).count(quoted(wanted));
+  bool isUsed = false;
+  walkExpressions(context.getBody(), [&](const Expr *each) {
+    auto *name = dynCast<Name>(each);
+    isUsed |= name && name->id == wanted;
+    return true;
+  });
+  size_t at = declared.find(quoted(wanted));
+  if (count != 1 || isUsed || at == std::string::npos || !index.axis->dim ||
+      !findDimText(index.axis->dim->name))
+    return false;
+  std::string text = declared;
+  text.replace(at, quoted(wanted).size(), quoted(index.axis->dim->name));
+  context
+      .error(parameterRanges[view.parameter],
+             "axis " + std::to_string(axis) + " of " +
+                 parameterNames[view.parameter] + " is " + wanted +
+                 ", a dim of its own, but is indexed by " + index.axis->name +
+                 ", which covers " + index.axis->dim->name)
+      .addNote(expr ? expr->range : SourceRange(), "indexed here")
+      .addNote(index.axis->where, context.quote(index.axis->where))
+      .setFix(text);
+  return true;
+}
+
+/// Does an annotation have the dim by this name?
+bool TileOps::findDimText(llvm::StringRef name) const {
+  return llvm::any_of(parameterTexts, [&](const std::string &text) {
+    return llvm::StringRef(text).contains(("\"" + name + "\"").str());
+  });
+}
+
+LogicalResult TileOps::reportWrongDim(const SemaValue &view,
+                                      llvm::ArrayRef<SemaValue> indices,
+                                      size_t axis, const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  const SemaValue &index = indices[axis];
+  const Expr *expr =
+      axis < site.operands.size() ? site.operands[axis] : nullptr;
+  if (index.axis->dim && context.unify(*index.axis->dim, *view.dims[axis],
+                                       expr ? expr->range : site.range))
+    return failure();
+  if (expr && reportWrongLoop(view, index, axis, expr))
+    return failure();
+  std::string range = expr ? context.quote(expr->range) : index.axis->name;
+  bool isThere = !context.findRange(*view.dims[axis]).empty();
+  bool isTransposed = llvm::any_of(indices, [&](const SemaValue &each) {
+    return &each != &index && each.kind == ValueKind::Range &&
+           each.axis->dim == view.dims[axis];
+  });
+  if (!isThere && !isTransposed && reportLonelyDim(view, index, axis, expr))
+    return failure();
+  std::string covers =
+      index.axis->dim ? "dim " + index.axis->dim->name : "a number, no dim";
+  Diagnostic &diagnostic = context.error(
+      expr ? expr->range : site.range,
+      range + " covers " + covers + ", but axis " + std::to_string(axis) +
+          " of " + name + " is " + view.dims[axis]->name);
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  diagnostic.addNote(index.axis->where, context.quote(index.axis->where));
+  // The same indices in the order of the axes, if there is exactly one.
+  std::vector<std::string> fixed;
+  llvm::SmallVector<bool> used(indices.size(), false);
+  for (Dim *dim : view.dims) {
+    bool found = false;
+    for (size_t i = 0; i < indices.size() && !found; ++i) {
+      if (used[i] || indices[i].kind != ValueKind::Range ||
+          indices[i].axis->dim != dim)
+        continue;
+      used[i] = found = true;
+      fixed.push_back(i < site.operands.size() && site.operands[i]
+                          ? context.quote(site.operands[i]->range)
+                          : indices[i].axis->name);
+    }
+    if (!found)
+      break;
+  }
+  // Of "N - 1" elements of N: positions, which no dim has to match.
+  bool isPart = false;
+  if (index.axis->dim)
+    changeWords(index.axis->dim->name, [&](llvm::StringRef word, char, char) {
+      isPart |= word == view.dims[axis]->name;
+      return word.str();
+    });
+  if (isPart) {
+    diagnostic.setFix(
+        replaceIndex(context, name, indices, axis, range + ".index", site));
+  } else if (fixed.size() == view.dims.size()) {
+    std::string fix = name + "[", dims;
+    for (auto [i, part] : llvm::enumerate(fixed))
+      fix += (i ? ", " : "") + part;
+    // A value that lies as it is stored means the transpose, and so does a
+    // load whose elements are stored the other way round: nothing else is done.
+    std::optional<SemaValue> stored;
+    bool isCopy = false;
+    if (site.operands.size() == indices.size() + 1 && site.operands.back()) {
+      stored = context.tryFix(context.quote(site.operands.back()->range));
+      isCopy = is<Subscript>(site.operands.back());
+    }
+    bool isMeant = stored && stored->axes.size() == indices.size();
+    for (auto [i, each] : llvm::enumerate(indices)) {
+      isMeant &= isMeant && each.kind == ValueKind::Range &&
+                 (isCopy || stored->axes[i] == each.axis);
+      dims += (dims.empty() ? "\"" : ", \"") + each.axis->dim->name + "\"";
+    }
+    llvm::StringRef declared = parameterTexts[view.parameter];
+    isMeant &= size_t(declared.count('"')) == 2 * view.dims.size() &&
+               declared.consume_front(name + ": Out[\"") &&
+               declared.ends_with("\"]");
+    if (isMeant)
+      diagnostic.setFix(name + ": Out[" + dims + "]",
+                        parameterRanges[view.parameter]);
+    else
+      diagnostic.setFix(fix + "]", site.range);
+  } else if (std::string other = context.findRange(*view.dims[axis]);
+             !other.empty()) {
+    // And of the other axes those that are wrong, too.
+    std::string fix = name + "[";
+    for (size_t i = 0; i < indices.size(); ++i) {
+      std::string known, given = i < site.operands.size() && site.operands[i]
+                                     ? context.quote(site.operands[i]->range)
+                                 : indices[i].axis ? indices[i].axis->name
+                                                   : std::string(":");
+      if (indices[i].kind == ValueKind::Range &&
+          indices[i].axis->dim != view.dims[i])
+        known = context.findRange(*view.dims[i]);
+      bool isTwice =
+          indices[i].kind == ValueKind::Range && i != axis && given == other;
+      if (isTwice && known.empty() && range != given)
+        known = range;
+      fix += (i ? ", " : "") + (i == axis        ? other
+                                : !known.empty() ? known
+                                                 : given);
+    }
+    diagnostic.setFix(fix + "]", site.range);
+  } else {
+    // A range over the dim, with a name that nothing has.
+    std::string variable = llvm::StringRef(view.dims[axis]->name).lower();
+    if (!llvm::all_of(variable, [](char c) { return llvm::isAlnum(c); }) ||
+        variable == view.dims[axis]->name)
+      variable = "r";
+    while (context.isRange(variable))
+      variable += "2";
+    diagnostic.setFix(
+        "for " + variable + " in tsr.tile(" + view.dims[axis]->name + ", " +
+        std::to_string(index.axis->size) + "):  # and " +
+        replaceIndex(context, name, indices, axis, variable, site));
+  }
+  return failure();
+}
+
+/// `text` with the word `from` replaced.
+static std::string replaceWord(llvm::StringRef text, llvm::StringRef from,
+                               llvm::StringRef to) {
+  if (size_t at = text.find(from);
+      from.ends_with(")") && at != llvm::StringRef::npos)
+    return (text.take_front(at) + to + text.drop_front(at + from.size())).str();
+  return changeWords(text, [&](llvm::StringRef word, char before, char) {
+    return (before != '.' && word == from ? to : word).str();
+  });
+}
+
+/// m.index + 1 for the range tsr.range_at(M, m.start + 1, 64) behind m; empty
+/// for one that has nothing to do with m.
+static std::string getShifted(const SemaContext &context, const Axis &shifted,
+                              const Axis &axis) {
+  std::string text = context.quote(shifted.where);
+  size_t open = text.find("range_at(");
+  if (open == std::string::npos)
+    return {};
+  // The second argument.
+  int depth = 0;
+  std::vector<std::string> arguments(1);
+  for (char c : llvm::StringRef(text).drop_front(open + 9)) {
+    depth += c == '(' || c == '[';
+    depth -= c == ')' || c == ']';
+    if (depth < 0)
+      break;
+    if (c == ',' && depth == 0)
+      arguments.emplace_back();
+    else
+      arguments.back() += c;
+  }
+  std::string start = axis.name + ".start";
+  if (arguments.size() != 3)
+    return {};
+  std::string second = llvm::StringRef(arguments[1]).trim().str();
+  size_t found = second.find(start);
+  if (found == std::string::npos)
+    return {};
+  return second.substr(0, found) + axis.name + ".index" +
+         second.substr(found + start.size());
+}
+
+LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,
+                                        const Expr *value, const OpSite &site) {
+  std::string from = getDTypeName(dtype), to = getDTypeName(view.dtype);
+  std::string text = value ? context.parenthesize(value) : std::string("x");
+  std::string fix = text + ".to(" + to + ")";
+  // A copy is of the same dtype: the array is the one to change.
+  std::string declared = parameterTexts[view.parameter];
+  if (size_t at = declared.rfind(to);
+      value && is<Subscript>(value) && at != std::string::npos)
+    fix = std::string(declared).replace(at, to.size(), from);
+  context
+      .error(value ? value->range : site.range,
+             "a store rounds, it does not turn " + from + " into " + to)
+      .addNote(parameterRanges[view.parameter], declared + " is " + to)
+      .setFix(fix);
+  return failure();
+}
+
+LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
+                                       const Expr *valueExpr, Axis &extra,
+                                       ArrayRef<Axis *> stored,
+                                       const OpSite &site) {
+  // Whole axes whose dims have no names: those of one size are one.
+  if (context.unifyWhole(value.axes, stored,
+                         valueExpr ? valueExpr->range : site.range))
+    return failure();
+  // Another axis over the same dim: they are two, whatever their positions.
+  Axis *same = nullptr;
+  for (Axis *axis : stored)
+    if (extra.dim && axis->dim == extra.dim &&
+        (!same || !llvm::is_contained(value.axes, axis)))
+      same = axis;
+  std::string text =
+      valueExpr ? context.quote(valueExpr->range) : std::string();
+  std::string target = context.quote(site.range);
+  // The candidates, best first; the first that is accepted is the fix.
+  std::vector<std::string> fixes;
+  std::string why;
+  if (same) {
+    why = "; " + extra.name + " and " + same->name + " are two axes over dim " +
+          extra.dim->name;
+    std::string shifted = getShifted(context, extra, *same);
+    std::string backwards = getShifted(context, *same, extra);
+    if (!text.empty() && !shifted.empty())
+      fixes.push_back(replaceWord(text, extra.name, shifted));
+    if (!text.empty() && backwards.empty())
+      fixes.push_back(replaceWord(text, extra.name, same->name));
+  }
+  const auto *call = dynCast<Call>(valueExpr);
+  if (call && call->args.size() == 2 && call->keywords.empty())
+    for (Axis *axis : stored)
+      if (!llvm::is_contained(value.axes, axis) &&
+          context.quote(call->args[1]->range) == axis->name)
+        fixes.push_back(context.quote(call->func->range) + "(" +
+                        context.quote(call->args[0]->range) + ", " +
+                        extra.name + ")");
+  // tsr.maximum(x, n) is of two values, tsr.max(x, n) over an axis.
+  if (call && call->args.size() == 2 &&
+      context.quote(call->args[1]->range) ==
+          (extra.kind == Axis::Kind::Whole && extra.dim ? extra.dim->name
+                                                        : extra.name))
+    for (llvm::StringRef name : {"max", "min"})
+      if (context.quote(call->func->range) == ("tsr." + name + "imum").str())
+        fixes.push_back("tsr." + name.str() + "(" +
+                        context.quote(call->args[0]->range) + ", " +
+                        context.quote(call->args[1]->range) + ")");
+  if (!same && !text.empty()) {
+    std::string sum = text;
+    for (Axis *axis : value.axes)
+      if (!llvm::is_contained(stored, axis))
+        sum = "tsr.sum(" + sum + ", " + axis->name + ")";
+    fixes.push_back(sum);
+  }
+  std::string fix;
+  for (const std::string &candidate : fixes) {
+    if (!fix.empty() || candidate == text)
+      continue;
+    std::optional<SemaValue> tried = context.tryFix(candidate);
+    if (tried && llvm::all_of(tried->axes, [&](Axis *axis) {
+          return llvm::is_contained(stored, axis);
+        }))
+      fix = candidate;
+  }
+  // It was made before: where it is made, one range serves both.
+  if (fix.empty() && same)
+    fix = "one range for both: " + same->name + " where " + extra.name +
+          " is used, or r = " +
+          (!extra.isNamed()
+               ? extra.name
+               : "tsr.range_at(" + extra.dim->name + ", " + extra.name +
+                     ".start, " + std::to_string(extra.size) + ")") +
+          " in the load and in the store";
+  Diagnostic &diagnostic = context.error(
+      valueExpr ? valueExpr->range : site.range,
+      (value.name.empty() ? std::string("the value") : value.name) + " is " +
+          describeAxes(value.axes) + ", but " + target + " has no axis " +
+          extra.name + "; it is " + describeAxes(stored) + why);
+  diagnostic.addNote(extra.where, "the axis " + extra.name);
+  if (same)
+    diagnostic.addNote(same->where, "the axis " + same->name);
+  if (!fix.empty())
+    diagnostic.setFix(fix);
+  return failure();
+}
+
+LogicalResult TileOps::reportSlice(const SemaValue &view,
+                                   llvm::ArrayRef<SemaValue> indices,
+                                   size_t axis, const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  const std::string &dim = view.dims[axis]->name;
+  const auto *slice = dynCast<Slice>(site.operands[axis]);
+  std::string text = context.quote(site.operands[axis]->range);
+  Diagnostic &diagnostic = context.error(
+      site.operands[axis]->range,
+      "not yet: a slice with bounds, " + text + ", on axis " +
+          std::to_string(axis) + " of " + name + " (" + dim +
+          "); an index is a range, an int, ':' or an integer tile");
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  auto quote = [&](const Expr *expr, const char *otherwise) {
+    return expr ? context.quote(expr->range) : std::string(otherwise);
+  };
+  // X[m.start:m.stop] is X[m].
+  std::string range = context.findRange(*view.dims[axis]);
+  if (slice && !slice->step && !range.empty()) {
+    diagnostic.setFix(replaceIndex(context, name, indices, axis, range, site));
+    return failure();
+  }
+  // X[k:k + BK] in a loop over the starts of tiles: a loop over tiles.
+  if (auto *name = slice ? dynCast<Name>(slice->lower) : nullptr)
+    if (auto loop = context.tileLoops.find(name->id);
+        loop != context.tileLoops.end()) {
+      std::string line = context.quoteBefore(site.range) +
+                         context.quote(site.range) +
+                         context.quoteBehind(site.range);
+      for (size_t at = 0; (at = line.find(text, at)) != std::string::npos;
+           at += name->id.size())
+        line.replace(at, text.size(), name->id);
+      diagnostic.setFix(loop->second.text + "\n    " +
+                        llvm::StringRef(line).trim().str());
+      return failure();
+    }
+  std::string start = quote(slice ? slice->lower : nullptr, "0");
+  std::string stop = quote(slice ? slice->upper : nullptr, dim.c_str());
+  std::string size = start == "0" ? stop : stop + " - " + start;
+  // i * BM to (i + 1) * BM are BM.
+  auto [counter, step] = llvm::StringRef(start).split('*');
+  auto [next, same] = llvm::StringRef(stop).rsplit('*');
+  if (!step.empty() && step.trim() == same.trim() &&
+      next.trim().trim("()") == (counter.trim() + " + 1").str())
+    size = step.trim().str();
+  if (const SemaValue &index = indices[axis]; index.elements.size() == 3) {
+    auto first = index.elements[0].isNone()
+                     ? std::optional<int64_t>(0)
+                     : index.elements[0].getConstantInt(),
+         last = index.elements[1].getConstantInt();
+    if (first && last && *first >= 0 && *last > *first)
+      size = std::to_string(*last - *first);
+  }
+  // i:i + BN has BN elements.
+  llvm::StringRef more = stop;
+  if (more.consume_front(start + " + ") || more.consume_front(start + "+"))
+    size = more.trim().str();
+  std::string made =
+      slice && slice->step
+          ? start + " + " + quote(slice->step, "1") + " * tsr.arange(size)"
+          : "tsr.range_at(" + dim + ", " + start + ", " + size + ")";
+  diagnostic.setFix("r = " + made + "\n" +
+                    replaceIndex(context, name, indices, axis, "r", site));
+  return failure();
+}
+
+void TileOps::reportIndex(const SemaValue &view,
+                          llvm::ArrayRef<SemaValue> indices, size_t axis,
+                          const SourceRange &where) {
+  const std::string &name = parameterNames[view.parameter];
+  const SemaValue &index = indices[axis];
+  std::string text = context.quote(where);
+  Diagnostic &diagnostic = context.error(
+      where, "an index is a range, an int, ':' or an integer tile, but " +
+                 text + ", on axis " + std::to_string(axis) + " of " + name +
+                 " (" + view.dims[axis]->name + "), is " + describe(index));
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  std::string range = context.findRange(*view.dims[axis]);
+  if (index.isNumber())
+    diagnostic.setFix(index.isConstant() ? "int(" + text + ")"
+                                         : "(" + text + ").to(i64)");
+  else if (text == "...")
+    diagnostic.setFix(name + "[" + (range.empty() ? ":" : range) + "]");
+  else
+    diagnostic.setFix(range.empty() ? ":" : range);
+}
+
+void TileOps::reportTileIndex(const SemaValue &tile, const SemaValue &index,
+                              const Expr *expr, const OpSite &site) {
+  std::string text = context.quote(site.range);
+  std::string name = text.substr(0, text.find('['));
+  std::string given = context.quote(expr->range);
+  bool isItself = index.kind == ValueKind::Range &&
+                  llvm::is_contained(tile.axes, index.axis);
+  Diagnostic &diagnostic = context.error(
+      isItself ? site.range : expr->range,
+      "a tile is indexed by ':' and None only, but " + given + " is " +
+          describe(index) + " and " + name + " is " + describe(tile) +
+          (isItself ? ": it has that axis already"
+                    : "; elements are taken from tensors"));
+  if (index.isTile() && index.dtype == DType::Bool)
+    diagnostic.setFix("tsr.where(" + given + ", " + name + ", 0)");
+  else if (index.isNumber() && !tile.axes.empty()) {
+    // One position of a tile is a sum of one element.
+    const std::string &axis = tile.axes.back()->name;
+    std::string place = given;
+    if (auto known = index.getConstantInt(); known && *known < 0)
+      place = axis + ".stop - " + std::to_string(-*known);
+    diagnostic.setFix("tsr.sum(tsr.where(" + axis + ".index == " + place +
+                          ", " + name + ", 0), " + axis + ")",
+                      site.range);
+  } else if (isItself)
+    diagnostic.setFix(name);
+  else
+    diagnostic.setFix("index the tensor, or tsr.where and a reduction");
+}
+
+LogicalResult TileOps::reportNotIndexable(const SemaValue &object,
+                                          const OpSite &site) {
+  std::string text = context.quote(site.range);
+  std::string name = text.substr(0, text.find('['));
+  Diagnostic &diagnostic =
+      context.error(site.range, name + " is " + describe(object) +
+                                    ", which cannot be indexed");
+  if (object.kind == ValueKind::Range)
+    diagnostic.addNote(object.axis->where, "the range " + name)
+        .setFix(name + ".start");
+  else if (object.kind == ValueKind::Function ||
+           object.kind == ValueKind::Builtin)
+    diagnostic.setFix(name + "(...)");
+  else
+    diagnostic.setFix(name);
+  return failure();
+}
+
+/// "for h in tsr.grid(H, ...)" counts H, whatever axis it indexes.
+LogicalResult TileOps::checkProgram(const SemaValue &view,
+                                    const SemaValue &index, size_t axis,
+                                    const SourceRange &where) {
+  auto counts = [&](const GridAxis &each) {
+    return !each.axis && each.index && each.index == index.ssa;
+  };
+  auto found = llvm::find_if(gridAxes, counts);
+  if (found == gridAxes.end())
+    return success();
+  Dim *counted = context.findDim(context.quote(found->where));
+  Dim &dim = *view.dims[axis];
+  auto isNamed = [](const Dim &one) {
+    return !isUnnamed(one) && std::isalpha(uint8_t(one.name[0]));
+  };
+  if (!counted || counted == &dim || !isNamed(*counted) || !isNamed(dim) ||
+      (counted->size >= 0 && dim.size >= 0 && counted->size <= dim.size))
+    return success();
+  std::string text = context.quote(where);
+  Diagnostic &diagnostic = context.error(
+      where, found->name + " counts dim " + counted->name + ", but axis " +
+                 std::to_string(axis) + " of " +
+                 parameterNames[view.parameter] + " is " + dim.name);
+  diagnostic.addNote(found->where, "the programs along " + found->name);
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  // H heads share HK of keys.
+  bool shares = llvm::StringRef(dim.name).contains(counted->name);
+  diagnostic.setFix(shares ? text + " // (" + counted->name + " // " +
+                                 dim.name + ")"
+                           : "tsr.minimum(" + text + ", " + dim.name + " - 1)");
+  return failure();
+}
+
+/// Two whole axes of one dim would be one axis of the tile: a diagonal.
+LogicalResult TileOps::reportSameDim(const SemaValue &view, size_t first,
+                                     size_t second, SourceRange where) {
+  const Dim &dim = *view.dims[second];
+  llvm::StringRef text = parameterTexts[view.parameter];
+  std::string fix = text.take_until([](char c) { return c == '['; }).str();
+  for (auto [i, other] : llvm::enumerate(view.dims)) {
+    bool isNumber = llvm::all_of(other->name, llvm::isDigit);
+    fix += (i ? ", " : "[") + (i == second ? "\"Q\""
+                               : isNumber  ? other->name
+                                           : "\"" + other->name + "\"");
+  }
+  context
+      .error(where, "axis " + std::to_string(first) + " and axis " +
+                        std::to_string(second) + " of " +
+                        parameterNames[view.parameter] + " are both dim " +
+                        dim.name + "; an axis stands once in a tile")
+      .addNote(dim.where, "dim " + dim.name)
+      .setFix(fix + "]");
+  return failure();
+}
+
+} // namespace tessera::frontend
