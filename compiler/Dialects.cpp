@@ -12,6 +12,8 @@
 #include "compiler/Target/IR/Target.h"
 #include "compiler/Target/Machine.h"
 #include "compiler/Target/Math/ExpandMath.h"
+#include "compiler/Target/SIMT/Lowering/Passes.h"
+#include "compiler/Target/SIMT/Mapping/Passes.h"
 #include "compiler/Tile/IR/Tile.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -52,6 +54,8 @@ void tessera::registerPasses() {
   schedule::registerSchedulePipeline();
   tile::registerScheduleToTilePipeline();
   tile::registerTilePasses();
+  simt::registerSimtMappingPasses();
+  simt::registerSimtLoweringPasses();
   for (const Machine *machine : machines())
     if (machine->registerPasses)
       machine->registerPasses();

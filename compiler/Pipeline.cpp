@@ -51,7 +51,14 @@ static void buildTarget(OpPassManager &pm, const CompileOptions &options) {
   machineOf(options).buildTarget(pm, options);
 }
 
-/// Each looks at its own machine's kernels.
+/// What holds on all machines, and what each asks of its own kernels.
+static void checkTileMapped(OpPassManager &pm) {
+  pm.addPass(tile::createCheckMappedContractPass());
+  for (const Machine *machine : machines())
+    if (machine->checkMapped)
+      machine->checkMapped(pm);
+}
+
 static void checkTarget(OpPassManager &pm) {
   for (const Machine *machine : machines())
     if (machine->checkTarget)
@@ -68,7 +75,7 @@ llvm::ArrayRef<Stage> tessera::stages() {
       {"graph", buildGraph, check<graph::createCheckContractPass>},
       {"sched", buildSchedule, check<schedule::createCheckContractPass>},
       {"tile-value", buildTileValue, check<tile::createCheckValueContractPass>},
-      {"tile", buildTileMapped, check<tile::createCheckMappedContractPass>},
+      {"tile", buildTileMapped, checkTileMapped},
       {"target", buildTarget, checkTarget},
   };
   return all;
@@ -232,8 +239,8 @@ LogicalResult tessera::lowerTo(ModuleOp module, StringRef last,
     }
   for (; now <= end; ++now) {
     // Mapped Tile IR may have been edited, or be another target's.
-    if (now == find("target") && machine->checkMapped &&
-        failed(machine->checkMapped(module, options)))
+    if (now == find("target") && machine->checkMappedFor &&
+        failed(machine->checkMappedFor(module, options)))
       return failure();
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     prepare(pm, now->name, options, times, observer);

@@ -25,6 +25,10 @@
 
 namespace tessera {
 
+namespace simt {
+struct Family;
+}
+
 /// Called with each pass manager that an emission is about to run: to verify,
 /// to take times, to observe.
 using PreparePasses = llvm::function_ref<void(mlir::PassManager &)>;
@@ -80,13 +84,19 @@ struct Machine {
   /// leaves our stages before.
   void (*buildMapped)(mlir::OpPassManager &manager, const CompileOptions &);
   void (*buildTarget)(mlir::OpPassManager &manager, const CompileOptions &);
-  /// Adds the check of its Target IR; it looks at its own kernels only.
+  /// Adds the check of its mapped Tile IR, and of its Target IR; they look at
+  /// its own kernels only.
+  void (*checkMapped)(mlir::OpPassManager &manager);
   void (*checkTarget)(mlir::OpPassManager &manager);
   /// Whether mapped Tile IR, which may be an edited text, is for this very
   /// target; null: it is portable within the machine.
-  llvm::LogicalResult (*checkMapped)(mlir::ModuleOp, const CompileOptions &);
+  llvm::LogicalResult (*checkMappedFor)(mlir::ModuleOp, const CompileOptions &);
   /// What a user should know of the target, "": nothing; null: never.
   std::string (*remark)(llvm::StringRef target);
+
+  /// Its machines, if their kernels are run by the threads of a block
+  /// (Target/SIMT/Machine.h); else null.
+  const simt::Family &(*simt)();
 
   /// What the runtime has to check of the processor, for the plan; null: none.
   mlir::ArrayAttr (*features)(mlir::ModuleOp, const CompileOptions &);

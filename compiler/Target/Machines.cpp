@@ -5,6 +5,7 @@
 #include "compiler/Target/CudaTile/CudaTile.h"
 #include "compiler/Target/Machine.h"
 #include "compiler/Target/NVIDIA/NVIDIA.h"
+#include "compiler/Target/SIMT/Machine.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -13,9 +14,15 @@ using namespace tessera;
 
 static llvm::SmallVector<const Machine *> &registry() {
   // To add a machine is to add its folder's row here.
-  static llvm::SmallVector<const Machine *> rows = {&target::cpuMachine(),
-                                                    &target::nvidiaMachine(),
-                                                    &target::cudaTileMachine()};
+  static llvm::SmallVector<const Machine *> rows = [] {
+    llvm::SmallVector<const Machine *> all = {&target::cpuMachine(),
+                                              &target::nvidiaMachine(),
+                                              &target::cudaTileMachine()};
+    for (const Machine *machine : all)
+      if (machine->simt)
+        simt::addFamily(machine->simt());
+    return all;
+  }();
   return rows;
 }
 
@@ -23,6 +30,8 @@ llvm::ArrayRef<const Machine *> tessera::machines() { return registry(); }
 
 void tessera::registerMachine(const Machine &machine) {
   registry().push_back(&machine);
+  if (machine.simt)
+    simt::addFamily(machine.simt());
 }
 
 const Machine *tessera::findMachine(llvm::StringRef target) {

@@ -67,37 +67,41 @@ static Layout cover(Layout layout, int first, int64_t size0, int64_t size1) {
   return layout;
 }
 
+Layout fragments(const Layout &atom, WarpGrid warps, int rowAxis,
+                 int columnAxis, int first, int64_t size0, int64_t size1) {
+  return cover(overWarps(atom, warps, rowAxis, columnAxis), first, size0,
+               size1);
+}
+
 Layout mmaResult(int64_t m, int64_t n, WarpGrid warps, MmaShape shape) {
-  return cover(overWarps(mmaC(shape.m), warps, 0, 1), 1, m, n);
+  return fragments(mmaC(shape.m), warps, 0, 1, 1, m, n);
 }
 
 Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps, MmaShape shape) {
-  return cover(
-      overWarps(mmaA(shape.m, shape.kOfLhs(), shape.perRegister), warps, 0, -1),
-      1, m, k);
+  return fragments(mmaA(shape.m, shape.kOfLhs(), shape.perRegister), warps, 0,
+                   -1, 1, m, k);
 }
 
 Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps, MmaShape shape) {
-  return cover(overWarps(mmaB(shape.k, shape.perRegister), warps, -1, 1), 0, k,
-               n);
+  return fragments(mmaB(shape.k, shape.perRegister), warps, -1, 1, 0, k, n);
 }
 
 Layout mmaMeta(int64_t m, int64_t words, WarpGrid warps) {
   Layout atom({{"register", 1}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 0}},
               {{{8, 0}}, {{0, 0}, {0, 0}, {1, 0}, {2, 0}, {4, 0}}});
-  return cover(overWarps(atom, warps, 0, -1), 1, m, words);
+  return fragments(atom, warps, 0, -1, 1, m, words);
 }
 
 Layout mmaLhsScale(int64_t m, int64_t scales, WarpGrid warps) {
   Layout atom({{"register", 0}, {"lane", 5}}, {{"dim0", 4}, {"dim1", 0}},
               {{}, {{8, 0}, {0, 0}, {1, 0}, {2, 0}, {4, 0}}});
-  return cover(overWarps(atom, warps, 0, -1), 1, m, scales);
+  return fragments(atom, warps, 0, -1, 1, m, scales);
 }
 
 Layout mmaRhsScale(int64_t scales, int64_t n, WarpGrid warps) {
   Layout atom({{"register", 0}, {"lane", 5}}, {{"dim0", 0}, {"dim1", 3}},
               {{}, {{0, 0}, {0, 0}, {0, 1}, {0, 2}, {0, 4}}});
-  return cover(overWarps(atom, warps, -1, 1), 0, scales, n);
+  return fragments(atom, warps, -1, 1, 0, scales, n);
 }
 
 Layout fmaLhs(const Layout &result, int64_t k) {
@@ -115,7 +119,7 @@ Layout fmaRhs(const Layout &result, int64_t k) {
 /// take the axes from the back of `order`, warps from its front.
 static Layout spread(const std::vector<int64_t> &shape, int64_t warps,
                      int64_t withinWarp, const std::vector<int64_t> &order,
-                     int groupBits) {
+                     int groupBits, int64_t lanesOfWarp) {
   int64_t rank = int64_t(shape.size());
   std::vector<int> bits(rank, 0);
   auto step = [&](int64_t axis) {
@@ -130,7 +134,7 @@ static Layout spread(const std::vector<int64_t> &shape, int64_t warps,
     return count;
   };
   std::vector<Index> registers, lanes, warpBases;
-  int64_t lanesLeft = 32, warpsLeft = warps;
+  int64_t lanesLeft = lanesOfWarp, warpsLeft = warps;
   for (int b = 0; b < groupBits; ++b)
     registers.push_back(step(order.back()));
   for (size_t i = order.size(); i-- > 0;)
@@ -145,9 +149,10 @@ static Layout spread(const std::vector<int64_t> &shape, int64_t warps,
   std::vector<Dim> outs;
   for (int64_t axis = 0; axis < rank; ++axis)
     outs.push_back({dimName(axis), bits[axis]});
-  Layout layout(
-      {{"register", groupBits}, {"lane", 5}, {"warp", int(warpBases.size())}},
-      outs, {registers, lanes, warpBases});
+  Layout layout({{"register", groupBits},
+                 {"lane", int(lanes.size())},
+                 {"warp", int(warpBases.size())}},
+                outs, {registers, lanes, warpBases});
   for (size_t i = order.size(); i-- > 0;)
     if (int64_t times =
             ceilDiv(shape[order[i]], layout.outSize(dimName(order[i])));
@@ -157,14 +162,14 @@ static Layout spread(const std::vector<int64_t> &shape, int64_t warps,
 }
 
 Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
-               int64_t withinWarp) {
+               int64_t withinWarp, int64_t lanes) {
   std::vector<int64_t> order(shape.size());
   std::iota(order.begin(), order.end(), int64_t(0));
-  return spread(shape, warps, withinWarp, order, 0);
+  return spread(shape, warps, withinWarp, order, 0, lanes);
 }
 
 Layout blockedFor(const std::vector<int64_t> &shape, int64_t warps,
-                  int64_t unit, int64_t vector) {
+                  int64_t unit, int64_t vector, int64_t lanes) {
   std::vector<int64_t> order;
   int64_t elements = 1;
   for (int64_t axis = 0; axis < int64_t(shape.size()); ++axis) {
@@ -176,9 +181,9 @@ Layout blockedFor(const std::vector<int64_t> &shape, int64_t warps,
   int bits = 0;
   while ((int64_t(2) << bits) <= vector &&
          shape[unit] % (int64_t(2) << bits) == 0 &&
-         (int64_t(2) << bits) * 32 * warps <= elements)
+         (int64_t(2) << bits) * lanes * warps <= elements)
     ++bits;
-  return spread(shape, warps, -1, order, bits);
+  return spread(shape, warps, -1, order, bits, lanes);
 }
 
 MemoryRuns memoryRuns(const Layout &layout, int64_t unit) {
@@ -418,12 +423,13 @@ std::optional<MatrixLoad> matrixLoad(const Layout &fragment, int contiguousAxis,
 int64_t bankConflicts(const Layout &lanes, const Layout &memory,
                       int64_t elementBytes, int64_t vectorElements) {
   SharedMemory banks;
+  banks.lanes = std::max(banks.lanes, lanes.inSize("lane"));
   if (std::optional<Layout> access = lanes.compose(memory))
-    return wavefronts(*access, elementBytes, vectorElements) -
-           minWavefronts(elementBytes, vectorElements);
+    return wavefronts(*access, elementBytes, vectorElements, banks) -
+           minWavefronts(elementBytes, vectorElements, banks);
   // The composition need not be a layout (a tile narrower than the warp's
   // reach); then the lanes are placed one by one.
-  int64_t phases = minWavefronts(elementBytes, vectorElements);
+  int64_t phases = minWavefronts(elementBytes, vectorElements, banks);
   int64_t together = banks.lanes / phases, total = 0;
   for (int64_t first = 0; first < banks.lanes; first += together) {
     std::map<int64_t, std::set<int64_t>> words;

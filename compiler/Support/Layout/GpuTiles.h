@@ -53,6 +53,13 @@ Layout mmaResult(int64_t m, int64_t n, WarpGrid warps, MmaShape shape = {});
 Layout mmaLhs(int64_t m, int64_t k, WarpGrid warps, MmaShape shape = {});
 Layout mmaRhs(int64_t k, int64_t n, WarpGrid warps, MmaShape shape = {});
 
+/// The fragment of an instruction spread over warps, whose rows go along
+/// `rowAxis` of the fragment and columns along `columnAxis` (-1: all of them
+/// hold the same), and repeated in registers to cover `size0` x `size1`, along
+/// `first` first.
+Layout fragments(const Layout &atom, WarpGrid warps, int rowAxis,
+                 int columnAxis, int first, int64_t size0, int64_t size1);
+
 /// Beside a sparse left operand of 16-bit elements: which of four they are, for
 /// 32 positions of k in an i32 (m, k / 32). All four lanes of a row have it.
 Layout mmaMeta(int64_t m, int64_t words, WarpGrid warps);
@@ -70,14 +77,14 @@ Layout fmaRhs(const Layout &result, int64_t k);
 /// then the others; warps over the first dims first, then the last. Along
 /// `withinWarp`, if there is such a dim, a warp keeps all (a scan).
 Layout blocked(const std::vector<int64_t> &shape, int64_t warps,
-               int64_t withinWarp = -1);
+               int64_t withinWarp = -1, int64_t lanes = 32);
 
 /// The same for a tile that is loaded or stored: neighbours along `unit` are
 /// neighbours in memory. A thread holds groups of `vector` of them (a power of
 /// 2), fewer where threads would be left without work; lanes go along `unit`
 /// first.
 Layout blockedFor(const std::vector<int64_t> &shape, int64_t warps,
-                  int64_t unit, int64_t vector);
+                  int64_t unit, int64_t vector, int64_t lanes = 32);
 
 /// How an access of a tile held as `layout` lies in memory whose neighbours are
 /// along `unit`.

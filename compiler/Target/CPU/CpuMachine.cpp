@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/CPU/CPU.h"
+#include "compiler/Target/CPU/Mapping/Passes.h"
 #include "compiler/Target/CPU/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
@@ -82,12 +83,17 @@ const Machine &tessera::target::cpuMachine() {
           [](OpPassManager &manager, const CompileOptions &options) {
             buildCpuTargetPipeline(manager, cpuOptions(options));
           },
+      .checkMapped =
+          [](OpPassManager &manager) {
+            manager.addPass(cpu::createCheckMappedContractPass());
+          },
       .checkTarget =
           [](OpPassManager &manager) {
             manager.addPass(createCheckContractPass());
           },
-      .checkMapped = nullptr,
+      .checkMappedFor = nullptr,
       .remark = nullptr,
+      .simt = nullptr,
       .features = featuresOf,
       .imageArch = nullptr,
       .emissions = emissions,

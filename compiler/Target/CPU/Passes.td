@@ -40,6 +40,20 @@ def KernelToLLVMPass : Pass<"target-kernel-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     `tessera_target.kernel` becomes `llvm.func`, its body unchanged; plans are
     dropped, because LLVM has no place for them.
+
+    Before:
+    ```mlir
+    tessera_target.kernel @k(%p: !llvm.ptr) -> i32 {
+      tessera_target.return %status : i32
+    }
+    plan.func @f { ... }
+    ```
+    After:
+    ```mlir
+    llvm.func @k(%p: !llvm.ptr) -> i32 {
+      llvm.return %status : i32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Target/CPU/CPU.h"
+#include "compiler/Target/CPU/Mapping/Passes.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -17,24 +18,25 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   tile::addKernelPass(manager, tile::createExpandProductsPass());
   // Equal ranges become one value: nests are merged by identity.
   manager.addPass(createCSEPass());
-  manager.addPass(tile::createSplitProductsPass());
-  tile::PackOperandsPassOptions pack;
+  manager.addPass(cpu::createSplitProductsPass());
+  cpu::PackOperandsPassOptions pack;
   pack.amx = options.hasAmx();
   pack.vectorBytes = options.vectorBytes();
-  manager.addPass(tile::createPackOperandsPass(pack));
-  manager.addPass(tile::createAssumeDensePass());
+  manager.addPass(cpu::createPackOperandsPass(pack));
+  manager.addPass(cpu::createAssumeDensePass());
   // From here on a result is quicker written past the caches, and what reads it
   // next is no slower (benchmarks/cost_model.py; docs/cost-model.md).
-  tile::StreamStoresPassOptions stream;
+  cpu::NontemporalStoresPassOptions stream;
   stream.threshold = 8 << 20;
-  manager.addPass(tile::createStreamStoresPass(stream));
-  tile::MapToCpuPassOptions map;
+  manager.addPass(cpu::createNontemporalStoresPass(stream));
+  cpu::MapToNestsPassOptions map;
   map.amx = options.hasAmx();
   map.vectorBytes = options.vectorBytes();
-  tile::addKernelPass(manager, tile::createMapToCpuPass(map));
+  tile::addKernelPass(manager, cpu::createMapToNestsPass(map));
   manager.addPass(createCSEPass());
-  tile::addKernelPass(manager, tile::createPlaceBuffersPass());
+  tile::addKernelPass(manager, cpu::createPlaceBuffersPass());
   manager.addPass(tile::createCheckMappedContractPass());
+  manager.addPass(cpu::createCheckMappedContractPass());
 }
 
 void tessera::target::buildCpuTargetPipeline(OpPassManager &manager,
@@ -48,6 +50,7 @@ void tessera::target::buildCpuTargetPipeline(OpPassManager &manager,
 }
 
 void tessera::target::registerCpuPasses() {
+  cpu::registerCpuMappingPasses();
   registerCpuTargetPasses();
   PassPipelineRegistration<>(
       "cpu-mapped", "Tile IR, value level, to mapped level for this CPU",

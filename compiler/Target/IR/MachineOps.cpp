@@ -3,6 +3,8 @@
 
 #include "compiler/Target/IR/MachineOps.h"
 
+#include "compiler/Target/SIMT/Machine.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -40,7 +42,8 @@ std::optional<nvidia::Arch> tessera::target::archOf(Operation *op) {
 /// A name of an architecture that is none is an error.
 static LogicalResult checkArch(Operation *op) {
   StringAttr name = archName(op);
-  if (!name || nvidia::parseArch(name.getValue()))
+  if (!name || nvidia::parseArch(name.getValue()) ||
+      simt::findMachine(name.getValue()))
     return success();
   return op->emitOpError() << "no architecture is called '" << name.getValue()
                            << "'; there are " << nvidia::archNames();

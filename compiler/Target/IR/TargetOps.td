@@ -50,6 +50,9 @@ def Target_KernelOp : Target_Op<"kernel", [IsolatedFromAbove, FunctionOpInterfac
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The name of its machine (`arch`), or null.
+    ::mlir::StringAttr getMachine() { return (*this)->getAttrOfType<::mlir::StringAttr>("arch"); }
+    void setMachine(::mlir::StringAttr name) { (*this)->setAttr("arch", name); }
     /// Names a machine, or has threads; a kernel of the CPU has one.
     bool isForGpu();
   }];

@@ -3,7 +3,9 @@
 
 #include "compiler/Target/NVIDIA/NVIDIA.h"
 #include "compiler/Target/NVIDIA/Passes.h"
-#include "compiler/Tile/Transforms/GpuInstructions.h"
+#include "compiler/Target/NVIDIA/SimtMachine.h"
+#include "compiler/Target/SIMT/Lowering/Passes.h"
+#include "compiler/Target/SIMT/Mapping/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -23,25 +25,26 @@ NvidiaOptions tessera::target::nvidiaOptions(const CompileOptions &options) {
 }
 
 /// Copies and instructions of mapped Tile IR are one architecture's.
-static LogicalResult checkMapped(ModuleOp module,
-                                 const CompileOptions &options) {
-  nvidia::Arch arch = nvidiaOptions(options).arch;
+static LogicalResult checkMappedFor(ModuleOp module,
+                                    const CompileOptions &options) {
+  const simt::Machine &machine =
+      *simt::findMachine(nvidiaOptions(options).chip);
   bool good = true;
   for (auto func : module.getOps<tile::FuncOp>()) {
-    if (func.getArch() && tile::archOf(func) != arch)
+    if (func.getArch() && *func.getArch() != machine.name)
       return func.emitError()
-             << "this Tile IR was mapped for " << tile::archOf(func).name()
-             << ", not for " << arch.name()
+             << "this Tile IR was mapped for " << *func.getArch()
+             << ", not for " << machine.name
              << ": its copies and instructions are that machine's";
     func.walk([&](tile::MmaOp mma) {
       tile::InstructionAttr given = mma.getInstructionAttr();
       if (!given || given.getForm() == tile::MmaForm::Fma)
         return;
-      good &= succeeded(tile::chooseInstruction(mma, arch));
+      good &= succeeded(machine.chooseInstruction(mma));
       tile::InstructionAttr known = mma.getInstructionAttr();
       if (good && known != given) {
         mma.emitError() << "instruction = " << given << " is not the product "
-                        << "of these types on " << arch.name() << "; that is "
+                        << "of these types on " << machine.name << "; that is "
                         << known;
         good = false;
       }
@@ -96,12 +99,17 @@ const Machine &tessera::target::nvidiaMachine() {
           [](OpPassManager &manager, const CompileOptions &options) {
             buildNvidiaTargetPipeline(manager, nvidiaOptions(options));
           },
+      .checkMapped =
+          [](OpPassManager &manager) {
+            manager.addPass(simt::createCheckMappedContractPass());
+          },
       .checkTarget =
           [](OpPassManager &manager) {
             manager.addPass(createCheckNvidiaContractPass());
           },
-      .checkMapped = checkMapped,
+      .checkMappedFor = checkMappedFor,
       .remark = remarkOn,
+      .simt = nvidiaFamily,
       .features = nullptr,
       .imageArch =
           [](StringRef target) {

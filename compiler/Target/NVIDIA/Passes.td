@@ -4,31 +4,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerToNvidiaPass : Pass<"target-lower-to-nvidia", "::mlir::ModuleOp"> {
-  let summary = "Turn mapped tile programs into the program of one thread";
-  let description = [{
-    Layouts have decided which thread holds which element; here each tile
-    becomes the values of one thread, each product `mma.sync`, each fragment
-    `ldmatrix`, each access to the user's memory a predicated one. What threads
-    compute about addresses follows from the layouts' bits.
-
-    Before:
-    ```mlir
-    %y = math.exp %x : tensor<64xf32, "#layout<register:[1], lane:[2,4,8,16,32] -> (64)>">
-    ```
-    After:
-    ```mlir
-    %y0 = math.exp %x0 : f32
-    %y1 = math.exp %x1 : f32
-    ```
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect", "::tessera::target::TargetDialect",
-  ];
-}
-
 def KernelToNvvmPass : Pass<"target-kernel-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Make LLVM functions in a gpu.module of NVIDIA kernels";
   let description = [{
@@ -36,6 +11,19 @@ def KernelToNvvmPass : Pass<"target-kernel-to-nvvm", "::mlir::ModuleOp"> {
     block size it requires; its shared memory becomes a global (an external one
     of unknown size above 48 KiB, which the launch must give). Plans are
     dropped, because LLVM has no place for them.
+
+    Before:
+    ```mlir
+    tessera_target.kernel @k(%p: !llvm.ptr<1>) attributes {config = #tessera_target.kernel_config<grid = [], block = [64, 1], shared = 1024, regs = 0>} {
+      %s = tessera_target.allocate %bytes pool = "shared" ... -> !llvm.ptr<3>
+    ```
+    After:
+    ```mlir
+    gpu.module @kernels {
+      llvm.mlir.global internal @k_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<1024 x i8>
+      llvm.func @k(%p: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 64, 1, 1>} {
+        %s = llvm.mlir.addressof @k_shared : !llvm.ptr<3>
+    ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect"];

@@ -1,167 +1,292 @@
-//===- ThreadCode.cpp - Layouts as code of one thread ---------------------===//
+//===- ThreadCode.cpp - What one thread of NVIDIA's does ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Target/NVIDIA/NvidiaLowering.h"
+#include "compiler/Target/NVIDIA/InlinePtx.h"
+#include "compiler/Target/NVIDIA/SimtMachine.h"
+#include "compiler/Target/SIMT/Lowering/KernelLowering.h"
 
-#include "llvm/ADT/bit.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::target;
-using layout::Index;
-using layout::Layout;
+using simt::KernelLowering;
+using tile::ReduceKind;
 
-ThreadLayout::ThreadLayout(Value tile) : ThreadLayout(tile::layoutOf(tile)) {}
-
-ThreadLayout::ThreadLayout(const Layout &given) : layout(given) {
-  std::optional<int> in = layout.findIn("register");
-  int64_t count = in ? layout.inSize("register") : 1;
-  for (int64_t r = 0; r < count; ++r) {
-    Index at(layout.ins().size(), 0);
-    if (in)
-      at[*in] = r;
-    offsets.push_back(layout.apply(at).value_or(Index()));
-    registerAt.insert({offsets.back(), r});
-  }
+Value NvidiaSimt::threadId(OpBuilder &builder, Location loc) const {
+  return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
 }
 
-int64_t ThreadLayout::find(ArrayRef<int64_t> offset) const {
-  auto found = registerAt.find(offset.vec());
-  return found == registerAt.end() ? -1 : found->second;
+Value NvidiaSimt::blockId(OpBuilder &builder, Location loc) const {
+  return NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
 }
 
-std::vector<Index> ThreadLayout::bits(StringRef name) const {
-  std::vector<Index> images;
-  if (std::optional<int> in = layout.findIn(name.str()))
-    for (int b = 0; b < layout.ins()[*in].bits; ++b)
-      images.push_back(layout.basis(*in, b));
-  return images;
+void NvidiaSimt::barrier(OpBuilder &builder, Location loc) const {
+  NVVM::Barrier0Op::create(builder, loc);
 }
 
-int64_t ThreadLayout::redundant(StringRef name) const {
-  int64_t mask = 0;
-  for (auto [b, image] : llvm::enumerate(bits(name)))
-    if (llvm::all_of(image, [](int64_t v) { return v == 0; }))
-      mask |= int64_t(1) << b;
-  return mask;
+Value NvidiaSimt::shuffle(OpBuilder &builder, Location loc, Value word,
+                          Value other, bool isMask) const {
+  auto allLanes =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
+  auto lastLane =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(31));
+  return NVVM::ShflOp::create(
+      builder, loc, word.getType(), allLanes, word, other, lastLane,
+      isMask ? NVVM::ShflKind::bfly : NVVM::ShflKind::idx, UnitAttr());
 }
 
 //===----------------------------------------------------------------------===//
-// Arithmetic
+// Predicated accesses
 //===----------------------------------------------------------------------===//
 
-Value NvidiaLowering::i32(int64_t value) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getI32IntegerAttr(int32_t(value)));
-}
-
-Value NvidiaLowering::i64(int64_t value) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getI64IntegerAttr(value));
-}
-
-Value NvidiaLowering::index(int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
-}
-
-Value NvidiaLowering::truth(bool value) {
-  return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value));
-}
-
-Value NvidiaLowering::toI64(Value value) {
-  if (value.getType().isInteger(64))
-    return value;
-  if (value.getType().isIndex())
-    return builder.createOrFold<arith::IndexCastOp>(loc, builder.getI64Type(),
-                                                    value);
-  return builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), value);
-}
-
-Value NvidiaLowering::add(Value a, Value b) {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-
-Value NvidiaLowering::sub(Value a, Value b) {
-  return builder.createOrFold<arith::SubIOp>(loc, a, b);
-}
-
-Value NvidiaLowering::mul(Value a, Value b) {
-  return builder.createOrFold<arith::MulIOp>(loc, a, b);
-}
-
-Value NvidiaLowering::both(Value a, Value b) {
-  if (!a || !b)
-    return a ? a : b;
-  return builder.createOrFold<arith::AndIOp>(loc, a, b);
-}
-
-Value NvidiaLowering::less(Value a, Value b) {
-  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a,
-                                             b);
-}
-
-Value NvidiaLowering::equal(Value a, Value b) {
-  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, a,
-                                             b);
-}
-
-Value NvidiaLowering::xorOf(Value x, ArrayRef<int64_t> images) {
-  // Bits that move by the same distance move together.
-  std::map<int, int64_t> maskOfShift;
-  for (auto [b, image] : llvm::enumerate(images))
-    for (int64_t left = image; left; left &= left - 1)
-      maskOfShift[llvm::countr_zero(uint64_t(left)) - int(b)] |= int64_t(1)
-                                                                 << b;
-  Value result;
-  for (auto [shift, mask] : maskOfShift) {
-    Value part = arith::AndIOp::create(builder, loc, x, i32(mask));
-    if (shift > 0)
-      part = arith::ShLIOp::create(builder, loc, part, i32(shift));
-    else if (shift < 0)
-      part = arith::ShRUIOp::create(builder, loc, part, i32(-shift));
-    result = result ? Value(arith::XOrIOp::create(builder, loc, result, part))
-                    : part;
+/// PTX's name and the constraint letter for accesses of `bytes`.
+static std::pair<StringRef, StringRef> accessForm(int64_t bytes) {
+  switch (bytes) {
+  case 1:
+    return {"u8", "h"};
+  case 2:
+    return {"b16", "h"};
+  case 4:
+    return {"b32", "r"};
+  default:
+    return {"b64", "l"};
   }
-  return result ? result : i32(0);
 }
 
-Value NvidiaLowering::sumOf(Value x, ArrayRef<int64_t> images) {
-  // Bits with the same ratio of image to weight are one product.
-  std::map<int64_t, int64_t> maskOfFactor;
-  Value result;
-  auto accumulate = [&](Value part) {
-    result = result ? add(result, part) : part;
-  };
-  for (auto [b, image] : llvm::enumerate(images)) {
-    if (image == 0)
-      continue;
-    int64_t weight = int64_t(1) << b;
-    if (image % weight == 0) {
-      maskOfFactor[image / weight] |= weight;
-      continue;
-    }
-    Value bit = arith::AndIOp::create(
-        builder, loc, arith::ShRUIOp::create(builder, loc, x, i32(b)), i32(1));
-    accumulate(mul(bit, i32(image)));
+Value NvidiaSimt::load(KernelLowering &lowering, Type type, Value address,
+                       Value predicate) const {
+  OpBuilder &builder = lowering.builder;
+  Location loc = lowering.loc;
+  int64_t bits = type.getIntOrFloatBitWidth();
+  int64_t bytes = bits == 1 ? 1 : bits / 8;
+  auto [form, letter] = accessForm(bytes);
+  Type container = builder.getIntegerType(std::max<int64_t>(bytes, 2) * 8);
+  StringRef move = bytes <= 2 ? "b16" : form;
+  std::string text =
+      ("mov." + move + " $0, 0;\n\t@$2 ld.global." + form + " $0, [$1];").str();
+  Value value =
+      createInlinePtx(builder, loc, container, {address, predicate}, text,
+                      ("=&" + letter + ",l,b").str(), /*hasSideEffects=*/true)
+          .getRes();
+  if (bits == 1)
+    return arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ne, value,
+        arith::ConstantOp::create(builder, loc,
+                                  builder.getIntegerAttr(container, 0)));
+  if (bits < int64_t(container.getIntOrFloatBitWidth()))
+    value = arith::TruncIOp::create(builder, loc, builder.getIntegerType(bits),
+                                    value);
+  if (isa<FloatType>(type))
+    value = arith::BitcastOp::create(builder, loc, type, value);
+  return value;
+}
+
+static bool isTrue(Value predicate) { return matchPattern(predicate, m_One()); }
+
+/// ".v4.b32", ".b64": one access of several words.
+static std::string groupForm(int64_t words, int64_t wordBits) {
+  std::string form = words > 1 ? ".v" + std::to_string(words) : "";
+  return form + ".b" + std::to_string(wordBits);
+}
+
+/// "{$1, $2}", or "$1".
+static std::string listOf(int64_t first, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return count > 1 ? "{" + text + "}" : text;
+}
+
+SmallVector<Value> NvidiaSimt::loadWords(KernelLowering &lowering,
+                                         int64_t count, int64_t wordBits,
+                                         Value address, Value predicate) const {
+  OpBuilder &builder = lowering.builder;
+  Location loc = lowering.loc;
+  Type word = builder.getIntegerType(wordBits), type = word;
+  if (count > 1)
+    type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                            SmallVector<Type>(count, word));
+  bool global = address.getType().isInteger(64), always = isTrue(predicate);
+  StringRef letter = wordBits == 64 ? "l" : "r";
+  std::string text, letters, number = std::to_string(count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (!always)
+      text += "mov.b" + std::to_string(wordBits) + " $" + std::to_string(i) +
+              ", 0;\n\t";
+    letters += ((always ? "=" : "=&") + letter + ",").str();
   }
-  for (auto [factor, mask] : maskOfFactor)
-    accumulate(
-        mul(arith::AndIOp::create(builder, loc, x, i32(mask)), i32(factor)));
-  return result ? result : i32(0);
+  if (!always)
+    text += "@$" + std::to_string(count + 1) + " ";
+  text += (global ? "ld.global" : "ld.shared") + groupForm(count, wordBits) +
+          " " + listOf(0, count) + ", [$" + number + "];";
+  letters += global ? "l" : "r";
+  SmallVector<Value> operands = {address};
+  if (!always) {
+    letters += ",b";
+    operands.push_back(predicate);
+  }
+  Value loaded = createInlinePtx(builder, loc, type, operands, text, letters,
+                                 /*hasSideEffects=*/true)
+                     .getRes();
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(
+        count == 1 ? loaded
+                   : LLVM::ExtractValueOp::create(builder, loc, loaded, i));
+  return words;
 }
 
-Value NvidiaLowering::base(const ThreadLayout &layout, int64_t axis) {
-  auto images = [&](StringRef in) {
-    SmallVector<int64_t> all;
-    for (const Index &image : layout.bits(in))
-      all.push_back(image[axis]);
-    return all;
+void NvidiaSimt::storeWords(KernelLowering &lowering, ValueRange words,
+                            Value address, Value predicate) const {
+  OpBuilder &builder = lowering.builder;
+  Location loc = lowering.loc;
+  int64_t count = int64_t(words.size());
+  int64_t wordBits = words.front().getType().getIntOrFloatBitWidth();
+  SmallVector<Value> operands = {address};
+  std::string letters = "l";
+  for (Value word : words) {
+    operands.push_back(word);
+    letters += wordBits == 64 ? ",l" : ",r";
+  }
+  std::string text = "st.global" + groupForm(count, wordBits) + " [$0], " +
+                     listOf(1, count) + ";";
+  if (!isTrue(predicate)) {
+    operands.push_back(predicate);
+    text = "@$" + std::to_string(count + 1) + " " + text;
+    letters += ",b";
+  }
+  createInlinePtx(builder, loc, {}, operands, text, letters,
+                  /*hasSideEffects=*/true);
+}
+
+void NvidiaSimt::store(KernelLowering &lowering, Value value, Value address,
+                       Value predicate) const {
+  OpBuilder &builder = lowering.builder;
+  Location loc = lowering.loc;
+  Type type = value.getType();
+  int64_t bits = type.getIntOrFloatBitWidth();
+  int64_t bytes = bits == 1 ? 1 : bits / 8;
+  auto [form, letter] = accessForm(bytes);
+  if (isa<FloatType>(type))
+    value = arith::BitcastOp::create(builder, loc, builder.getIntegerType(bits),
+                                     value);
+  if (bytes == 1)
+    value =
+        arith::ExtUIOp::create(builder, loc, builder.getIntegerType(16), value);
+  bool global = address.getType().isInteger(64);
+  std::string space = global ? "@$2 st.global." : "@$2 st.shared.";
+  createInlinePtx(builder, loc, {}, {address, value, predicate},
+                  space + form.str() + " [$0], $1;",
+                  ((global ? "l," : "r,") + letter + ",b").str(),
+                  /*hasSideEffects=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Atomics: `red` where the machine has the op for the type; else a loop that
+// compares and swaps until nobody came between:
+//
+//     old = ld; do { seen = old; old = cas(seen, seen op value) } while
+//     (old != seen)
+//
+//===----------------------------------------------------------------------===//
+
+/// `add.f32`, or nothing if `red` has no such form on sm_70 and newer.
+static StringRef reductionForm(ReduceKind kind, Type type) {
+  bool is32 = type.isInteger(32), is64 = type.isInteger(64);
+  switch (kind) {
+  case ReduceKind::Sum:
+    return type.isF32()   ? "add.f32"
+           : type.isF64() ? "add.f64"
+           : is32         ? "add.u32"
+           : is64         ? "add.u64"
+                          : "";
+  case ReduceKind::Max:
+    return is32 ? "max.s32" : is64 ? "max.s64" : "";
+  case ReduceKind::Min:
+    return is32 ? "min.s32" : is64 ? "min.s64" : "";
+  case ReduceKind::And:
+    return is32 ? "and.b32" : is64 ? "and.b64" : "";
+  case ReduceKind::Or:
+    return is32 ? "or.b32" : is64 ? "or.b64" : "";
+  case ReduceKind::Xor:
+    return is32 ? "xor.b32" : is64 ? "xor.b64" : "";
+  default:
+    return "";
+  }
+}
+
+void NvidiaSimt::atomic(KernelLowering &lowering, ReduceKind kind, Value value,
+                        Value address, Value predicate) const {
+  OpBuilder &builder = lowering.builder;
+  Location loc = lowering.loc;
+  Type type = value.getType();
+  int64_t bits = type.getIntOrFloatBitWidth();
+  Type whole = builder.getIntegerType(bits);
+  StringRef letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
+  auto asBits = [&](Value given) -> Value {
+    if (given.getType() == whole)
+      return given;
+    return arith::BitcastOp::create(builder, loc, whole, given);
   };
-  SmallVector<int64_t> lanes = images("lane"), warps = images("warp");
-  auto zero = [](int64_t v) { return v == 0; };
-  if (llvm::all_of(warps, zero))
-    return xorOf(lane, lanes);
-  if (llvm::all_of(lanes, zero))
-    return xorOf(warp, warps);
-  return add(xorOf(lane, lanes), xorOf(warp, warps));
+  auto assembly = [&](TypeRange results, ValueRange operands, std::string text,
+                      std::string constraints) {
+    return createInlinePtx(builder, loc, results, operands, text, constraints,
+                           /*hasSideEffects=*/true);
+  };
+  if (StringRef form = reductionForm(kind, type); !form.empty()) {
+    assembly({}, {address, asBits(value), predicate},
+             ("@$2 red.relaxed.gpu.global." + form + " [$0], $1;").str(),
+             ("l," + letter + ",b").str());
+    return;
+  }
+  auto guard = scf::IfOp::create(builder, loc, predicate, false);
+  OpBuilder::InsertionGuard inner(builder);
+  builder.setInsertionPointToStart(guard.thenBlock());
+  std::string size = "b" + std::to_string(bits);
+  Value first =
+      assembly(whole, {address}, "ld.relaxed.gpu.global." + size + " $0, [$1];",
+               ("=" + letter + ",l").str())
+          .getRes();
+  auto loop = scf::WhileOp::create(builder, loc, whole, first);
+  Block *before = builder.createBlock(&loop.getBefore(), {}, whole, loc);
+  Value seen = before->getArgument(0);
+  Value old = type == whole
+                  ? seen
+                  : Value(arith::BitcastOp::create(builder, loc, type, seen));
+  Value swapped =
+      assembly(whole,
+               {address, seen, asBits(lowering.combine(kind, old, value))},
+               "atom.relaxed.gpu.global.cas." + size + " $0, [$1], $2, $3;",
+               ("=" + letter + ",l," + letter + "," + letter).str())
+          .getRes();
+  Value again = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                      swapped, seen);
+  scf::ConditionOp::create(builder, loc, again, swapped);
+  Block *after = builder.createBlock(&loop.getAfter(), {}, whole, loc);
+  scf::YieldOp::create(builder, loc, after->getArguments());
+}
+
+//===----------------------------------------------------------------------===//
+// Copies into shared memory: cp.async
+//===----------------------------------------------------------------------===//
+
+void NvidiaSimt::copy(KernelLowering &lowering, Value from, Value to,
+                      Value bytes) const {
+  OpBuilder &builder = lowering.builder;
+  Location loc = lowering.loc;
+  auto global = LLVM::LLVMPointerType::get(builder.getContext(), globalSpace);
+  NVVM::CpAsyncOp::create(builder, loc, to,
+                          LLVM::IntToPtrOp::create(builder, loc, global, from),
+                          16, NVVM::LoadCacheModifierKind::CG, bytes);
+}
+
+void NvidiaSimt::commitCopies(KernelLowering &lowering) const {
+  NVVM::CpAsyncCommitGroupOp::create(lowering.builder, lowering.loc);
+}
+
+void NvidiaSimt::waitForCopies(KernelLowering &lowering,
+                               int64_t pending) const {
+  NVVM::CpAsyncWaitGroupOp::create(lowering.builder, lowering.loc, pending);
 }

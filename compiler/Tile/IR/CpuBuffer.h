@@ -84,7 +84,7 @@ struct CpuBuffer {
 };
 
 /// How a whole operand of matrix products lies in memory between kernels
-/// (`tile-pack-operands`): in panels of `width` positions along one axis, and
+/// (`cpu-pack-operands`): in panels of `width` positions along one axis, and
 /// in each of them `group` neighbours along the summed axis together:
 ///
 ///   [wide / width][deep / group][width][group]

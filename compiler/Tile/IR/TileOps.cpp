@@ -1,7 +1,6 @@
 //===- TileOps.cpp - Tile IR: verifiers, effects, text --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Support/Architectures/Nvidia.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/IR/Tile.h"
 
@@ -125,11 +124,10 @@ LogicalResult FuncOp::verify() {
                               "wide_step and width of a matrix, 1 to 1024";
   }
   // (C3)
-  if (getBlockSize().value_or(0) % 32)
-    return emitOpError() << "a block has whole warps of 32 threads, not "
+  if (getBlockSize().value_or(0) % 8)
+    return emitOpError() << "a block has whole warps, of 8 threads at least, "
+                            "not "
                          << *getBlockSize();
-  if (getArch() && !nvidia::parseArch(*getArch()))
-    return emitOpError() << "no architecture is called " << getArchAttr();
   return success();
 }
 

@@ -41,7 +41,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, FunctionOpInterface,
     Constraints:
     * (C1) it has one block, which ends with `tile.return`, and no results.
     * (C2) `tile.packed` of an argument is of a matrix or more and has the five numbers of a packing, each 1 to 1024.
-    * (C3) a block has whole warps of 32 threads, and `arch` names an architecture.
+    * (C3) a block has whole warps, of 8 threads at least.
 
     Example:
     ```mlir
@@ -600,7 +600,7 @@ def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A buffer of the block, with its layout and space";
   let description = [{
     `offset` is its first byte in the block's shared memory, or in a thread's
-    scratch memory (`tile-place-buffers`). The second half of one with `twice` is
+    scratch memory (`cpu-place-buffers`). The second half of one with `twice` is
     the target's, which may begin a row before the last one's results are written.
 
     Example:

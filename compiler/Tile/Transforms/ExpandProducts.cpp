@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Tile/IR/Tile.h"
-#include "compiler/Tile/Transforms/GpuInstructions.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -154,11 +153,9 @@ struct ExpandProductsPass
   using ExpandProductsPassBase::ExpandProductsPassBase;
 
   void runOnOperation() override {
-    std::optional<nvidia::Arch> arch = nvidia::parseArch(target);
     SmallVector<MmaOp> products;
     getOperation()->walk([&](MmaOp mma) {
-      if ((mma.getMeta() || mma.getLhsScale()) &&
-          !(arch && extendedInstruction(mma, *arch)))
+      if ((mma.getMeta() || mma.getLhsScale()) && !mma.getInstructionAttr())
         products.push_back(mma);
     });
     for (MmaOp mma : products)

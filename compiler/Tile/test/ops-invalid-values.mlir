@@ -152,17 +152,11 @@ tile.func @config() attributes {config = {vector = 2147483648 : i64}} {
 
 // -----
 
-// expected-error @+1 {{a block has whole warps of 32 threads, not 33}}
+// expected-error @+1 {{a block has whole warps, of 8 threads at least, not 33}}
 tile.func @block() attributes {block_size = 33 : i64} {
   tile.return
 }
 
-// -----
-
-// expected-error @+1 {{no architecture is called "sm_1"}}
-tile.func @arch() attributes {arch = "sm_1"} {
-  tile.return
-}
 
 // -----
 

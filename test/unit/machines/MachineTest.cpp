@@ -44,9 +44,11 @@ Machine makeRow() {
       .registerPasses = nullptr,
       .buildMapped = nullptr,
       .buildTarget = nullptr,
-      .checkTarget = nullptr,
       .checkMapped = nullptr,
+      .checkTarget = nullptr,
+      .checkMappedFor = nullptr,
       .remark = nullptr,
+      .simt = nullptr,
       .features = nullptr,
       .imageArch = nullptr,
       .emissions = emissions};

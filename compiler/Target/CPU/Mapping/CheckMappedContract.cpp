@@ -1,0 +1,248 @@
+//===- CheckMappedContract.cpp - What a mapped kernel of the CPU keeps ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CPU's code is made nest by nest, from what is stored back to what is
+// loaded: so tiles live in one nest, what is stored has the nest's axes, and a
+// matrix step has its operands in panels. A text may say anything, so that is
+// checked first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Target/CPU/Mapping/BufferLifetimes.h"
+#include "compiler/Target/CPU/Mapping/Passes.h"
+#include "compiler/Tile/IR/CpuBuffer.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera::cpu {
+#define GEN_PASS_DEF_CHECKMAPPEDCONTRACTPASS
+#include "compiler/Target/CPU/Mapping/Passes.h.inc"
+} // namespace tessera::cpu
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cpu;
+using namespace tessera::tile;
+
+static SmallVector<int64_t> sizesOf(NestOp nest) {
+  SmallVector<int64_t> sizes;
+  for (Value axis : nest.getAxes())
+    sizes.push_back(cast<RangeType>(axis.getType()).getSize());
+  return sizes;
+}
+
+/// Tiles are made and used in one nest.
+static LogicalResult checkTiles(Operation *op, NestOp nest) {
+  if (op->getNumRegions() && nest)
+    return op->emitError() << "'" << op->getName()
+                           << "' may not stand in a nest";
+  for (Value operand : op->getOperands()) {
+    if (!isTile(operand))
+      continue;
+    Operation *source = operand.getDefiningOp();
+    if (!nest || !source || source->getParentOp() != nest)
+      return op->emitError()
+             << "a tile is made in the nest that uses it, and goes from one "
+                "nest to another through a buffer";
+  }
+  if (!nest)
+    for (Value result : op->getResults())
+      if (isTile(result))
+        return op->emitError() << "a tile is made in a nest";
+  return success();
+}
+
+/// What leaves a nest has its axes, or those that a reduction leaves.
+static LogicalResult checkNest(NestOp nest) {
+  SmallVector<int64_t> sizes = sizesOf(nest);
+  std::optional<int64_t> carried;
+  for (Operation &op : nest.getBody().front()) {
+    if (isa<MmaOp>(op))
+      return op.emitError() << "a matrix step says its unit";
+    if (!isa<ReduceOp, ScanOp>(op))
+      continue;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    int64_t axis = reduce ? reduce.getAxis() : cast<ScanOp>(op).getAxis();
+    auto input = cast<RankedTensorType>(op.getOperand(0).getType());
+    if (input.getShape() != ArrayRef(sizes))
+      return op.emitError()
+             << "a nest over [" << sizes << "] reduces " << input;
+    if (carried && *carried != axis)
+      return op.emitError() << "a nest reduces along one axis, not " << *carried
+                            << " and " << axis;
+    carried = axis;
+  }
+  SmallVector<int64_t> left = sizes;
+  if (carried)
+    left.erase(left.begin() + *carried);
+  for (Operation &op : nest.getBody().front()) {
+    Value stored;
+    if (auto store = dyn_cast<StoreOp>(op))
+      stored = store.getValue();
+    else if (auto store = dyn_cast<LocalStoreOp>(op))
+      stored = store.getValue();
+    else if (auto atomic = dyn_cast<AtomicOp>(op))
+      stored = atomic.getValue();
+    if (!stored || !isTile(stored))
+      continue;
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(stored.getType()).getShape();
+    bool reduced = stored.getDefiningOp<ReduceOp>();
+    if (shape != (reduced ? ArrayRef(left) : ArrayRef(sizes)))
+      return op.emitError()
+             << "a nest over [" << sizes << "] stores [" << shape << "]";
+  }
+  return success();
+}
+
+/// The load or buffer behind an operand, through transposes of a matrix.
+static Operation *sourceOf(Value operand, bool transposes) {
+  while (auto transpose =
+             transposes ? operand.getDefiningOp<TransposeOp>() : TransposeOp())
+    operand = transpose.getInput();
+  return operand.getDefiningOp();
+}
+
+/// Is it a matrix that lies in a buffer, or in a view by two ranges? For
+/// `panels` the view is packed.
+static bool isMatrix(Operation *source, bool panels) {
+  if (auto local = dyn_cast_or_null<LocalLoadOp>(source))
+    return local.getBuffer().getType().getShape().size() == 2 &&
+           !local.getSlot();
+  auto load = dyn_cast_or_null<LoadOp>(source);
+  if (!load || load.getMask() || load.getIndexAxes() ||
+      (panels && !CpuPacking::of(load.getView())))
+    return false;
+  int64_t ranges = 0;
+  for (Value index : load.getIndices()) {
+    if (isTile(index))
+      return false;
+    ranges += isa<RangeType>(index.getType());
+  }
+  return ranges == 2;
+}
+
+static LogicalResult checkStep(NestOp nest) {
+  MmaOp mma = *nest.getBody().getOps<MmaOp>().begin();
+  SmallVector<int64_t> sizes = sizesOf(nest);
+  RankedTensorType lhs = mma.getLhs().getType(), rhs = mma.getRhs().getType();
+  auto sum = dyn_cast<RankedTensorType>(mma.getResult().getType());
+  if (!sum || lhs.getShape() != ArrayRef<int64_t>{sizes[0], sizes[2]} ||
+      rhs.getShape() != ArrayRef<int64_t>{sizes[2], sizes[1]})
+    return mma.emitError() << "a matrix step over [" << sizes
+                           << "] is of matrices of these sizes";
+  if (mma.getMeta() || mma.getLhsScale())
+    return mma.emitError() << "a matrix step is neither sparse nor scaled";
+  bool amx = nest.getUnit() == MatrixUnit::Amx;
+  if (amx && !isAmxProduct(lhs.getElementType(), sum.getElementType()))
+    return mma.emitError() << "amx multiplies bf16 into f32 and i8 into i32, "
+                              "not "
+                           << lhs.getElementType() << " into "
+                           << sum.getElementType();
+  if (!amx && lhs.getElementType() != sum.getElementType())
+    return mma.emitError() << "a matrix step sums " << lhs.getElementType()
+                           << " in " << sum.getElementType();
+  if (!isMatrix(sourceOf(mma.getLhs(), !amx), amx) ||
+      !isMatrix(sourceOf(mma.getRhs(), false), true))
+    return mma.emitError()
+           << "the operands of a matrix step are matrices in buffers or views";
+  auto store = cast<LocalStoreOp>(*mma.getResult().user_begin());
+  auto acc = mma.getAcc().getDefiningOp<LocalLoadOp>();
+  bool isStart = isa_and_present<FillOp>(mma.getAcc().getDefiningOp());
+  bool isSame = acc && acc.getBuffer() == store.getBuffer() && !acc.getSlot();
+  if (!(isStart || isSame) || store.getSlot() ||
+      store.getBuffer().getType().getShape().size() != 2)
+    return mma.emitError() << "a matrix step sums into one buffer";
+  return success();
+}
+
+static LogicalResult checkNests(FuncOp func) {
+  WalkResult result = func.getBody().walk([](Operation *op) -> WalkResult {
+    auto nest = dyn_cast<NestOp>(op->getParentOp());
+    if (failed(checkTiles(op, nest)))
+      return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (isTile(argument))
+          return op->emitError() << "a tile is kept in a buffer between turns";
+    auto inner = dyn_cast<NestOp>(op);
+    if (!inner)
+      return WalkResult::advance();
+    return inner.getUnit() ? checkStep(inner) : checkNest(inner);
+  });
+  return failure(result.wasInterrupted());
+}
+
+static bool mayStandInKernel(Operation *op) {
+  if (isa<FuncOp>(op))
+    return false;
+  return isa_and_present<TileDialect, arith::ArithDialect, math::MathDialect,
+                         scf::SCFDialect>(op->getDialect());
+}
+
+/// Only what is lowered, products and reductions in nests.
+static LogicalResult checkOps(FuncOp func) {
+  bool good = true;
+  auto refuse = [&](Operation *op, StringRef place) {
+    op->emitError() << "'" << op->getName() << "' may not stand in " << place;
+    good = false;
+  };
+  func.getBody().walk([&](Operation *op) {
+    if (!mayStandInKernel(op))
+      refuse(op, "a mapped kernel");
+    else if (isa<MmaOp, ReduceOp, ScanOp, TransposeOp, CatOp>(op) &&
+             !op->getParentOfType<NestOp>())
+      refuse(op, "a mapped kernel outside a nest");
+  });
+  return success(good);
+}
+
+/// Buffers lie inside the scratch memory, and apart while both are alive.
+static LogicalResult checkBuffers(FuncOp func) {
+  int64_t scratch = func.getScratchBytes().value_or(0);
+  SmallVector<BufferLifetime> lives = lifetimesOf(func);
+  auto offsetOf = [](AllocOp alloc) -> int64_t {
+    std::optional<uint64_t> offset = alloc.getOffset();
+    return offset ? int64_t(*offset) : -1;
+  };
+  for (auto [i, life] : llvm::enumerate(lives)) {
+    int64_t offset = offsetOf(life.alloc);
+    if (offset < 0 || offset % 64 != 0)
+      return life.alloc->emitError()
+             << "a buffer needs an offset that is a multiple of 64";
+    if (offset + life.bytes > scratch)
+      return life.alloc->emitError()
+             << "the buffer ends at byte " << offset + life.bytes
+             << " of scratch memory, but the kernel has scratch_bytes = "
+             << scratch;
+    for (const BufferLifetime &other : llvm::ArrayRef(lives).take_front(i)) {
+      int64_t begin = offsetOf(other.alloc);
+      if (life.overlaps(other) && begin < offset + life.bytes &&
+          offset < begin + other.bytes)
+        return life.alloc->emitError()
+               << "the buffer at bytes " << offset << " to "
+               << offset + life.bytes << " overlaps the one at " << begin
+               << " to " << begin + other.bytes
+               << ", which is in use at the same time";
+    }
+  }
+  return success();
+}
+
+namespace {
+
+struct CheckMappedContractPass
+    : tessera::cpu::impl::CheckMappedContractPassBase<CheckMappedContractPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<FuncOp>())
+      if (!kernel.hasThreads() &&
+          (failed(checkOps(kernel)) || failed(checkNests(kernel)) ||
+           failed(checkBuffers(kernel))))
+        signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,185 @@
+// The CPU's passes on Tile IR. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TESSERA_CPU_MAPPING_PASSES
+#define TESSERA_CPU_MAPPING_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SplitProductsPass : Pass<"cpu-split-products", "::mlir::ModuleOp"> {
+  let summary = "Sum parts of a long product beside each other";
+  let description = [{
+    A product with few rows and columns is few programs, whatever its K. A
+    variant of the kernel has a program for each part of K, which writes its
+    sum into a temporary; another adds them in order and does what the kernel
+    does with the sum. The plan takes this way where K is long and programs are
+    few, whatever the number of threads: it decides the order of summation.
+
+    Before:
+    ```plan
+    launch @f(%a, %b, %c) grid $g
+    ```
+    After:
+    ```plan
+    if size(%a, 1) >= 4096 and $g <= 8
+      alloc %f.parts f32 [size(%a, 1) floordiv 2048, size(%c, 0), size(%c, 1)]
+      launch @f_parts(%a, %b, %f.parts) grid size(%a, 1) floordiv 2048 * $g
+      launch @f_sum(%c, %f.parts) grid $g
+    else
+      launch @f(%a, %b, %c) grid $g
+    end
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
+}
+
+def PackOperandsPass : Pass<"cpu-pack-operands", "::mlir::ModuleOp"> {
+  let summary = "Pack operands of products once for all programs";
+  let description = [{
+    A matrix step of the CPU reads its operands from panels. Where every
+    program of a grid would copy the same rows of B into panels of its own, a
+    kernel before it does so once: the packed matrix is a temporary of the
+    plan, an argument with `tile.packed`, and is loaded like any other view.
+    The plan takes this way where more than one program reads the same piece.
+
+    Before:
+    ```plan
+    launch @f(%a, %b, %c) grid ...
+    ```
+    After:
+    ```plan
+    if size(%c, 0) > 192
+      alloc %b.0.all f32 [size(%b, 0), size(%b, 1) ceildiv 64 * 64]
+      view %b.0 = %b.0.all offset 0 sizes [...] strides [...]
+      launch @f_pack_b(%b, %b.0) grid ...
+      launch @f_packed(%a, %b, %c, %b.0) grid ...
+    else
+      launch @f(%a, %b, %c) grid ...
+    end
+    ```
+  }];
+  let options = [
+    Option<"amx", "amx", "bool", "false", "Multiply bf16 by AMX tiles">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
+def AssumeDensePass : Pass<"cpu-assume-dense", "::mlir::ModuleOp"> {
+  let summary = "Strides of arrays without gaps are numbers";
+  let description = [{
+    A kernel that works in memory it is given, row by row, needs a pointer for
+    each row, and they do not fit the registers. Where the inner sizes are
+    numbers, a variant of the kernel has strides that are numbers, too, and the
+    plan takes it for arrays that have them.
+
+    Before:
+    ```plan
+    launch @f(%x, %y) grid $M
+    ```
+    After, if %y is memref<?x32x16xf32> and both read and written:
+    ```plan
+    if stride(%y, 1) == 16
+      launch @f_dense(%x, %y) grid $M
+    else
+      launch @f(%x, %y) grid $M
+    end
+    ```
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def NontemporalStoresPass : Pass<"cpu-nontemporal-stores", "::mlir::ModuleOp"> {
+  let summary = "Write large results past the caches";
+  let description = [{
+    A plain store reads the line it writes; of a result that no cache could
+    keep, that is a third of all traffic. A variant of the kernel has
+    `nontemporal` among the hints of its stores, and the plan takes it where
+    the result has at least `threshold` bytes and its rows begin at lines.
+
+    Before:
+    ```plan
+    launch @f(%x, %y) grid $M
+    ```
+    After:
+    ```plan
+    if size(%y, 0) * size(%y, 1) >= 4194304 and address(%y) mod 64 == 0 and stride(%y, 0) mod 16 == 0
+      launch @f_stream(%x, %y) grid $M
+    else
+      launch @f(%x, %y) grid $M
+    end
+    ```
+  }];
+  let options = [
+    Option<"threshold", "threshold", "int64_t", "16777216",
+           "Bytes of a result from which on it is written past the caches">,
+  ];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def MapToNestsPass : Pass<"cpu-map-to-nests", "::tessera::tile::FuncOp"> {
+  let summary = "Cut tile programs into loop nests over scratch buffers";
+  let description = [{
+    A core has no tile memory: what does not fit registers lives in the
+    thread's scratch memory, and every pass over it costs. Element-wise ops are
+    therefore grouped with their consumers into `tile.nest`s; cheap values are
+    computed again where they are used, expensive ones, matrix products and
+    what loops carry get a buffer.
+
+    Before:
+    ```mlir
+    %x = tile.load %X[%m] : memref<?xf32, strided<[1]>>, !tile.range<64> -> tensor<64xf32>
+    %y = math.exp %x : tensor<64xf32>
+    tile.store %y, %Y[%m] : tensor<64xf32>, memref<?xf32, strided<[1]>>, !tile.range<64>
+    ```
+    After:
+    ```mlir
+    tile.nest [%m] {vector_axis = 0 : i64} : (!tile.range<64>) -> () {
+      %x = tile.load %X[%m] ...
+      %y = math.exp %x : tensor<64xf32>
+      tile.store %y, %Y[%m] ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"amx", "amx", "bool", "false",
+           "Multiply bf16 by AMX tiles instead of widening to f32">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
+}
+
+def PlaceBuffersPass : Pass<"cpu-place-buffers", "::tessera::tile::FuncOp"> {
+  let summary = "Give each scratch buffer its offset, and the plan its size";
+  let description = [{
+    Scratch memory is one block per thread. Buffers that are never alive
+    together share bytes. Each `tile.alloc` gets `offset`, the function
+    `scratch_bytes`, and the plan's launches of it ` scratch <bytes>`.
+
+    Before:
+    ```mlir
+    tile.func @f(...) {
+      %a = tile.alloc : !tile.buffer<64xf32, ...>
+      %b = tile.alloc : !tile.buffer<64xf32, ...>  // used after the last use of %a
+    ```
+    After:
+    ```mlir
+    tile.func @f(...) attributes {scratch_bytes = 256 : i64} {
+      %a = tile.alloc {offset = 0 : i64} : !tile.buffer<64xf32, ...>
+      %b = tile.alloc {offset = 0 : i64} : !tile.buffer<64xf32, ...>
+    ```
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def CheckMappedContractPass : Pass<"cpu-check-mapped-contract", "::mlir::ModuleOp"> {
+  let summary = "Refuse mapped Tile IR that the CPU's code cannot be made of";
+  let description = [{
+    Of kernels without threads. They hold only the ops that Tile's README.md
+    lists; a tile is computed in a nest, its memory is a buffer with a layout.
+    Everything else would be an op that a pass forgot, and is an error in every
+    build. Buffers lie inside `scratch_bytes`, and apart while both are in use.
+  }];
+}
+
+#endif // TESSERA_CPU_MAPPING_PASSES

@@ -1,0 +1,32 @@
+// What a sum of products is combined with is fetched before the sum: of each row
+// of 64 numbers, four lines.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-place-buffers \
+// RUN:   --target-lower-to-cpu | FileCheck %s
+
+// CHECK-LABEL:   tessera_target.kernel @sum_and_more
+// CHECK:         scf.for
+// CHECK-COUNT-4:   llvm.intr.prefetch
+// CHECK-NOT:       llvm.intr.prefetch
+// CHECK:         scf.for
+// CHECK:           llvm.x86.tdpbssd.internal
+// CHECK:         tessera_target.return
+tile.func @sum_and_more(%r: memref<?x?xi32, strided<[?, 1]>>, %x: memref<?x?xi8, strided<[?, 1]>>, %w: memref<?x?xi8, strided<[?, 1]>>, %z: memref<?x?xi32, strided<[?, 1]>>) {
+  %none = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %m = tile.dim %x, 0 : memref<?x?xi8, strided<[?, 1]>>
+  %n = tile.dim %w, 1 : memref<?x?xi8, strided<[?, 1]>>
+  %deep = tile.dim %x, 1 : memref<?x?xi8, strided<[?, 1]>>
+  %i:2 = tile.program extents(%m, %n) tiles = [64, 64] : !tile.range<64>, !tile.range<64>
+  %c = tile.fill %zero[%i#0, %i#1] : i32, !tile.range<64>, !tile.range<64> -> tensor<64x64xi32>
+  %s = tile.for %k = %none to %deep carry(%sum = %c) : !tile.range<128>, (tensor<64x64xi32>) {
+    %a = tile.load %x[%i#0, %k] : memref<?x?xi8, strided<[?, 1]>>, !tile.range<64>, !tile.range<128> -> tensor<64x128xi8>
+    %b = tile.load %w[%k, %i#1] : memref<?x?xi8, strided<[?, 1]>>, !tile.range<128>, !tile.range<64> -> tensor<128x64xi8>
+    %more = tile.mma %a, %b, %sum : tensor<64x128xi8>, tensor<128x64xi8>, tensor<64x64xi32>
+    tile.yield %more : tensor<64x64xi32>
+  }
+  %t = tile.load %r[%i#0, %i#1] : memref<?x?xi32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64> -> tensor<64x64xi32>
+  %u = arith.addi %s, %t : tensor<64x64xi32>
+  tile.store %u, %z[%i#0, %i#1] : tensor<64x64xi32>, memref<?x?xi32, strided<[?, 1]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
