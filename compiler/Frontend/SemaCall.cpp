@@ -324,7 +324,7 @@ ValueResult Analyzer::callPython(const std::string &name,
     error(site.range, name + "() needs a constant, but " +
                           quote(argument.where) + " is " +
                           describe(argument.value))
-        .setFix(quote(argument.where) + ".to(" +
+        .setFix(asObject(quote(argument.where)) + ".to(" +
                 (name == "int"     ? "i64"
                  : name == "float" ? "fp32"
                                    : "bool") +

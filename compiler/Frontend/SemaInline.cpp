@@ -60,7 +60,8 @@ Analyzer::bindAnnotation(const ParameterDescription &parameter,
   if (parameter.dtype && *parameter.dtype != value.dtype)
     return refuse(parameter.name + " is " + getDTypeName(*parameter.dtype) +
                       ", but " + quote(where) + " is " + describe(value),
-                  quote(where) + ".to(" + getDTypeName(*parameter.dtype) + ")");
+                  asObject(quote(where)) + ".to(" +
+                      getDTypeName(*parameter.dtype) + ")");
   if (!parameter.hasDims)
     return success();
   size_t rank = cast<RankedTensorType>(value.ssa.getType()).getRank();

@@ -119,6 +119,17 @@ std::string describeAxes(llvm::ArrayRef<Axis *> axes) {
   return text + "]";
 }
 
+std::string asObject(llvm::StringRef text) {
+  int depth = 0;
+  for (char c : text) {
+    depth += llvm::StringRef("([{").contains(c);
+    depth -= llvm::StringRef(")]}").contains(c);
+    if (depth == 0 && llvm::StringRef(" +-*/%@<>=&|^~").contains(c))
+      return "(" + text.str() + ")";
+  }
+  return text.str();
+}
+
 std::string describe(const SemaValue &value) {
   switch (value.kind) {
   case ValueKind::Constant:

@@ -161,6 +161,9 @@ struct SemaValue {
 
 /// "[m, n] fp32", "i64", "the int 128": what a value is, for messages.
 std::string describe(const SemaValue &value);
+/// The text of an expression before a method or an index: "(a + b)", but
+/// "X[m, n]".
+std::string asObject(llvm::StringRef text);
 /// "[m, n]".
 std::string describeAxes(llvm::ArrayRef<Axis *> axes);
 /// How a message refers to an operand: its variable, the parameter it was

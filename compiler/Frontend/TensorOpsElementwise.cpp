@@ -19,11 +19,6 @@ namespace tessera::frontend {
 // One dtype, one shape
 //===----------------------------------------------------------------------===//
 
-/// "(a + b)": what a method can be called on.
-static std::string asObject(const std::string &name) {
-  return name.find(' ') == std::string::npos ? name : "(" + name + ")";
-}
-
 /// "x * 1.0" for x * True, which is operand `which`.
 static std::string getNumberForBool(ArrayRef<SemaValue> operands,
                                     ArrayRef<std::string> names,
@@ -133,18 +128,19 @@ ValueResult TensorOps::elementwise(llvm::StringRef op, llvm::StringRef what,
     return fail(site.range,
                 what.str() + " of bool: " + names[0] + " is " +
                     describeShape(operands[0]),
-                names[0] + ".to(i32)");
+                asObject(names[0]) + ".to(i32)");
   if (isInt && isFloat(dtype))
     return fail(site.range,
                 what.str() + " needs ints or bools: " + names[0] + " is " +
                     describeShape(operands[0]),
-                what == "^" && names.size() > 1 ? names[0] + " ** " + names[1]
-                                                : names[0] + ".to(i32)");
+                what == "^" && names.size() > 1
+                    ? names[0] + " ** " + names[1]
+                    : asObject(names[0]) + ".to(i32)");
   if ((op == "gir.shl" || op == "gir.shr") && dtype == DType::Bool)
     return fail(site.range,
                 what.str() + " needs ints: " + names[0] + " is " +
                     describeShape(operands[0]),
-                names[0] + ".to(i32)");
+                asObject(names[0]) + ".to(i32)");
   TensorShape shape;
   SmallVector<DType> dtypes(operands.size(), dtype);
   FailureOr<SmallVector<mlir::Value>> values =
@@ -251,13 +247,14 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
       return failure();
     if (!isFloat(common->dtype)) {
       if (!common->weak)
-        return fail(site.range,
-                    "/ of ints: " + names[0] + " is " +
-                        describeShape(operands[0]) + ", " + names[1] + " is " +
-                        describeShape(operands[1]),
-                    names[0] + ".to(fp32) / " + names[1] +
-                        (operands[1].isTensor() ? ".to(fp32)" : "") +
-                        ", or // to round down");
+        return fail(
+            site.range,
+            "/ of ints: " + names[0] + " is " + describeShape(operands[0]) +
+                ", " + names[1] + " is " + describeShape(operands[1]),
+            asObject(names[0]) + ".to(fp32) / " +
+                (operands[1].isTensor() ? asObject(names[1]) + ".to(fp32)"
+                                        : names[1]) +
+                ", or // to round down");
       if (failed(checkDivisor(operands, names[1], site)))
         return failure();
       // Python: a true division of ints is a float.
@@ -339,7 +336,7 @@ ValueResult TensorOps::power(const SemaValue &base, const SemaValue &exponent,
     return fail(site.range,
                 "** of an int by a negative number: " + names[0] + " is " +
                     describeShape(base),
-                names[0] + ".to(fp32) ** " + names[1]);
+                asObject(names[0]) + ".to(fp32) ** " + names[1]);
   return elementwise("gir.pow", "**", operands, names, site);
 }
 
@@ -644,7 +641,7 @@ ValueResult TensorOps::callFma(const NamedCall &call) {
     return fail(call.site.range,
                 "fma needs floats, but " + names[0] + " is " +
                     describeShape(operands[0]),
-                names[0] + ".to(fp32)");
+                asObject(names[0]) + ".to(fp32)");
   return elementwise("gir.fma", "fma", operands, names, call.site);
 }
 

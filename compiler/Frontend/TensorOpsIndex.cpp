@@ -389,7 +389,7 @@ ValueResult TensorOps::subscript(const SemaValue &object,
         return fail(where,
                     "an index is an int, but " + context.quote(where) + " is " +
                         describeShape(index),
-                    context.quote(where) + ".to(i64)");
+                    asObject(context.quote(where)) + ".to(i64)");
       if (gathered >= 0) {
         (void)context.notYet(where, "two tensors as indices",
                              "tsr.gather(x, dim, index)");
@@ -415,10 +415,11 @@ ValueResult TensorOps::subscript(const SemaValue &object,
                   "an index is an int, a slice, None or a tensor of ints, "
                   "but " +
                       context.quote(where) + " is " + describe(index),
-                  index.isNumber() ? (index.isConstant()
-                                          ? "int(" + context.quote(where) + ")"
-                                          : context.quote(where) + ".to(i64)")
-                                   : ":");
+                  index.isNumber()
+                      ? (index.isConstant()
+                             ? "int(" + context.quote(where) + ")"
+                             : asObject(context.quote(where)) + ".to(i64)")
+                      : ":");
     ValueResult position = context.decay(index, where);
     if (failed(position))
       return failure();
@@ -515,7 +516,7 @@ ValueResult TensorOps::callTake(const NamedCall &call) {
                 call.name + " needs ints as indices, but " + name + " is " +
                     describeShape(*indices),
                 isSwapped ? "tsr.embedding(" + other + ", " + name + ")"
-                          : name + ".to(i64)");
+                          : asObject(name) + ".to(i64)");
   }
   int64_t along = 0;
   if (at[2] < args->size() && (*args)[at[2]]) {
@@ -551,7 +552,7 @@ ValueResult TensorOps::callGather(const NamedCall &call) {
     return fail((*args)[2]->where,
                 "gather needs ints as indices, but " + name + " is " +
                     describeShape(*indices),
-                name + ".to(i64)");
+                asObject(name) + ".to(i64)");
   if (rankOf(*indices) != rankOf(*input))
     return fail(
         call.site.range,

@@ -63,6 +63,28 @@ static std::string getRepeated(const std::vector<std::string> &given) {
   return text;
 }
 
+/// The number in "1", "dims=[1]" or "k=-1"; nothing if it is not one.
+static std::optional<int64_t> getNumber(llvm::StringRef text) {
+  int64_t number;
+  if (text.contains('='))
+    text = text.split('=').second;
+  if (text.trim().trim("[]()").getAsInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+/// "x[:, ::-1]" for flip(x, 1).
+static std::string getFlipped(const std::vector<std::string> &given) {
+  std::optional<int64_t> axis =
+      given.size() == 2 ? getNumber(given[1]) : std::nullopt;
+  if (!axis || *axis < -1 || *axis > 8)
+    return "a step of -1 in each of these axes: x[:, ::-1] turns axis 1";
+  std::string index = *axis < 0 ? "..., " : "";
+  for (int64_t i = 0; i < *axis; ++i)
+    index += ":, ";
+  return asObject(given[0]) + "[" + index + "::-1]";
+}
+
 std::string getLaterFix(llvm::StringRef name,
                         const std::vector<std::string> &given) {
   if (name == "einsum")
@@ -105,6 +127,14 @@ std::string getLaterFix(llvm::StringRef name,
                            : "tsr.where(tsr.arange($0.shape[-2])[:, None] <= "
                              "tsr.arange($0.shape[-1]), $0, 0.0)",
                        given);
+  if (std::optional<int64_t> diagonal =
+          given.size() == 2 ? getNumber(given[1]) : std::nullopt;
+      diagonal && (name == "tril" || name == "triu"))
+    return fillForeign("tsr.where(tsr.arange($0.shape[-1]) - "
+                       "tsr.arange($0.shape[-2])[:, None] " +
+                           std::string(name == "tril" ? "<= " : ">= ") +
+                           std::to_string(*diagonal) + ", $0, 0.0)",
+                       given);
   if (name == "tril" || name == "triu")
     return fillForeign("tsr.where(mask, $0, 0.0), with the mask an argument",
                        given);
@@ -115,7 +145,7 @@ std::string getLaterFix(llvm::StringRef name,
   if (name == "pad")
     return fillForeign("tsr.cat([$0, tsr.zeros(...)], dim=-1)", given);
   if (name == "flip")
-    return fillForeign("$0[::-1]", given);
+    return getFlipped(given);
   if (name == "roll")
     return fillForeign("a tsr.cat of the last part of $0 and the first", given);
   if (name == "breakpoint")

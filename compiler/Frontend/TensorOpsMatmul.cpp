@@ -106,9 +106,9 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
     return failure();
   }
   if (left.dtype == DType::Bool)
-    return fail(site.range,
-                "@ of bools: " + names[0] + " is " + describeShape(left),
-                names[0] + ".to(fp32) @ " + names[1] + ".to(fp32)");
+    return fail(
+        site.range, "@ of bools: " + names[0] + " is " + describeShape(left),
+        asObject(names[0]) + ".to(fp32) @ " + asObject(names[1]) + ".to(fp32)");
 
   Location location = loc(site);
   TensorShape a = shapeOf(left), b = shapeOf(right);
@@ -330,7 +330,7 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
                   call.name + " needs equal dtypes: " + names[0] + " is " +
                       getDTypeName(tensors[0].dtype) + ", " + names[i] +
                       " is " + getDTypeName(tensor->dtype),
-                  names[i] + ".to(" + names[0] + ".dtype)");
+                  asObject(names[i]) + ".to(" + names[0] + ".dtype)");
     if (rankOf(*tensor) != rankOf(tensors[0]) || rankOf(*tensor) < 2)
       return fail((*args)[i]->where,
                   call.name + " needs equal ranks of at least 2: " + names[0] +
@@ -379,29 +379,6 @@ ValueResult TensorOps::callAttention(const NamedCall &call) {
   TensorShape shapes[] = {shapeOf(tensors[0]), shapeOf(tensors[1]),
                           shapeOf(tensors[2])};
   size_t rank = shapes[0].rank();
-  // [batch, positions, heads, D], as flash-attn has them: q and k share an axis
-  // 2 by name, and axis 1 is another dim of each.
-  auto dimOf = [&](size_t i, size_t axis) { return shapes[i].dims[axis]; };
-  auto isNamed = [](const Dim *dim) { return dim && !isUnnamed(*dim); };
-  if (rank == 4 && isNamed(dimOf(0, 2)) && dimOf(0, 2) == dimOf(1, 2) &&
-      isNamed(dimOf(0, 1)) && isNamed(dimOf(1, 1)) &&
-      dimOf(0, 1) != dimOf(1, 1) && dimOf(1, 1) == dimOf(2, 1)) {
-    std::string turned;
-    for (size_t i : {0, 1, 2})
-      turned += (i ? ", " : "") + asOperand((*args)[i]->expr, names[i]) +
-                ".permute(0, 2, 1, 3)";
-    context
-        .error(call.site.range,
-               call.name + " takes [..., heads, positions, D]: axis 1 of " +
-                   names[0] + " is " + dimOf(0, 1)->name + ", of " + names[1] +
-                   " " + dimOf(1, 1)->name + ", and both have " +
-                   dimOf(0, 2)->name + " behind it")
-        .setFix(call.name.substr(0, 4) == "tsr."
-                    ? call.name + "(" + turned + ").permute(0, 2, 1, 3)"
-                    : "tsr." + call.name + "(" + turned +
-                          ").permute(0, 2, 1, 3)");
-    return failure();
-  }
   auto mustAgree = [&](size_t i, size_t iAxis, size_t k,
                        size_t kAxis) -> LogicalResult {
     const Extent &a = shapes[i].extents[iAxis], &b = shapes[k].extents[kAxis];

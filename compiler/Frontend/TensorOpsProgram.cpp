@@ -284,7 +284,7 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
                     name + " takes " + getDTypeName(dtype) + " here, but " +
                         context.quote(argument->where) + " is " +
                         describe(argument->value),
-                    context.quote(argument->where) + ".to(" +
+                    asObject(context.quote(argument->where)) + ".to(" +
                         getDTypeName(dtype) + ")");
       mlir::Value scalar = convert(argument->value, dtype, location);
       // Plans pass floats on and do not compute with them.

@@ -344,7 +344,7 @@ ValueResult TensorOps::callNorm(const NamedCall &call) {
                   call.name + " needs equal dtypes: " + name + " is " +
                       getDTypeName(input->dtype) + ", " + own + " is " +
                       getDTypeName(parameter->dtype),
-                  own + ".to(" + name + ".dtype)");
+                  asObject(own) + ".to(" + name + ".dtype)");
     for (size_t i = 0; i < count; ++i) {
       size_t axis = shape.rank() - count + i;
       if (agree(shape.extents[axis], shape.dims[axis], ownShape.extents[i],
@@ -426,7 +426,7 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
     return fail((*args)[1]->where,
                 "cross_entropy takes class numbers as targets, but " +
                     targetName + " is " + describeShape(*targets),
-                targetName + ".to(i64)");
+                asObject(targetName) + ".to(i64)");
   std::string reduction = "mean";
   int64_t ignored = -100;
   if ((*args)[2]) {

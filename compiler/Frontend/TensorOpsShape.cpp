@@ -146,7 +146,7 @@ static std::string columnOf(const Expr *expr, const std::string &name) {
                });
   if (keeps && llvm::StringRef(name).ends_with(")"))
     return name.substr(0, name.size() - 1) + ", keepdim=True)";
-  return name + "[:, None]";
+  return asObject(name) + "[:, None]";
 }
 
 FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,

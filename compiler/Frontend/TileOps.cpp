@@ -620,7 +620,8 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
         .setFix(op == BinaryOperator::BitXor && site.operands.size() == 2
                     ? context.parenthesize(site.operands[0]) + " ** " +
                           context.parenthesize(site.operands[1])
-                    : side(0) + ".to(i32) " + spelling + " " + side(1) +
+                    : asObject(side(0)) + ".to(i32) " + spelling + " " +
+                          side(1) +
                           (isFloat(right.getPromotionOperand().dtype) &&
                                    !right.isConstant()
                                ? ".to(i32)"
@@ -642,10 +643,11 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
       context
           .error(site.range, "/ of ints: " + side(0) + " is " + describe(left) +
                                  ", " + side(1) + " is " + describe(right))
-          .setFix(side(0) + " // " + side(1) + ", or " +
-                  (left.isConstant() ? side(0) : side(0) + ".to(fp32)") +
-                  " / " +
-                  (right.isConstant() ? side(1) : side(1) + ".to(fp32)"));
+          .setFix(
+              side(0) + " // " + side(1) + ", or " +
+              (left.isConstant() ? side(0) : asObject(side(0)) + ".to(fp32)") +
+              " / " +
+              (right.isConstant() ? side(1) : asObject(side(1)) + ".to(fp32)"));
       return failure();
     }
     dtype = DType::FP64;
@@ -749,8 +751,9 @@ ValueResult TileOps::unary(UnaryOperator op, const SemaValue &operand,
     context
         .error(site.range, std::string(spelling) + " is not defined on " +
                                name + ", which is " + describe(operand))
-        .setFix(invert ? (op == UnaryOperator::Not ? name + " == 0"
-                                                   : "~" + name + ".to(i32)")
+        .setFix(invert ? (op == UnaryOperator::Not
+                              ? name + " == 0"
+                              : "~" + asObject(name) + ".to(i32)")
                        : "~" + name);
     return failure();
   }

@@ -168,9 +168,6 @@ private:
     llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 4> spans;
     bool zipped = false;
   };
-  mlir::LogicalResult checkProgram(const SemaValue &view,
-                                   const SemaValue &index, size_t axis,
-                                   const SourceRange &where);
   mlir::FailureOr<Access> getAccess(const SemaValue &view,
                                     llvm::ArrayRef<SemaValue> indices,
                                     const OpSite &site);

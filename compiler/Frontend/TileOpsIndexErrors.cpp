@@ -457,11 +457,18 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
   llvm::StringRef more = stop;
   if (more.consume_front(start + " + ") || more.consume_front(start + "+"))
     size = more.trim().str();
-  std::string made =
-      slice && slice->step
-          ? start + " + " + quote(slice->step, "1") + " * tsr.arange(size)"
-          : "tsr.range_at(" + dim + ", " + start + ", " + size + ")";
-  diagnostic.setFix("r = " + made + "\n" +
+  if (slice && slice->step) {
+    // Positions with a step, of a range n of the result.
+    std::string step = quote(slice->step, "1");
+    bool isBack = llvm::StringRef(step).starts_with("-");
+    std::string first = isBack && !slice->lower ? dim + " - 1" : start;
+    diagnostic.message += "; of a range n of the result it is " + first +
+                          (isBack ? " - " + step.substr(1) : " + " + step) +
+                          " * n.index";
+    return failure();
+  }
+  diagnostic.setFix("r = tsr.range_at(" + dim + ", " + start + ", " + size +
+                    ")\n" +
                     replaceIndex(context, name, indices, axis, "r", site));
   return failure();
 }
@@ -533,40 +540,6 @@ LogicalResult TileOps::reportNotIndexable(const SemaValue &object,
     diagnostic.setFix(name + "(...)");
   else
     diagnostic.setFix(name);
-  return failure();
-}
-
-/// "for h in tsr.grid(H, ...)" counts H, whatever axis it indexes.
-LogicalResult TileOps::checkProgram(const SemaValue &view,
-                                    const SemaValue &index, size_t axis,
-                                    const SourceRange &where) {
-  auto counts = [&](const GridAxis &each) {
-    return !each.axis && each.index && each.index == index.ssa;
-  };
-  auto found = llvm::find_if(gridAxes, counts);
-  if (found == gridAxes.end())
-    return success();
-  Dim *counted = context.findDim(context.quote(found->where));
-  Dim &dim = *view.dims[axis];
-  auto isNamed = [](const Dim &one) {
-    return !isUnnamed(one) && std::isalpha(uint8_t(one.name[0]));
-  };
-  if (!counted || counted == &dim || !isNamed(*counted) || !isNamed(dim) ||
-      (counted->size >= 0 && dim.size >= 0 && counted->size <= dim.size))
-    return success();
-  std::string text = context.quote(where);
-  Diagnostic &diagnostic = context.error(
-      where, found->name + " counts dim " + counted->name + ", but axis " +
-                 std::to_string(axis) + " of " +
-                 parameterNames[view.parameter] + " is " + dim.name);
-  diagnostic.addNote(found->where, "the programs along " + found->name);
-  diagnostic.addNote(parameterRanges[view.parameter],
-                     parameterTexts[view.parameter]);
-  // H heads share HK of keys.
-  bool shares = llvm::StringRef(dim.name).contains(counted->name);
-  diagnostic.setFix(shares ? text + " // (" + counted->name + " // " +
-                                 dim.name + ")"
-                           : "tsr.minimum(" + text + ", " + dim.name + " - 1)");
   return failure();
 }
 

@@ -581,7 +581,7 @@ ValueResult TileOps::callRand(const CallArguments &arguments,
                     ? "tsr.rand(0, " + context.quote((*bound)[1]->where) + ")"
                 : value.kind == ValueKind::Range
                     ? context.quote((*bound)[i]->where) + ".index"
-                    : context.quote((*bound)[i]->where) + ".to(i64)");
+                    : asObject(context.quote((*bound)[i]->where)) + ".to(i64)");
     return failure();
   }
   Location at = context.loc(site.range);

@@ -260,11 +260,11 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
     else if (call && call->attr == "T" && right.axes.back() == last)
       diagnostic.setFix(texts[0] + " @ " + context.quote(call->value->range));
     else if (right.axes.back() == last)
-      diagnostic.setFix(texts[0] + " @ " + texts[1] + ".T");
+      diagnostic.setFix(texts[0] + " @ " + asObject(texts[1]) + ".T");
     else if (left.axes.front() == first)
       diagnostic.setFix(texts[0] + ".T @ " + texts[1]);
     else if (left.axes.front() == right.axes.back())
-      diagnostic.setFix(texts[0] + ".T @ " + texts[1] + ".T");
+      diagnostic.setFix(texts[0] + ".T @ " + asObject(texts[1]) + ".T");
     else if (left.axes.size() == 1 && right.axes.size() == 1)
       diagnostic.setFix(texts[0] + " * " + texts[1] +
                         ", the product of all pairs [" + last->name + ", " +
@@ -310,9 +310,9 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
     return failure();
   }
   if (!isFloat(left.dtype) && left.dtype != DType::I8) {
-    (void)context.notYet(site.range,
-                         std::string("@ of ") + getDTypeName(left.dtype),
-                         texts[0] + ".to(fp32) @ " + texts[1] + ".to(fp32)");
+    (void)context.notYet(
+        site.range, std::string("@ of ") + getDTypeName(left.dtype),
+        asObject(texts[0]) + ".to(fp32) @ " + asObject(texts[1]) + ".to(fp32)");
     return failure();
   }
   if (failed(checkAccumulate(context, left.dtype, site)))

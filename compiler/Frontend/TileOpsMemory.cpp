@@ -204,8 +204,6 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
   auto addPosition = [&](const SemaValue &index, size_t i,
                          const SourceRange &where,
                          Location location) -> LogicalResult {
-    if (failed(checkProgram(view, index, i, where)))
-      return failure();
     ValueResult number = context.decay(index, where);
     if (failed(number))
       return failure();
@@ -445,7 +443,8 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
         .addNote(parameterRanges[view.parameter], parameter.str() + " is i8")
         .setFix(!own && parameter.consume_back("]")
                     ? parameter.str() + ", " + name + "]"
-                    : context.quote(valueExpr ? valueExpr->range : site.range) +
+                    : asObject(context.quote(valueExpr ? valueExpr->range
+                                                       : site.range)) +
                           ".to(i8)");
     return failure();
   }

@@ -531,7 +531,7 @@ ValueResult TileOps::callFull(llvm::StringRef name,
         .setFix(number.isConstant()
                     ? std::string("dtype=") +
                           (number.constant.isFloat() ? "fp32" : "i64")
-                    : context.quote(numberRange) + ".to(" +
+                    : asObject(context.quote(numberRange)) + ".to(" +
                           getDTypeName(dtype) + ")");
     return failure();
   }
@@ -617,7 +617,7 @@ ValueResult TileOps::callCat(const CallArguments &arguments,
                             describe(first) + " and " + context.quote(where) +
                             " is " + describe(tile))
           .setFix(tile.dtype != first.dtype
-                      ? context.quote(where) + ".to(" +
+                      ? asObject(context.quote(where)) + ".to(" +
                             getDTypeName(first.dtype) + ")"
                       : "dim=" + std::to_string(position ? 0 : 1));
       return failure();

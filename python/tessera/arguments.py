@@ -75,6 +75,7 @@ _absent = _Absent()
 
 
 # Arrays that no kernel computes with yet, and what holds all their values; no real number does that for a complex one.
+MAX_AXES = 8  # of a view of a kernel (compiler/Graph/IR)
 _INSTEAD = {"i16": "i32", "u8": "i32", "u16": "i32", "u32": "i64", "u64": "i64", "complex64": ""}
 
 
@@ -272,6 +273,8 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
             fn._fail(f"{p.name} is a scalar {p.dtype or ''}".rstrip() + f", but is {a_kind(value)} of shape {tuple(value.shape)}", p.name,
                        f"{p.name}.item()" if math.prod(value.shape) == 1 else f"{p.name}: Tensor[{dims}]")
         if array is not None:
+            if len(array.sizes) > MAX_AXES:
+                fn._fail(f"not yet: {p.name} has {len(array.sizes)} axes; arrays have up to {MAX_AXES}", p.name)
             if p.dims is not None and len(p.dims) != len(array.sizes):
                 shape = " x ".join(map(str, array.sizes)) or "scalar"
                 wanted, rank = len(p.dims), len(array.sizes)

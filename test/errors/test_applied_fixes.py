@@ -414,6 +414,57 @@ def test_a_call_whose_result_nobody_takes():
     fails_with(call, "(turned := np.empty((50, 40), np.float32))")
 
 
+@tsr.function
+def quotient(i, j):
+    return (i + j) / (i - j)
+
+
+@tsr.function
+def truths(i, j):
+    return (i > 1) + (j > 2)
+
+
+@tsr.function
+def mean_of_truths(x):
+    return tsr.mean(x > 2.0, dim=1)
+
+
+@tsr.function
+def halves(x, n):
+    return x.reshape(int(n / 2), -1)
+
+
+@tsr.function
+def turned_rows(x):
+    return tsr.flip(x, 1)
+
+
+@tsr.function
+def turned_last(x):
+    return tsr.flip(x, -1)
+
+
+@tsr.function
+def upper(x):
+    return tsr.triu(x, 1)
+
+
+counted = np.arange(6).reshape(2, 3)
+
+
+@pytest.mark.parametrize(("call", "fix"), (
+    (lambda: quotient(counted, counted), "(i + j).to(tsr.fp32) / (i - j).to(tsr.fp32), or // to round down"),
+    (lambda: truths(counted, counted), "(i > 1).to(tsr.i32)"),
+    (lambda: mean_of_truths(X), "(x > 2.0).to(tsr.fp32)"),
+    (lambda: halves(X, 4), "(n / 2).to(tsr.i64)"),
+    (lambda: turned_rows(X), "x[:, ::-1]"),
+    (lambda: turned_last(X), "x[..., ::-1]"),
+    (lambda: upper(X), "tsr.where(tsr.arange(x.shape[-1]) - tsr.arange(x.shape[-2])[:, None] >= 1, x, 0.0)"),
+), ids=str)
+def test_what_a_method_is_called_on_has_parentheses(call, fix):
+    fails_with(call, fix)
+
+
 def fails_with(call, fix):
     with pytest.raises(tsr.TesseraError) as caught:
         call()

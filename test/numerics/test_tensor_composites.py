@@ -112,6 +112,17 @@ def test_attention_on_views(inputs):
 
 
 @tsr.function
+def grouped(q: Tensor["B", "H", "S", "D"], k: Tensor["B", "G", "S", "D"], v: Tensor["B", "G", "S", "D"]):
+    return tsr.attention(q, k, v)
+
+
+def test_attention_of_grouped_heads_by_name(inputs):
+    """Axes 1 of two dims and axes 2 of one: groups of heads over one sequence, whatever else lies like this."""
+    q, k, v = inputs.normal(2, 6, 21, 16), inputs.normal(2, 3, 21, 16), inputs.normal(2, 3, 21, 16)
+    heads(grouped(q, k, v), q, k, v, "fp32", False)
+
+
+@tsr.function
 def written_out(q: Tensor["S", "D"], k: Tensor["T", "D"], v: Tensor["T", "D"]):
     return tsr.softmax(q @ k.T * 0.125, dim=-1) @ v
 

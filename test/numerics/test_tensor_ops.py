@@ -291,5 +291,5 @@ def test_axes_of_two_names_never_join():
         return x + s
 
     square = np.ones((3, 3), np.float32)
-    with pytest.raises(tsr.CompileError, match=r"fix:  s\[:, None\]"):
+    with pytest.raises(tsr.CompileError, match=r"fix:  x \+ s\[:, None\]"):
         rows(square, square[0])  # though the sizes are equal

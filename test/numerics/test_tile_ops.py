@@ -340,3 +340,27 @@ def test_conversions_to_eight_bits(source, name):
     got = torch.empty(len(given), dtype=narrow)
     convert(given, got, {"float8_e4m3fn": tsr.fp8_e4m3, "float8_e5m2": tsr.fp8_e5m2}[name])
     np.testing.assert_array_equal(got.double().numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ("fp32", "bf16", "i64"))
+@pytest.mark.parametrize("op", ("argmax", "argmin"))
+def test_the_place_of_an_extreme_of_nothing(op, dtype):
+    """-1, as at every other stage: not the start of the range, which looks like a place."""
+    @tsr.kernel
+    def parts(X: Tensor["N"], Y: Out["P", i64]):
+        for p in tsr.grid(P):
+            r = tsr.range_at(N, p * 8, 8)
+            Y[p] = OP(X[r], r)
+
+    @tsr.kernel
+    def rows(X: Tensor["M", "N"], Y: Out["M", i64]):
+        for m in tsr.grid(tsr.tile(M, 4)):
+            Y[m] = OP(X[m, :], dim=1)
+
+    OP = getattr(tsr, op)
+    x = np.arange(13).astype(NUMPY[dtype])
+    for target in ("cpu", "cpu:avx2", "sim:sm_80"):
+        got = np.zeros(3, np.int64)
+        parts(x, got, target=target)
+        np.testing.assert_array_equal(got, (7, 12, -1) if op == "argmax" else (0, 8, -1))
+        np.testing.assert_array_equal(rows(np.zeros((3, 0), NUMPY[dtype]), target=target), (-1, -1, -1))

@@ -118,4 +118,4 @@ def test_the_fix_for_a_stage_is_accepted(stage, target):
     function = tsr.function(double)
     with pytest.raises(tsr.ArgumentError) as error:
         function.inspect_ir(stage, target=target)
-    assert eval(re.search(r" fix:  (.*)", str(error.value))[1], {"double": function})
+    assert eval(re.search(r" fix:  (.*)", str(error.value))[1], {"function": function})

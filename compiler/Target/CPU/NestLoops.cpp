@@ -298,7 +298,13 @@ std::vector<NestEmitter::Carry> NestEmitter::startCarries(int64_t count) {
           kind == ReduceKind::Argmax ? ReduceKind::Max : ReduceKind::Min;
       for (int64_t copy = 0; copy < count; ++copy)
         carry.values.push_back(lower.neutral(extreme, element, lanes));
-      Value start = lower.ranges[nest.getAxes()[carryAxis]].start;
+      // Of nothing: -1.
+      const CpuRange &range = lower.ranges[nest.getAxes()[carryAxis]];
+      Value some = arith::CmpIOp::create(lower.builder, lower.loc,
+                                         arith::CmpIPredicate::sgt,
+                                         range.length, lower.constant(0));
+      Value start = arith::SelectOp::create(lower.builder, lower.loc, some,
+                                            range.start, lower.constant(-1));
       for (int64_t copy = 0; copy < count; ++copy)
         carry.values.push_back(lower.splat(start, lanes));
     } else {
