@@ -147,6 +147,7 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
     options.maxSeconds = o->max_seconds;
     options.registers = o->registers;
     options.ring = o->ring;
+    options.electBySeed = o->elect_by_seed;
     options.tensorMode = o->ieee ? TensorMode::Ieee : TensorMode::Hardware;
     result = launchKernel(*module->device, *module->linked, kernel, options,
                           params, paramsSize);

@@ -30,6 +30,7 @@ typedef struct {
   uint32_t registers;        /* per thread, for the occupancy; 0: not known */
   uint32_t ring;             /* floats are elements of an integer ring */
   double max_seconds;        /* of the launch; 0: the default */
+  uint32_t elect_by_seed;    /* elect.sync: any lane, not the lowest */
 } tessera_sim_launch_options;
 
 TESSERA_SIM_API tessera_sim_device *tessera_sim_create(void);

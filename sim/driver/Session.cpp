@@ -31,6 +31,7 @@ void Session::apply(LaunchOptions &o) const {
   o.tensorMode = options.ieee ? TensorMode::Ieee : TensorMode::Hardware;
   o.ring = options.ring;
   o.seed = options.seed;
+  o.electBySeed = options.electBySeed;
   o.maxInstructions = options.maxInstructions;
   o.maxSeconds = options.maxSeconds;
 }
@@ -61,9 +62,16 @@ int tessera_sim_session_begin(const tessera_sim_session_options *given) {
   tessera_sim_session_options o{};
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
   auto made = std::make_unique<Session>();
-  made->options = {o.check != 0, o.count != 0,       o.adversarial != 0,
-                   o.ieee != 0,  o.ring != 0,        o.threads,
-                   o.seed,       o.max_instructions, o.max_seconds};
+  made->options = {o.check != 0,
+                   o.count != 0,
+                   o.adversarial != 0,
+                   o.ieee != 0,
+                   o.ring != 0,
+                   o.threads,
+                   o.seed,
+                   o.max_instructions,
+                   o.max_seconds,
+                   o.elect_by_seed != 0};
   made->device.memory.parent = &state().device.memory;
   session() = std::move(made);
   return 0;

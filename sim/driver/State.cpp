@@ -35,7 +35,10 @@ State::State() : device(sharedDevice()) {
   check = option("TESSERA_SIM_CHECK") && *option("TESSERA_SIM_CHECK") != '0';
   count = option("TESSERA_SIM_COUNT") != nullptr;
   if (const char *text = option("TESSERA_SIM_SEED")) {
-    seed = std::strtoull(text, nullptr, 0);
+    // "3", or "3,elect": the seed picks the lanes of elect.sync too.
+    char *rest = nullptr;
+    seed = std::strtoull(text, &rest, 0);
+    electBySeed = std::string_view(rest) == ",elect";
     adversarial = true;
   }
   if (const char *text = option("TESSERA_SIM_THREADS"))
@@ -239,6 +242,7 @@ int launch(Stream *stream, LaunchRequest request) {
     o.count = s.count;
     o.adversarial = s.adversarial;
     o.seed = s.seed;
+    o.electBySeed = s.electBySeed;
     o.threads = s.threads;
     if (reported)
       reported->apply(o);

@@ -88,6 +88,7 @@ struct State {
   std::atomic<unsigned> archs[maxDevices] = {80};
   std::atomic<unsigned> deviceCount{1};
   bool check = false, adversarial = false, count = false;
+  bool electBySeed = false;
   uint64_t seed = 0;
   unsigned threads = 0;
   std::string reportPath;
@@ -114,6 +115,7 @@ struct Session {
     unsigned threads;
     uint64_t seed, maxInstructions;
     double maxSeconds;
+    bool electBySeed;
   } options;
   Device device; // sees the driver's memory, and what is exposed here
   std::vector<uint64_t> exposed;

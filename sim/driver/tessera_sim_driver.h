@@ -29,6 +29,7 @@ typedef struct {
   uint64_t seed;
   uint64_t max_instructions; /* warp instructions per block; 0: the default */
   double max_seconds;        /* of a launch; 0: the default */
+  uint32_t elect_by_seed;    /* elect.sync: any lane, not the lowest */
 } tessera_sim_session_options;
 
 /* From here on the launches of this thread have these options and are reported;

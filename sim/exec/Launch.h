@@ -35,6 +35,7 @@ struct LaunchOptions {
   bool count = false;
   bool adversarial = false;
   bool cooperative = false;
+  bool electBySeed = false; // elect.sync: not the lowest lane
   uint64_t seed = 0;
   unsigned threads = 0; // 0: as many as the machine has, at most 8
   bool ring = false;    // floats are elements of an integer ring, see Ring.h

@@ -169,9 +169,10 @@ void elect(Warp &w, const Inst &i, uint32_t mask) {
   if (!members)
     members = mask;
   unsigned leader = std::countr_zero(members);
-  // The same mask elects the same lane every time, but which one is open.
+  // The ISA leaves open which lane it is, but the same mask elects the same one
+  // every time. CUTLASS counts on the lowest one.
   const LaunchOptions &o = w.block->launch->options;
-  if (o.adversarial) {
+  if (o.electBySeed) {
     uint64_t hash = (o.seed + 1) * 0x9e3779b97f4a7c15ull ^ members;
     hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;
     for (unsigned n = unsigned(hash >> 33) % unsigned(std::popcount(members));

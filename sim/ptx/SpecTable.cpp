@@ -154,7 +154,7 @@ constexpr Spec table[] = {
     {"match", "sync", "any all", "b32 b64", 3, 3, 70, E, "Warp", ""},
     {"redux", "sync", "add min max and or xor abs NaN", "u32 s32 b32 f32", 3, 3, 80, E, "Warp", ""},
     {"activemask", "", "", "b32", 1, 1, 30, E, "Warp", ""},
-    {"elect", "sync", "", "", 2, 2, 90, E, "Warp", "elects the lowest lane; in adversarial runs the seed's choice"},
+    {"elect", "sync", "", "", 2, 2, 90, E, "Warp", "elects the lowest lane, or by option the one the seed picks"},
 
     {"bra", "", "uni", "", 1, 1, 20, E, "Control", ""},
     {"brx", "", "idx uni", "", 2, 2, 30, E, "Control", ""},

@@ -85,7 +85,12 @@ int run(int argc, char **argv) {
       o.count = true;
     else if (name == "--ring")
       o.ring = true;
-    else if (name == "--registers")
+    else if (name == "--elect-by-seed")
+      o.electBySeed = true;
+    else if (name == "--cluster") {
+      std::fill_n(o.cluster, 3, 1);
+      parseDims(name, value(), o.cluster);
+    } else if (name == "--registers")
       o.registers = unsigned(parseNumber(name, value(), 255));
     else if (name == "--ieee")
       o.tensorMode = TensorMode::Ieee;
@@ -136,6 +141,7 @@ int run(int argc, char **argv) {
 /// Environment options shared by exec and triton.
 int takeOptions(int argc, char **argv) {
   int i = 0;
+  bool elects = false;
   for (; i < argc && argv[i][0] == '-'; ++i) {
     std::string name = argv[i];
     if (name == "--arch" && i + 1 < argc) {
@@ -147,6 +153,8 @@ int takeOptions(int argc, char **argv) {
       setenv("TESSERA_SIM_MAX_SECONDS", argv[++i], 1);
     else if (name == "--check")
       setenv("TESSERA_SIM_CHECK", "1", 1);
+    else if (name == "--elect-by-seed")
+      elects = true;
     else if (name == "--count")
       setenv("TESSERA_SIM_COUNT", "1", 1);
     else if (name == "--seed" && i + 1 < argc)
@@ -155,6 +163,12 @@ int takeOptions(int argc, char **argv) {
       setenv("TESSERA_SIM_REPORT", argv[++i], 1);
     else
       throw std::runtime_error("unknown option " + name);
+  }
+  if (elects) {
+    const char *seed = std::getenv("TESSERA_SIM_SEED");
+    if (!seed || !*seed)
+      throw std::runtime_error("--elect-by-seed needs --seed");
+    setenv("TESSERA_SIM_SEED", (std::string(seed) + ",elect").c_str(), 1);
   }
   return i;
 }
@@ -220,15 +234,18 @@ int usage() {
       stderr,
       "usage: tessera-sim run FILE.ptx [--kernel K] [--grid X,Y,Z] "
       "[--block X,Y,Z]\n"
-      "           [--shared BYTES] [--arch sm_80] [--arg VALUE]... [--seed N]\n"
-      "           [--no-check] [--count] [--ieee] [--ring] [--registers N] "
-      "[--json]\n"
+      "           [--cluster X,Y,Z] [--shared BYTES] [--arch sm_80] [--arg "
+      "VALUE]...\n"
+      "           [--seed N] [--elect-by-seed] [--no-check] [--count] [--ieee] "
+      "[--ring]\n"
+      "           [--registers N] [--json]\n"
       "           [--max-instructions N] [--max-seconds N]\n"
       "         VALUE: i32:7  f32:1.5  u64:0  zeros:f32:1024  range:i32:100\n"
       "                random:f32:1024  file:data.bin\n"
       "       tessera-sim exec [--arch sm_80] [--check] [--count] [--seed N] "
       "[--report FILE]\n"
-      "           [--max-instructions N] [--max-seconds N] PROGRAM ARGS...\n"
+      "           [--elect-by-seed] [--max-instructions N] [--max-seconds N] "
+      "PROGRAM ARGS...\n"
       "       tessera-sim triton SCRIPT.py [--arch sm_80] [--check]\n"
       "           [--max-instructions N] [--max-seconds N] ARGS...\n"
       "       tessera-sim check FILE.ptx...   parse and look up only\n"

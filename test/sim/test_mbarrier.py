@@ -292,20 +292,22 @@ st.global.v4.u32 [%o], {{%r2, %r3, %r4, %r5}};"""
     assert [e for e in report.errors if e["kind"] == "remark" and "own shared memory" in e["message"]]
 
 
-def test_elected_lane_is_the_seeds_choice():
+@pytest.mark.parametrize("by_seed", [False, True])
+def test_elected_lane(by_seed):
+    """The lowest one, unless the seed is asked for."""
     body = """elect.sync %r1|%p, 0xffff0; selp.u32 %r2, 1, 0, %p; elect.sync %r3|%p, 0xffff0;
 mul.wide.u32 %d1, %t, 8; add.s64 %d1, %d1, %o; st.global.u32 [%d1], %r1; st.global.u32 [%d1+4], %r2;
 setp.ne.u32 %p, %r1, %r3; @%p trap;"""
     leaders = set()
     for seed in range(12):
         report, o = one_thread("setp.lt.u32 %p, %t, 4; @%p exit; setp.ge.u32 %p, %t, 20; @%p exit;\n" + body, 32,
-                               seed=seed, adversarial=seed > 0)
+                               seed=seed, adversarial=seed > 0, elect_by_seed=by_seed and seed > 0)
         assert report.ok, report.text()
         pairs = o[:64].reshape(32, 2)[4:20]
         assert len(set(pairs[:, 0])) == 1 and pairs[:, 1].sum() == 1 and pairs[int(pairs[0, 0]) - 4, 1] == 1
         leaders.add(int(pairs[0, 0]))
         if seed == 0:
             assert leaders == {4}
-    assert len(leaders) > 2
+    assert len(leaders) > 2 if by_seed else leaders == {4}
 
 

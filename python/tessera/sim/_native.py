@@ -30,6 +30,7 @@ class LaunchOptions(ctypes.Structure):
         ("registers", ctypes.c_uint32),
         ("ring", ctypes.c_uint32),
         ("max_seconds", ctypes.c_double),
+        ("elect_by_seed", ctypes.c_uint32),
     ]
 
 

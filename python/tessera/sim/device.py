@@ -167,7 +167,8 @@ class Module:
     def launch(self, kernel, grid, block, params, *, arch=80, shared=0,
                cluster=(1, 1, 1), check=True, count=False, adversarial=False,
                cooperative=False, seed=0, threads=0, tensor="hw",
-               max_instructions=0, max_seconds=0, registers=0, ring=False):
+               max_instructions=0, max_seconds=0, registers=0, ring=False,
+               elect_by_seed=False):
         """Runs a kernel with packed parameters and returns a Report.
 
         A block that executes more than `max_instructions` warp instructions,
@@ -175,7 +176,8 @@ class Module:
         reported; 0 is the default of docs/simulator.md.
         `registers` per thread, as the assembler reports them, make the
         occupancy exact; `ring` computes with elements of a ring instead of
-        floats (see tessera.sim.ring).
+        floats (see tessera.sim.ring). With `elect_by_seed`, elect.sync does
+        not elect the lowest lane but the one that the seed picks.
         """
         if tensor not in ("hw", "ieee"):
             raise SimError(f"tensor mode {tensor!r}; expected 'hw' or 'ieee'")
@@ -192,6 +194,7 @@ class Module:
         o.seed, o.threads, o.ieee = seed, threads, int(tensor == "ieee")
         o.max_instructions, o.max_seconds = max_instructions, max_seconds
         o.registers, o.ring = registers, int(ring)
+        o.elect_by_seed = int(elect_by_seed)
         self.device._output.clear()
         data = json.loads(take_text(library.tessera_sim_launch(
             self.handle, kernel.encode(), ctypes.byref(o), params,

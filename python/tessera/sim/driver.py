@@ -19,7 +19,7 @@ from .device import Report, parse_arch
 
 class _Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), *((name, ctypes.c_uint32) for name in ("check", "count", "adversarial", "threads", "ieee", "ring")),
-                ("seed", ctypes.c_uint64), ("max_instructions", ctypes.c_uint64), ("max_seconds", ctypes.c_double)]
+                ("seed", ctypes.c_uint64), ("max_instructions", ctypes.c_uint64), ("max_seconds", ctypes.c_double), ("elect_by_seed", ctypes.c_uint32)]
 
 
 @functools.cache
@@ -48,9 +48,11 @@ def device(arch) -> _runtime.CudaDevice:
 
 
 @contextlib.contextmanager
-def session(check=True, count=False, adversarial=False, threads=0, tensor="hw", ring=False, seed=0, max_instructions=0, max_seconds=0):
+def session(check=True, count=False, adversarial=False, threads=0, tensor="hw", ring=False, seed=0, max_instructions=0, max_seconds=0,
+            elect_by_seed=False):
     """What this thread launches meanwhile is reported: a list of (kernel, Report), filled when the session ends."""
-    options = _Options(ctypes.sizeof(_Options), check, count, adversarial, threads, tensor == "ieee", ring, seed, max_instructions, max_seconds)
+    options = _Options(ctypes.sizeof(_Options), check, count, adversarial, threads, tensor == "ieee", ring, seed, max_instructions, max_seconds,
+                       elect_by_seed)
     if library().tessera_sim_session_begin(ctypes.byref(options)):
         raise RuntimeError("this thread has a session of the simulator already")
     reports: list[tuple[str, Report]] = []

@@ -196,12 +196,14 @@ class SimDriver(DriverBase):
 
     def __init__(self, arch="sm_80", check=False, count=False,
                  adversarial=False, seed=0, tensor="hw", threads=0,
-                 ring=False, max_instructions=0, max_seconds=0):
+                 ring=False, max_instructions=0, max_seconds=0,
+                 elect_by_seed=False):
         self.arch = parse_arch(arch)
         self.options = dict(check=check, count=count, adversarial=adversarial,
                             seed=seed, tensor=tensor, threads=threads,
                             ring=ring, max_instructions=max_instructions,
-                            max_seconds=max_seconds)
+                            max_seconds=max_seconds,
+                            elect_by_seed=elect_by_seed)
         self.device = Device()
         self.device.set_resolver(self._resolve)
         self.unwritten = None
@@ -351,8 +353,9 @@ def activate(arch="sm_80", **options):
     """Makes the simulator Triton's active driver.
 
     Options: check (races, uninitialised reads ...), count, adversarial, seed,
-    tensor ("hw" or "ieee"), threads, ring, max_instructions, max_seconds. Returns the driver; its `last_report`
-    is the Report of the newest launch.
+    tensor ("hw" or "ieee"), threads, ring, max_instructions, max_seconds,
+    elect_by_seed. Returns the driver; its `last_report` is the Report of the
+    newest launch.
     """
     knobs.runtime.add_stages_inspection_hook = _ptx_is_the_binary
     driver = SimDriver(arch, **options)
