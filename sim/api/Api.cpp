@@ -133,7 +133,7 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
     for (int d = 0; d < 3; ++d) {
       options.grid[d] = o->grid[d];
       options.block[d] = o->block[d];
-      options.cluster[d] = o->cluster[d] ? o->cluster[d] : 1;
+      options.cluster[d] = o->cluster[d];
     }
     options.dynamicShared = o->dynamic_shared;
     options.arch = o->arch;

@@ -10,15 +10,20 @@
 namespace tessera::sim {
 
 LaunchResult launchKernel(Device &device, LinkedModule &module,
-                          const std::string &kernel,
-                          const LaunchOptions &options, const void *params,
-                          size_t paramsSize) {
+                          const std::string &kernel, const LaunchOptions &given,
+                          const void *params, size_t paramsSize) {
+  LaunchOptions options = given;
   Program &program = module.program(kernel, options.ring);
+  fillCluster(program, options);
   checkLaunch(program, options);
   if (paramsSize < program.paramSize)
     throw std::runtime_error(
         "kernel '" + kernel + "' takes " + std::to_string(program.paramSize) +
         " bytes of parameters, given " + std::to_string(paramsSize));
+  {
+    std::lock_guard lock(module.mutex);
+    addRankConstants(program, unsigned(options.clusterBlocks()));
+  }
   Launch launch;
   launch.program = &program;
   launch.memory = &device.memory;

@@ -16,7 +16,8 @@ typedef struct tessera_sim_device tessera_sim_device;
 typedef struct tessera_sim_module tessera_sim_module;
 
 typedef struct {
-  uint32_t grid[3], block[3], cluster[3];
+  uint32_t grid[3], block[3];
+  uint32_t cluster[3]; /* zeros: as the kernel says, mostly 1x1x1 */
   uint32_t dynamic_shared;
   uint32_t arch;  /* 80 */
   uint32_t check; /* races, uninitialised reads, ... */

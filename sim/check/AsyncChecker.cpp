@@ -3,16 +3,17 @@
 #include "sim/check/Checker.h"
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
+#include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
 #include <cinttypes>
 
 namespace tessera::sim::check {
 
-std::string where(uint64_t address, bool isShared) {
+std::string where(uint64_t address, const Block *shared) {
   char text[64];
   std::snprintf(text, sizeof text, "%s address 0x%" PRIx64,
-                isShared ? "shared" : "global", address);
-  return text;
+                shared ? "shared" : "global", address);
+  return shared ? text + ofBlock(*shared) : text;
 }
 
 /// "the cp.async.bulk at PTX line 12", for messages.
@@ -26,8 +27,8 @@ std::string opName(const Inst &inst, const Launch &launch) {
          describePlace(inst, launch);
 }
 
-Warp &BlockChecker::warpOf(uint32_t thread) {
-  return *block.warps[thread / 32];
+Warp &BlockChecker::warpOf(const AsyncOp &op) {
+  return *op.issuer->warps[op.thread / 32];
 }
 
 void BlockChecker::report(const char *kind, Warp &w, const Inst &i,
@@ -49,24 +50,27 @@ void BlockChecker::report(const char *kind, Warp &w, const Inst &i,
 
 void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
                                const Mark &copy, uint64_t address,
-                               bool isShared, bool copyWrites) {
+                               const Block *sharedOf, bool copyWrites) {
   if (owner.launch.isReported("async-copy", i.line, copy.inst->line))
     return;
   std::string missing = "the end of its bulk group";
   if ((copy.thread & ~(firstAgent - 1)) == mbarrierAgent)
-    missing = "the phase of " +
-              mbarrierName(block, (copy.thread & (firstAgent - 1)) * 8) +
-              " that it completes";
+    missing =
+        "the phase of " +
+        mbarrierName(peer(copy.block), (copy.thread & (firstAgent - 1)) * 8) +
+        " that it completes";
   else if ((copy.thread & ~(firstAgent - 1)) == wgmmaAgent)
     missing = "it (wgmma.wait_group)";
   else if (!copyWrites)
     missing = "cp.async.bulk.wait_group.read";
-  std::string thread = threadName(w, lane);
+  std::string thread = threadName(w, lane), from;
+  if (block.cluster->blocks.size() > 1 && sharedOf)
+    from = ofBlock(*block.cluster->blocks[copy.issuer >> 16]);
   report("async-copy", w, i, lane, address, copy.inst,
-         thread + " touches " + where(address, isShared) + " at " +
+         thread + " touches " + where(address, sharedOf) + " at " +
              describePlace(i, owner.launch) + " while " +
              opName(*copy.inst, owner.launch) + " of thread " +
-             std::to_string(copy.issuer) + " may still " +
+             std::to_string(copy.issuer & 0xffff) + from + " may still " +
              (copyWrites ? "write" : "read") + " it: nobody waited for " +
              missing + " before");
 }
@@ -94,10 +98,10 @@ void BlockChecker::fenceProxy(Warp &w, uint32_t mask, uint8_t proxies) {
 }
 
 bool BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
-                              uint64_t address, bool isShared, bool write,
-                              bool wasWrite) {
+                              uint64_t address, const Block *sharedOf,
+                              bool write, bool wasWrite) {
   const Clock &known = *threads[op.thread].known;
-  if (Clock::of(known.fenced[isShared ? 0 : 1], mark.block, mark.thread) >=
+  if (Clock::of(known.fenced[sharedOf ? 0 : 1], mark.block, mark.thread) >=
       mark.epoch)
     return true;
   // Real code leaves the fence out after reads (docs/simulator.md).
@@ -107,9 +111,9 @@ bool BlockChecker::checkFence(const Mark &mark, const AsyncOp &op,
     return false;
   std::string other = "thread " + std::to_string(mark.thread) + " of block " +
                       std::to_string(mark.block);
-  report(kind, warpOf(op.thread), *op.inst, op.thread % 32, address, mark.inst,
+  report(kind, warpOf(op), *op.inst, op.thread % 32, address, mark.inst,
          opName(*op.inst, owner.launch) + " " + (write ? "writes" : "reads") +
-             " " + where(address, isShared) + ", which " + other +
+             " " + where(address, sharedOf) + ", which " + other +
              (wasWrite ? " wrote" : " read") + " at " +
              describePlace(*mark.inst, owner.launch) +
              ": there is no fence.proxy.async between them");
@@ -122,15 +126,15 @@ void BlockChecker::tensorMapRead(Warp &w, const Inst &i, unsigned lane,
   for (uint64_t a = address; a < address + 128; ++a) {
     ByteState &byte = owner.globalByte(a);
     Mark write = byte.write;
-    checkByte(byte, w, i, lane, a, false, AccessKind::Read);
+    checkByte(byte, w, i, lane, a, nullptr, AccessKind::Read);
     if (!write.inst || !ordered(write, t) ||
         Clock::of(threads[t].known->fenced[2], write.block, write.thread) >=
             write.epoch)
       continue;
     report("proxy-fence", w, i, lane, a, write.inst,
            threadName(w, lane) + " uses the tensor map at " +
-               where(address, false) + " at " + describePlace(i, owner.launch) +
-               ", which was written at " +
+               where(address, nullptr) + " at " +
+               describePlace(i, owner.launch) + ", which was written at " +
                describePlace(*write.inst, owner.launch) +
                ": there is no fence.proxy.tensormap::generic.acquire between "
                "them");
@@ -156,7 +160,7 @@ void BlockChecker::mbarrierInit(Warp &w, const Inst &i, unsigned lane,
       outsideVariables(w, i, lane, offset + b, 8);
       break;
     }
-    checkByte(shared[offset + b], w, i, lane, offset + b, true,
+    checkByte(shared[offset + b], w, i, lane, offset + b, &block,
               AccessKind::Write);
     sharedWritten[offset + b] = sharedMbarrier;
   }
@@ -169,19 +173,19 @@ void BlockChecker::mbarrierInit(Warp &w, const Inst &i, unsigned lane,
 
 void BlockChecker::mbarrierInval(Warp &w, const Inst &i, unsigned lane,
                                  uint32_t offset) {
-  for (const auto &op : block.async.inFlight())
-    if (op->signal != AsyncOp::BulkGroup && op->target == &block &&
-        op->mbarrier == offset)
-      report("mbarrier-misuse", w, i, lane, offset, op->inst,
+  block.cluster->forComing(block, [&](const AsyncOp &op) {
+    if (op.mbarrier == offset)
+      report("mbarrier-misuse", w, i, lane, offset, op.inst,
              threadName(w, lane) + " invalidates " +
                  mbarrierName(block, offset) + " at " +
                  describePlace(i, owner.launch) + ", which " +
-                 opName(*op->inst, owner.launch) + " has still to signal");
+                 opName(*op.inst, owner.launch) + " has still to signal");
+  });
   for (unsigned b = 0; b < 8; ++b) {
     if (sharedWritten[offset + b] != sharedMbarrier)
       continue;
     sharedWritten[offset + b] = 0;
-    checkByte(shared[offset + b], w, i, lane, offset + b, true,
+    checkByte(shared[offset + b], w, i, lane, offset + b, &block,
               AccessKind::Write);
   }
 }
@@ -189,8 +193,13 @@ void BlockChecker::mbarrierInval(Warp &w, const Inst &i, unsigned lane,
 void BlockChecker::mbarrierUse(Warp &w, const Inst &i, unsigned lane,
                                uint32_t offset) {
   const Mark &init = mbarriers[offset].init;
-  if (init.inst && !ordered(init, w.index * 32 + lane))
-    reportRace(w, i, lane, init, offset, true, "mbarrier-initialisation");
+  BlockChecker &from = *w.block->checker;
+  if (init.inst && !from.ordered(init, w.index * 32 + lane))
+    from.reportRace(w, i, lane, init, offset, &block,
+                    "mbarrier-initialisation");
+  // The end of a copy is for its waiters to see, see finishAsync.
+  if (&from != this && i.opClass != OpClass::AsyncCopy)
+    from.remoteUse(w, i, lane, *this, offset, mbarriers[offset].epoch);
 }
 
 void BlockChecker::mbarrierArrive(Warp &w, const Inst &i, unsigned lane,
@@ -204,6 +213,16 @@ void BlockChecker::mbarrierArrive(Warp &w, const Inst &i, unsigned lane,
                ", though no thread has yet seen the phase before complete");
   BlockChecker &from = *w.block->checker;
   unsigned t = w.index * 32 + lane;
+  if (&from != this && (i.semantics & scopeMask) < scopeCluster) {
+    if (owner.isNewRemark(i, "scope"))
+      report("remark", w, i, lane, offset, nullptr,
+             threadName(w, lane) + " arrives at " +
+                 mbarrierName(block, offset) + " at " +
+                 describePlace(i, owner.launch) +
+                 " with scope .cta, which does not include that block: what "
+                 "came before is not ordered for its threads (.cluster)");
+    return;
+  }
   ClockPtr mine = (i.semantics & orderMask) == check::release
                       ? from.release(t)
                       : from.threads[t].released;
@@ -226,19 +245,19 @@ void BlockChecker::mbarrierPhase(uint32_t offset) {
   m.arriving.reset();
   ++m.epoch;
   const Inst *expect = block.mbarriers[offset].expect;
-  for (const auto &op : block.async.inFlight())
-    if (op->signal == AsyncOp::CompleteTx && op->target == &block &&
-        op->mbarrier == offset)
-      report("expect-tx", warpOf(op->thread), *op->inst, op->thread % 32,
-             offset, expect,
+  block.cluster->forComing(block, [&](const AsyncOp &op) {
+    if (op.signal == AsyncOp::CompleteTx && op.mbarrier == offset)
+      report("expect-tx", warpOf(op), *op.inst, op.thread % 32, offset, expect,
              "a phase of " + mbarrierName(block, offset) +
-                 " completes before " + opName(*op->inst, owner.launch) +
-                 " of thread " + std::to_string(op->thread) + " has brought " +
-                 std::to_string(op->bytes) + " bytes" +
+                 " completes before " + opName(*op.inst, owner.launch) +
+                 " of thread " + std::to_string(op.thread) +
+                 ofBlock(*op.issuer) + " has brought " +
+                 std::to_string(op.bytes) + " bytes" +
                  (expect ? ": expect_tx at " +
                                describePlace(*expect, owner.launch) +
                                " asks for too few"
                          : ": nobody expects them"));
+  });
 }
 
 void BlockChecker::mbarrierWait(Warp &w, const Inst &i, unsigned lane,
@@ -286,7 +305,8 @@ void BlockChecker::mbarrierToken(Warp &w, const Inst &i, unsigned lane,
 // Asynchronous operations
 
 Mark BlockChecker::agentMark(const AsyncOp &op, bool write) const {
-  Mark mark{0, uint32_t(block.linear), inFlight, op.thread, op.inst};
+  Mark mark{0, uint32_t(block.linear), inFlight,
+            op.thread | block.clusterRank << 16, op.inst};
   if (op.signal == AsyncOp::BulkGroup) {
     mark.thread = (write ? bulkWriteAgent : bulkReadAgent) | op.thread;
     mark.epoch = op.group;
@@ -323,8 +343,9 @@ void BlockChecker::rememberReader(ByteState &byte, const Mark &mine) {
 void BlockChecker::asyncByte(ByteState &byte, AsyncRange &range,
                              uint64_t address) {
   const AsyncOp &op = range.op;
-  bool isShared = range.isShared, write = range.write;
-  Warp &w = warpOf(op.thread);
+  const Block *sharedOf = range.shared ? &range.shared->block : nullptr;
+  bool write = range.write;
+  Warp &w = warpOf(op);
   unsigned lane = op.thread % 32;
   auto against = [&](const Mark &mark, bool wasWrite, const char *what) {
     if (!mark.inst)
@@ -336,17 +357,15 @@ void BlockChecker::asyncByte(ByteState &byte, AsyncRange &range,
     if (ordered(mark, op.thread)) {
       // A fence that is only missing after a read is one remark.
       if (!mark.isAsync() &&
-          !checkFence(mark, op, address, isShared, write, wasWrite) && wasWrite)
+          !checkFence(mark, op, address, sharedOf, write, wasWrite) && wasWrite)
         return;
       range.passed[range.next++ % range.passed.size()] = mark;
-    } else if (op.reduces && write &&
-               morallyStrong(*op.inst, *mark.inst,
-                             mark.block == block.linear)) {
+    } else if (op.reduces && write && morallyStrong(*op.inst, mark)) {
       return;
     } else if (mark.isAsync()) {
-      reportAsync(w, *op.inst, lane, mark, address, isShared, wasWrite);
+      reportAsync(w, *op.inst, lane, mark, address, sharedOf, wasWrite);
     } else {
-      reportRace(w, *op.inst, lane, mark, address, isShared, what);
+      reportRace(w, *op.inst, lane, mark, address, sharedOf, what);
     }
   };
   const Mark &mine = range.mine;
@@ -368,10 +387,10 @@ void BlockChecker::asyncByte(ByteState &byte, AsyncRange &range,
 void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,
                               uint32_t bytes) {
   const AsyncOp &op = range.op;
-  bool isShared = range.isShared, write = range.write;
-  Warp &w = warpOf(op.thread);
+  bool isShared = range.shared, write = range.write;
+  Warp &w = warpOf(op);
   unsigned lane = op.thread % 32;
-  BlockChecker &there = write && isShared ? *op.target->checker : *this;
+  BlockChecker &there = isShared ? *range.shared : *this;
   uint8_t *known = nullptr;
   if (isShared) {
     known = there.sharedWritten.data() + address;
@@ -386,14 +405,15 @@ void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,
     if (write && !(op.byteMask >> (b & 15) & 1))
       continue;
     if (isShared && known[b] == sharedNobody) {
-      outsideVariables(w, *op.inst, lane, a, bytes);
+      there.outsideVariables(w, *op.inst, lane, a, bytes);
       break;
     }
     if (isShared && known[b] == sharedMbarrier) {
       report("mbarrier-misuse", w, *op.inst, lane, a, nullptr,
              opName(*op.inst, owner.launch) + " " +
                  (write ? "writes" : "reads") + " the bytes of " +
-                 mbarrierName(block, uint32_t(a) & ~7u) + ", which is in use");
+                 mbarrierName(there.block, uint32_t(a) & ~7u) +
+                 ", which is in use");
       break;
     }
     if (known && !known[b]) {
@@ -405,7 +425,7 @@ void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,
         r.thread = threadName(w, lane);
         r.address = a;
         r.message = opName(*op.inst, owner.launch) + " of " + r.thread +
-                    " reads " + where(a, isShared) +
+                    " reads " + where(a, isShared ? &there.block : nullptr) +
                     ", which nobody has written";
         if (isShared)
           there.nearestWriter(a, r);
@@ -418,9 +438,11 @@ void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,
 }
 
 void BlockChecker::asyncIssued(const AsyncOp &op) {
-  AsyncRange source{op, op.from == AsyncOp::Shared, false,
+  AsyncRange source{op, op.from == AsyncOp::Shared ? this : nullptr, false,
                     agentMark(op, false)};
-  AsyncRange target{op, op.to == AsyncOp::Shared, true, agentMark(op, true)};
+  AsyncRange target{
+      op, op.to == AsyncOp::Shared ? op.target->checker.get() : nullptr, true,
+      agentMark(op, true)};
   bool reads = op.from == AsyncOp::Shared || op.from == AsyncOp::Global;
   for (const AsyncOp::Piece &piece : op.pieces) {
     if (reads && piece.from != AsyncOp::fill)
@@ -464,7 +486,12 @@ void BlockChecker::asyncDone(const AsyncOp &op) {
   if (op.to == AsyncOp::Shared || op.to == AsyncOp::Global)
     forMarks(shared, owner, op, true, complete);
   if (op.from == AsyncOp::Shared || op.from == AsyncOp::Global)
-    forMarks(shared, owner, op, false, complete);
+    forMarks(op.issuer->checker->shared, owner, op, false, complete);
+  if (op.from == AsyncOp::Shared && op.issuer != op.target) {
+    Mark mark = op.issuer->checker->agentMark(op, false);
+    mark.epoch = m.epoch;
+    op.issuer->checker->remoteReads[{mark.block, mark.thread}] = mark;
+  }
   for (const PendingCopy &copy : op.copies)
     for (unsigned b = 0; b < copy.bytes; ++b) {
       ByteState &byte = shared[copy.shared + b];
@@ -477,7 +504,7 @@ void BlockChecker::asyncDone(const AsyncOp &op) {
       sharedWritten[copy.shared + b] = 1;
     }
   if (op.signal == AsyncOp::CompleteTx)
-    m.unseenCopies.push_back({m.epoch, op.thread, op.inst});
+    m.unseenCopies.push_back({m.epoch, op.thread, op.issuer, op.inst});
 }
 
 void BlockChecker::asyncObserved(const AsyncOp &op) {
@@ -512,21 +539,24 @@ void BlockChecker::exitAsync(Warp &w, uint32_t mask) {
 }
 
 void BlockChecker::finishAsync() {
-  auto unseen = [&](const Inst &inst, uint32_t thread, uint32_t offset) {
-    report("async-copy", warpOf(thread), inst, thread % 32, offset, nullptr,
+  auto unseen = [&](const Inst &inst, Block &issuer, uint32_t thread,
+                    uint32_t offset) {
+    report("async-copy", *issuer.warps[thread / 32], inst, thread % 32, offset,
+           nullptr,
            "the block ends though nobody saw the end of " +
                opName(inst, owner.launch) + ", which signals " +
                mbarrierName(block, offset));
   };
   std::unordered_map<uint32_t, int64_t> coming;
-  for (const auto &op : block.async.inFlight())
-    if (op->signal == AsyncOp::CompleteTx) {
-      coming[op->mbarrier] += op->bytes;
-      unseen(*op->inst, op->thread, op->mbarrier);
-    }
+  block.cluster->forComing(block, [&](const AsyncOp &op) {
+    if (op.signal != AsyncOp::CompleteTx)
+      return;
+    coming[op.mbarrier] += op.bytes;
+    unseen(*op.inst, *op.issuer, op.thread, op.mbarrier);
+  });
   for (const auto &[offset, m] : mbarriers) {
     for (const auto &copy : m.unseenCopies)
-      unseen(*copy.inst, copy.thread, offset);
+      unseen(*copy.inst, *copy.issuer, copy.thread, offset);
     MbarrierWord word = mbarrierWord(block, offset);
     const Inst *expect = block.mbarriers[offset].expect;
     int64_t left = word.tx - coming[offset];

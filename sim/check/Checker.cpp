@@ -4,8 +4,8 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
+#include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
-#include <cinttypes>
 
 namespace tessera::sim::check {
 
@@ -113,13 +113,11 @@ void BlockChecker::note(Warp &w, const Inst &i, const char *kind,
   r.kind = kind;
   r.ptxLine = i.line;
   r.source = sourcePlace(i, owner.launch);
-  r.thread = "block " + std::to_string(block.linear) + " warp " +
+  r.thread = "block " + std::to_string(w.block->linear) + " warp " +
              std::to_string(w.index);
   r.address = address;
-  r.message = message + " at " + describePlace(i, owner.launch) + ", block (" +
-              std::to_string(block.index[0]) + "," +
-              std::to_string(block.index[1]) + "," +
-              std::to_string(block.index[2]) + ") warp " +
+  r.message = message + " at " + describePlace(i, owner.launch) + ", " +
+              blockName(owner.launch.options, w.block->linear) + " warp " +
               std::to_string(w.index);
   owner.launch.addReport(std::move(r));
 }
@@ -148,50 +146,44 @@ bool BlockChecker::ordered(const Mark &mark, unsigned thread) const {
 
 void BlockChecker::reportRace(Warp &w, const Inst &i, unsigned lane,
                               const Mark &other, uint64_t address,
-                              bool isShared, const char *what) {
+                              const Block *sharedOf, const char *what) {
   if (owner.launch.isReported("race", i.line,
                               other.inst ? other.inst->line : 0))
     return;
-  const LaunchOptions &o = owner.launch.options;
-  char text[128];
-  uint64_t b = other.block;
-  std::snprintf(text, sizeof text, "block (%u,%u,%u) thread (%u,%u,%u)",
-                unsigned(b % o.grid[0]), unsigned(b / o.grid[0] % o.grid[1]),
-                unsigned(b / o.grid[0] / o.grid[1]), other.thread % o.block[0],
-                other.thread / o.block[0] % o.block[1],
-                other.thread / o.block[0] / o.block[1]);
   Report r;
   r.kind = "race";
   r.ptxLine = i.line;
   r.source = sourcePlace(i, owner.launch);
   r.thread = threadName(w, lane);
-  r.otherThread = text;
+  r.otherThread = threadName(owner.launch.options, other.block, other.thread);
   r.otherPtxLine = other.inst ? other.inst->line : 0;
   r.otherSource = other.inst ? sourcePlace(*other.inst, owner.launch) : "";
   r.address = address;
-  char where[96];
-  std::snprintf(where, sizeof where, "%s address 0x%" PRIx64,
-                isShared ? "shared" : "global", address);
-  r.message = std::string(what) + " race on " + where + ": " + r.thread +
-              " at " + describePlace(i, owner.launch) + " and " +
-              r.otherThread + " at " +
+  r.message = std::string(what) + " race on " + where(address, sharedOf) +
+              ": " + r.thread + " at " + describePlace(i, owner.launch) +
+              " and " + r.otherThread + " at " +
               (other.inst ? describePlace(*other.inst, owner.launch) : "?") +
               " are not ordered";
   owner.launch.addReport(std::move(r));
 }
 
-bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock) {
+bool BlockChecker::morallyStrong(const Inst &a, const Mark &mark) const {
+  const Inst &b = *mark.inst;
   if ((a.semantics & orderMask) == weak || (b.semantics & orderMask) == weak)
     return false;
-  if (sameBlock)
+  if (mark.block == block.linear)
     return true;
-  return (a.semantics & scopeMask) >= scopeDevice &&
-         (b.semantics & scopeMask) >= scopeDevice;
+  uint64_t size = block.cluster->blocks.size();
+  uint8_t needed =
+      mark.block / size == block.linear / size ? scopeCluster : scopeDevice;
+  return (a.semantics & scopeMask) >= needed &&
+         (b.semantics & scopeMask) >= needed;
 }
 
 void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
-                             unsigned lane, uint64_t address, bool isShared,
-                             AccessKind kind, bool sameValue) {
+                             unsigned lane, uint64_t address,
+                             const Block *sharedOf, AccessKind kind,
+                             bool sameValue) {
   unsigned thread = w.index * 32 + lane;
   ThreadState &self = threads[thread];
   Mark mark{thread, uint32_t(block.linear), self.epoch, 0, &i};
@@ -214,10 +206,10 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
   const Mark &write = byte.write;
   bool isRead = kind == AccessKind::Read;
   if (write.isAsync() && !ordered(write, thread))
-    reportAsync(w, i, lane, write, address, isShared, true);
+    reportAsync(w, i, lane, write, address, sharedOf, true);
   else if (write.inst && !sameValue && !ordered(write, thread) &&
-           !morallyStrong(i, *write.inst, write.block == block.linear))
-    reportRace(w, i, lane, write, address, isShared,
+           !morallyStrong(i, write))
+    reportRace(w, i, lane, write, address, sharedOf,
                isRead ? "read-after-write" : "write-after-write");
   if (isRead) {
     Mark &read = byte.read;
@@ -242,10 +234,9 @@ void BlockChecker::checkByte(ByteState &byte, Warp &w, const Inst &i,
   }
   auto against = [&](const Mark &r) {
     if (r.isAsync() && !ordered(r, thread))
-      reportAsync(w, i, lane, r, address, isShared, false);
-    else if (r.inst && !ordered(r, thread) &&
-             !morallyStrong(i, *r.inst, r.block == block.linear))
-      reportRace(w, i, lane, r, address, isShared, "write-after-read");
+      reportAsync(w, i, lane, r, address, sharedOf, false);
+    else if (r.inst && !ordered(r, thread) && !morallyStrong(i, r))
+      reportRace(w, i, lane, r, address, sharedOf, "write-after-read");
   };
   against(byte.read);
   if (byte.readers) {
@@ -338,9 +329,12 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
     bool isShared = at.space[l] == Space::Shared;
     if (!isShared && at.space[l] != Space::Global)
       continue;
+    BlockChecker &there = isShared ? *at.owner[l]->checker : *this;
+    if (&there != this)
+      remoteUse(w, i, l, there, address);
     if (strong)
       synchronise(w, i, l,
-                  isShared ? sharedSync[uint32_t(address)]
+                  isShared ? there.sharedSync[uint32_t(address)]
                            : owner.globalSync[address],
                   kind);
     GlobalShadow *written = nullptr;
@@ -359,17 +353,17 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
       uint64_t a = address + b;
       if (isShared && a >= block.userShared)
         continue;
-      uint8_t *known = isShared  ? &sharedWritten[a]
+      uint8_t *known = isShared  ? &there.sharedWritten[a]
                        : written ? &written->written[a - allocation->base]
                                  : nullptr;
       if (isShared && *known == sharedNobody) {
-        outsideVariables(w, i, l, a, bytes);
+        there.outsideVariables(w, i, l, a, bytes);
         break;
       }
       if (isShared && *known == sharedMbarrier) {
         report("mbarrier-misuse", w, i, l, a, nullptr,
                threadName(w, l) + " accesses the bytes of " +
-                   mbarrierName(block, uint32_t(a) & ~7u) + " at " +
+                   mbarrierName(there.block, uint32_t(a) & ~7u) + " at " +
                    describePlace(i, owner.launch) +
                    ", which is in use: mbarrier.inval comes first");
         break;
@@ -378,8 +372,6 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
         if (kind == AccessKind::Write) {
           *known = 1;
         } else {
-          char where[64];
-          std::snprintf(where, sizeof where, "0x%" PRIx64, a);
           Report r;
           r.kind = "uninitialised";
           r.ptxLine = i.line;
@@ -387,17 +379,17 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
           r.thread = threadName(w, l);
           r.address = a;
           r.message = r.thread + " reads " +
-                      (isShared ? "shared address " : "global address ") +
-                      where + " at " + describePlace(i, owner.launch) +
+                      where(a, isShared ? &there.block : nullptr) + " at " +
+                      describePlace(i, owner.launch) +
                       ", which nobody has written";
           if (isShared)
-            nearestWriter(a, r);
+            there.nearestWriter(a, r);
           owner.launch.addReport(std::move(r));
           *known = 1; // once is enough
         }
       }
-      ByteState &state = isShared ? shared[a] : owner.globalByte(a);
-      checkByte(state, w, i, l, a, isShared, kind,
+      ByteState &state = isShared ? there.shared[a] : owner.globalByte(a);
+      checkByte(state, w, i, l, a, isShared ? &there.block : nullptr, kind,
                 values && at.pointer[l][b] == values[b]);
     }
   }
@@ -482,34 +474,6 @@ void BlockChecker::completeBarrier(unsigned id, bool all) {
   arrivals[id].clear();
 }
 
-void BlockChecker::clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
-  if (mask & block.clusterBarrier.waiting[w.index])
-    note(w, i, "barrier-misuse",
-         "a thread arrives twice at the cluster barrier without a wait", 0);
-  auto joined = clusterArriving ? std::make_shared<Clock>(*clusterArriving)
-                                : std::make_shared<Clock>();
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned t = w.index * 32 + std::countr_zero(m);
-    if ((i.semantics & orderMask) == check::release)
-      joined->join(*release(t));
-    else if (threads[t].released)
-      joined->join(*threads[t].released);
-  }
-  clusterArriving = joined;
-}
-
-void BlockChecker::clusterComplete() {
-  clusterCompleted = std::move(clusterArriving);
-  clusterArriving.reset();
-}
-
-void BlockChecker::clusterWait(Warp &w, const Inst &i, uint32_t mask) {
-  if (!clusterCompleted || (i.semantics & orderMask) != check::acquire)
-    return;
-  for (uint32_t m = mask; m; m &= m - 1)
-    acquire(w.index * 32 + std::countr_zero(m), clusterCompleted);
-}
-
 void BlockChecker::divergentBarrier(Warp &w, const Inst &i, uint32_t mask) {
   char text[160];
   std::snprintf(text, sizeof text,
@@ -540,6 +504,8 @@ void BlockChecker::finished() {
   }
   finishAsync();
   finishWarpGroups();
+  if (block.cluster->blocks.size() > 1)
+    finishCluster();
 }
 
 void BlockChecker::copyIssued(Warp &w, const PendingCopy &copy) {
@@ -551,7 +517,7 @@ void BlockChecker::copyIssued(Warp &w, const PendingCopy &copy) {
     }
     // The write may happen from now on: what is unordered now races.
     uint8_t before = sharedWritten[copy.shared + b];
-    checkByte(byte, w, *copy.inst, copy.lane, copy.shared + b, true,
+    checkByte(byte, w, *copy.inst, copy.lane, copy.shared + b, &block,
               AccessKind::Write);
     sharedWritten[copy.shared + b] = before;
     byte.pendingCopy = copy.inst;

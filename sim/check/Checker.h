@@ -18,14 +18,21 @@
 // an mbarrier is known to who saw its phase complete, what belongs to a bulk
 // group to who waited for the group (and from there on by the usual ways).
 // wgmma reads shared memory as such an agent too, one for every warp.
-// They use the async proxy: a generic access before them must have a
-// fence.proxy.async on the way, which a second clock, `fenced`, remembers.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The blocks of a cluster have a checker each; the state of a byte of shared
+// memory is with the block that owns it, whoever accesses it. A block's memory
+// is gone when the block is: what others did to it must be ordered before the
+// end of one of its threads (ClusterChecker.cpp).
+//
+// Asynchronous agents use the async proxy: a generic access before them must
+// have a fence.proxy.async on the way, which a second clock, `fenced`,
+// remembers. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
 #include <array>
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -70,6 +77,8 @@ using ClockPtr = std::shared_ptr<const Clock>;
 constexpr uint32_t firstAgent = 1u << 28;
 constexpr uint32_t mbarrierAgent = 1u << 28, bulkWriteAgent = 2u << 28,
                    bulkReadAgent = 3u << 28, wgmmaAgent = 4u << 28;
+/// The start of a block, which who passed barrier.cluster knows of.
+constexpr uint32_t startAgent = 5u << 28;
 /// Epoch of what has not happened yet: nobody knows it.
 constexpr uint32_t inFlight = ~0u;
 
@@ -78,7 +87,9 @@ struct Mark {
   uint32_t thread = ~0u; // in its block, or an agent
   uint32_t block = ~0u;
   uint32_t epoch = 0;
-  uint32_t issuer = 0; // of an agent's access: the thread
+  /// Of an agent's access: the thread, and the rank of its block in the
+  /// cluster from bit 16.
+  uint32_t issuer = 0;
   const Inst *inst = nullptr;
   bool isAsync() const { return inst && thread >= firstAgent; }
 };
@@ -93,6 +104,8 @@ struct ByteState {
 
 struct ThreadState {
   uint32_t epoch = 1;
+  /// Of barrier.cluster, so far.
+  uint32_t clusterArrivals = 0, clusterWaits = 0;
   ClockPtr known;
   ClockPtr released; // snapshot at the last releasing fence
   ClockPtr pending;  // seen by strong reads, not yet acquired by a fence
@@ -114,6 +127,7 @@ struct MbarrierState {
   /// Copies that completed in epochs nobody saw yet.
   struct Copy {
     uint32_t epoch, thread;
+    Block *issuer;
     const Inst *inst;
   };
   std::vector<Copy> unseenCopies;
@@ -135,11 +149,9 @@ struct WarpGroup {
   bool isReported = false;
 };
 
-/// Strong accesses of two threads that can see each other's scope never race.
-bool morallyStrong(const Inst &a, const Inst &b, bool sameBlock);
-
-/// "shared address 0x10" and "the cp.async.bulk at PTX line 12".
-std::string where(uint64_t address, bool isShared);
+/// "shared address 0x10" of a block, without one "global address 0x7f..", and
+/// "the cp.async.bulk at PTX line 12".
+std::string where(uint64_t address, const Block *shared);
 std::string opName(const Inst &inst, const Launch &launch);
 
 class Checker;
@@ -155,7 +167,18 @@ struct BlockChecker {
   std::vector<std::vector<std::pair<unsigned, uint32_t>>> arrivals;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
-  ClockPtr clusterArriving, clusterCompleted; // barrier.cluster
+  /// The last access of a thread of another block to this block's memory.
+  struct RemoteUse {
+    uint32_t block, thread, epoch;
+    uint32_t phase; // of barrier.cluster that the thread arrives in next
+    uint32_t address;
+    uint32_t mbarrierEpoch; // of the phase it takes part in; 0: none
+    const Inst *inst;
+  };
+  std::unordered_map<uint64_t, RemoteUse> remoteUses; // by block and thread
+  /// Copies from this block's memory to another block that have ended: by the
+  /// agent that tells of their end.
+  std::map<std::pair<uint32_t, uint32_t>, Mark> remoteReads;
   struct OpenBulk {
     uint32_t thread, group;
     const Inst *inst;
@@ -182,9 +205,12 @@ struct BlockChecker {
   void divergentBarrier(Warp &w, const Inst &i, uint32_t mask);
   void exited(Warp &w, uint32_t mask);
   void finished();
+  // check/ClusterChecker.cpp
   void clusterArrive(Warp &w, const Inst &i, uint32_t mask);
-  void clusterComplete();
   void clusterWait(Warp &w, const Inst &i, uint32_t mask);
+  /// A thread of this block uses the shared memory of another one.
+  void remoteUse(Warp &w, const Inst &i, unsigned lane, BlockChecker &there,
+                 uint64_t address, uint32_t mbarrierEpoch = 0);
   // check/AsyncChecker.cpp
   void fenceProxy(Warp &w, uint32_t mask, uint8_t proxies);
   /// A tensor copy reads its map from global memory.
@@ -227,7 +253,7 @@ struct BlockChecker {
 
 private:
   void checkByte(ByteState &byte, Warp &w, const Inst &i, unsigned lane,
-                 uint64_t address, bool isShared, AccessKind kind,
+                 uint64_t address, const Block *shared, AccessKind kind,
                  bool sameValue = false);
   void synchronise(Warp &w, const Inst &i, unsigned lane, SyncVariable &v,
                    AccessKind kind);
@@ -236,9 +262,15 @@ private:
                         unsigned bytes);
   void nearestWriter(uint64_t address, Report &r) const;
   void reportRace(Warp &w, const Inst &i, unsigned lane, const Mark &other,
-                  uint64_t address, bool isShared, const char *what);
+                  uint64_t address, const Block *shared, const char *what);
+  /// Strong accesses of two threads whose scopes include both never race.
+  bool morallyStrong(const Inst &a, const Mark &b) const;
+  // check/ClusterChecker.cpp
+  /// A block of this cluster, by its number.
+  Block &peer(uint32_t linear) const;
+  void finishCluster();
   // check/AsyncChecker.cpp
-  Warp &warpOf(uint32_t thread);
+  static Warp &warpOf(const AsyncOp &op);
   /// An agent reads the byte.
   static void rememberReader(ByteState &byte, const Mark &mine);
   Mark agentMark(const AsyncOp &op, bool write) const;
@@ -246,7 +278,8 @@ private:
   /// ordered after: neighbours often have the same.
   struct AsyncRange {
     const AsyncOp &op;
-    bool isShared, write;
+    BlockChecker *shared; // whose memory it is; null for global memory
+    bool write;
     Mark mine;
     std::array<Mark, 16> passed = {};
     unsigned next = 0;
@@ -255,9 +288,9 @@ private:
   void asyncByte(ByteState &byte, AsyncRange &range, uint64_t address);
   /// `mark` is ordered before the op, but is it for the async proxy?
   bool checkFence(const Mark &mark, const AsyncOp &op, uint64_t address,
-                  bool isShared, bool write, bool wasWrite);
+                  const Block *shared, bool write, bool wasWrite);
   void reportAsync(Warp &w, const Inst &i, unsigned lane, const Mark &copy,
-                   uint64_t address, bool isShared, bool copyWrites);
+                   uint64_t address, const Block *shared, bool copyWrites);
   // check/WgmmaChecker.cpp
   const ClockPtr &knownToWarp(unsigned warp);
   void wgmmaByte(ByteState &byte, Warp &w, const Inst &i, uint32_t address,

@@ -35,16 +35,16 @@ const ClockPtr &BlockChecker::knownToWarp(unsigned warp) {
 void BlockChecker::wgmmaByte(ByteState &byte, Warp &w, const Inst &i,
                              uint32_t address, const Clock &known) {
   if (byte.pendingCopy) // of cp.async
-    checkByte(byte, w, i, 0, address, true, AccessKind::Read);
+    checkByte(byte, w, i, 0, address, &block, AccessKind::Read);
   const Mark &write = byte.write;
   if (write.inst) {
     bool isOwn = write.block == block.linear && !write.isAsync() &&
                  write.thread / 32 == w.index;
     if (!isOwn && known.of(write.block, write.thread) < write.epoch) {
       if (write.isAsync())
-        reportAsync(w, i, 0, write, address, true, true);
+        reportAsync(w, i, 0, write, address, &block, true);
       else
-        reportRace(w, i, 0, write, address, true, "read-after-write");
+        reportRace(w, i, 0, write, address, &block, "read-after-write");
     } else if (!write.isAsync() && Clock::of(known.fenced[0], write.block,
                                              write.thread) < write.epoch) {
       // CUTLASS leaves the fence out after cp.async (docs/simulator.md).
@@ -53,7 +53,7 @@ void BlockChecker::wgmmaByte(ByteState &byte, Warp &w, const Inst &i,
       if (isCopy ? owner.isNewRemark(i, "copies")
                  : !owner.launch.isReported(kind, i.line, write.inst->line))
         report(kind, w, i, 0, address, write.inst,
-               opName(i, owner.launch) + " reads " + where(address, true) +
+               opName(i, owner.launch) + " reads " + where(address, &block) +
                    ", which thread " + std::to_string(write.thread) +
                    " of block " + std::to_string(write.block) + " wrote at " +
                    describePlace(*write.inst, owner.launch) +
@@ -66,8 +66,8 @@ void BlockChecker::wgmmaIssued(Warp &w, const Inst &i,
                                const std::vector<uint32_t> &chunks,
                                uint32_t group) {
   const Clock &known = *knownToWarp(w.index);
-  Mark mine{wgmmaAgent | w.index, uint32_t(block.linear), group, w.index * 32,
-            &i};
+  Mark mine{wgmmaAgent | w.index, uint32_t(block.linear), group,
+            w.index * 32 | block.clusterRank << 16, &i};
   Mark passed;
   for (uint32_t chunk : chunks)
     for (uint32_t a = chunk; a < chunk + 16; ++a) {
@@ -89,7 +89,7 @@ void BlockChecker::wgmmaIssued(Warp &w, const Inst &i,
         r.thread = threadName(w, 0);
         r.address = a;
         r.message = opName(i, owner.launch) + " of " + r.thread + " reads " +
-                    where(a, true) + ", which nobody has written";
+                    where(a, &block) + ", which nobody has written";
         nearestWriter(a, r);
         owner.launch.addReport(std::move(r));
         sharedWritten[a] = 1;

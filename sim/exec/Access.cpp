@@ -3,6 +3,7 @@
 #include "sim/exec/Access.h"
 
 #include "sim/check/Checker.h"
+#include "sim/exec/Cluster.h"
 #include "sim/report/Counters.h"
 #include <cinttypes>
 
@@ -11,14 +12,15 @@ namespace tessera::sim {
 using ptx::Space;
 
 std::string threadName(const Warp &w, unsigned lane) {
-  const LaunchOptions &o = w.block->launch->options;
-  unsigned t = w.index * 32 + lane;
-  const uint32_t *b = w.block->index;
+  return threadName(w.block->launch->options, w.block->linear,
+                    w.index * 32 + lane);
+}
+
+std::string threadName(const LaunchOptions &o, uint64_t block, uint32_t t) {
   char text[96];
-  std::snprintf(text, sizeof text, "block (%u,%u,%u) thread (%u,%u,%u)", b[0],
-                b[1], b[2], t % o.block[0], t / o.block[0] % o.block[1],
-                t / o.block[0] / o.block[1]);
-  return text;
+  std::snprintf(text, sizeof text, " thread (%u,%u,%u)", t % o.block[0],
+                t / o.block[0] % o.block[1], t / o.block[0] / o.block[1]);
+  return blockName(o, block) + text;
 }
 
 void computeAddresses(Warp &w, const Inst &i, uint32_t mask, Ref base,
@@ -94,32 +96,63 @@ std::string describeShared(const Block &block, uint64_t address) {
   return where;
 }
 
-uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
-                       unsigned lane) {
-  Block &block = *w.block;
-  uint64_t offset = address & ((1u << clusterRankShift) - 1);
-  if ((address >> clusterRankShift) == block.clusterRank)
-    address = offset;
-  else if (address >> clusterRankShift && block.clusterRank == 0 &&
-           address < (1ull << 32))
-    throw Fault{Fault::IllegalAddress,
-                "shared memory of another block of the cluster: clusters are "
-                "not modelled"};
-  if (address + bytes > block.sharedBytes || address + bytes < address)
+/// `address` without its window.
+static SharedPlace placeOf(Warp &w, uint64_t address, unsigned bytes,
+                           unsigned lane, bool reachesCluster) {
+  Block *block = w.block;
+  constexpr uint64_t offsetMask = (1u << clusterRankShift) - 1;
+  uint64_t rank = address >> clusterRankShift;
+  if (rank == block->clusterRank) {
+    address &= offsetMask;
+  } else if (rank || reachesCluster) {
+    auto &blocks = block->cluster->blocks;
+    auto refuse = [&](Fault::Kind kind, const std::string &why) {
+      throw Fault{kind,
+                  "access of " + std::to_string(bytes) +
+                      " bytes at shared address " + hex(address) + " by " +
+                      threadName(w, lane) + ": " + why,
+                  address, int(lane)};
+    };
+    if (rank < blocks.size()) {
+      if (!reachesCluster)
+        refuse(Fault::IllegalAddress,
+               "the address lies in block " + std::to_string(rank) +
+                   " of the cluster, and only instructions on "
+                   "shared::cluster reach other blocks");
+      block = blocks[rank].get();
+      if (!block->liveThreads)
+        refuse(Fault::ExitedBlock,
+               blockName(block->launch->options, block->linear) +
+                   " has exited, and its shared memory is gone: a block "
+                   "waits before it exits until the others are done with its "
+                   "memory (barrier.cluster)");
+      address &= offsetMask;
+    } else if (blocks.size() > 1) {
+      refuse(Fault::IllegalAddress,
+             "the cluster has " + std::to_string(blocks.size()) +
+                 " blocks, the address is in number " + std::to_string(rank));
+    }
+  }
+  if (address + bytes > block->sharedBytes || address + bytes < address)
     throw Fault{Fault::IllegalAddress,
                 "access of " + std::to_string(bytes) +
-                    " bytes at shared address " + hex(address) + " by " +
-                    threadName(w, lane) + ": " + describeShared(block, address),
+                    " bytes at shared address " + hex(address) +
+                    ofBlock(*block) + " by " + threadName(w, lane) + ": " +
+                    describeShared(*block, address),
                 address, int(lane)};
-  return block.shared + address;
+  return {block, uint32_t(address)};
+}
+
+uint8_t *sharedPointer(Warp &w, uint64_t address, unsigned bytes,
+                       unsigned lane) {
+  return w.block->shared + placeOf(w, address, bytes, lane, false).offset;
 }
 
 SharedPlace sharedPlace(Warp &w, uint64_t address, unsigned bytes,
-                        unsigned lane) {
+                        unsigned lane, bool reachesCluster) {
   if ((address & windowMask) == sharedWindow)
     address &= ~windowMask;
-  uint8_t *p = sharedPointer(w, address, bytes, lane);
-  return {w.block, uint32_t(p - w.block->shared)};
+  return placeOf(w, address, bytes, lane, reachesCluster);
 }
 
 void translate(Warp &w, const Inst &i, uint32_t mask, Space space,
@@ -170,10 +203,13 @@ void translate(Warp &w, const Inst &i, uint32_t mask, Space space,
     out.space[l] = s;
     only = s;
     switch (s) {
-    case Space::Shared:
-      out.pointer[l] = sharedPointer(w, a, needed, l);
-      out.address[l] = out.pointer[l] - block.shared;
+    case Space::Shared: {
+      SharedPlace place = placeOf(w, a, needed, l, i.reachesCluster);
+      out.owner[l] = place.block;
+      out.pointer[l] = place.block->shared + place.offset;
+      out.address[l] = place.offset;
       break;
+    }
     case Space::Local:
       if (a >> 32)
         throw Fault{Fault::IllegalAddress,

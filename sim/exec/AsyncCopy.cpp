@@ -181,7 +181,7 @@ void arrive(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     waited(w, l, 0, true); // from here on it is the mbarrier's business
-    SharedPlace at = mbarrierPlace(w, l, address[l]);
+    SharedPlace at = mbarrierPlace(w, l, address[l], false);
     if (w.block->checker)
       w.block->checker->mbarrierUse(w, i, l, at.offset);
     if (!i.flags) // without .noinc

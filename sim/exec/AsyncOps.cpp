@@ -13,6 +13,7 @@ bool AsyncQueue::isLazy() const {
 
 void AsyncQueue::issue(std::unique_ptr<AsyncOp> op) {
   ++block.events;
+  op->issuer = &block;
   if (block.checker)
     block.checker->asyncIssued(*op);
   ops.push_back(std::move(op));
@@ -106,16 +107,18 @@ void AsyncQueue::poll() {
   }
 }
 
-void AsyncQueue::completeFor(uint32_t mbarrier) {
-  uint32_t phase = block.mbarriers[mbarrier].phase;
-  for (size_t k = 0;
-       k < ops.size() && block.mbarriers[mbarrier].phase == phase;) {
-    if (ops[k]->signal != AsyncOp::BulkGroup && ops[k]->target == &block &&
-        ops[k]->mbarrier == mbarrier)
-      complete(k);
-    else
+bool AsyncQueue::completeFor(Block &owner, uint32_t mbarrier, uint32_t phase) {
+  for (size_t k = 0; k < ops.size();) {
+    if (ops[k]->signal == AsyncOp::BulkGroup || ops[k]->target != &owner ||
+        ops[k]->mbarrier != mbarrier) {
       ++k;
+      continue;
+    }
+    complete(k);
+    if (owner.mbarriers[mbarrier].phase != phase)
+      return false;
   }
+  return true;
 }
 
 bool AsyncQueue::completeOne() {

@@ -6,7 +6,7 @@
 // that issued it. When it does so is the queue's choice:
 //  * without checking, when it is issued;
 //  * with checking, as late as possible: when somebody waits for it or no
-//    thread of the block can go on;
+//    thread of the cluster can go on;
 //  * in adversarial runs, reads and writes at moments the seed picks, in any
 //    order, at the latest when no thread can go on.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,8 @@ struct AsyncOp {
   };
 
   const Inst *inst = nullptr;
-  uint32_t thread = 0; // of the block, who issued it
+  Block *issuer = nullptr;
+  uint32_t thread = 0; // of the issuing block, who issued it
   Place from = Nothing, to = Nothing;
   Signal signal = CompleteTx;
   bool hasRead = false; // `data` holds the source
@@ -62,16 +63,16 @@ public:
   void issue(std::unique_ptr<AsyncOp> op);
   /// Adversarial runs: some operations make a step.
   void poll();
-  /// Somebody waits for a phase of this mbarrier: completes operations that
-  /// signal it, in order, until its phase changes.
-  void completeFor(uint32_t mbarrier);
+  /// Somebody waits for the end of a phase of this mbarrier: completes
+  /// operations that signal it, in order. False once the phase has ended.
+  bool completeFor(Block &owner, uint32_t mbarrier, uint32_t phase);
   /// Nobody can go on: completes one operation; false if there is none.
   bool completeOne();
   /// Bulk groups of a thread up to `group` have read, or are complete.
   void waitGroups(uint32_t thread, uint32_t group, bool readOnly);
   /// The arrivals that wait for cp.async of this thread.
   void completeArrivals(uint32_t thread);
-  /// The block has ended.
+  /// The cluster has ended.
   void completeAll();
   /// Group number that the next bulk operation of the thread belongs to.
   uint32_t openGroup(uint32_t thread);

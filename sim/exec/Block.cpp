@@ -1,36 +1,20 @@
 // Running a block: turns of its warps, and bar/barrier.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sim/exec/Block.h"
-
 #include "sim/check/Checker.h"
 #include "sim/exec/Access.h"
 #include "sim/exec/BarrierFlags.h"
+#include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
 
 namespace tessera::sim {
 
-Block::Block(Launch &launch, LaunchWorker &worker, uint64_t linear)
-    : launch(&launch), worker(&worker), linear(linear) {
+Block::Block(Launch &launch, Cluster &cluster, LaunchWorker &worker,
+             uint64_t linear)
+    : launch(&launch), cluster(&cluster), worker(&worker), linear(linear) {
   const LaunchOptions &o = launch.options;
-  // Blocks of a cluster are numbered one after the other.
-  uint64_t cluster = uint64_t(o.cluster[0]) * o.cluster[1] * o.cluster[2];
-  if (cluster == 1) {
-    index[0] = linear % o.grid[0];
-    index[1] = linear / o.grid[0] % o.grid[1];
-    index[2] = linear / o.grid[0] / o.grid[1];
-  } else {
-    uint64_t c = linear / cluster;
-    clusterRank = linear % cluster;
-    uint32_t n[3] = {o.grid[0] / o.cluster[0], o.grid[1] / o.cluster[1],
-                     o.grid[2] / o.cluster[2]};
-    uint32_t at[3] = {uint32_t(c % n[0]), uint32_t(c / n[0] % n[1]),
-                      uint32_t(c / n[0] / n[1])};
-    uint32_t in[3] = {clusterRank % o.cluster[0],
-                      clusterRank / o.cluster[0] % o.cluster[1],
-                      clusterRank / o.cluster[0] / o.cluster[1]};
-    for (int d = 0; d < 3; ++d)
-      index[d] = at[d] * o.cluster[d] + in[d];
-  }
+  BlockIndex where = blockIndex(o, linear);
+  std::copy_n(where.at, 3, index);
+  clusterRank = where.rank;
   threads = liveThreads = o.block[0] * o.block[1] * o.block[2];
   uint32_t used = launch.program->sharedEnd;
   if (o.dynamicShared)
@@ -101,35 +85,11 @@ Block::State Block::run(uint64_t quantum) {
     if (allDone) {
       if (checker)
         checker->finished();
-      async.completeAll();
+      isDone = true;
       return State::Done;
     }
-    if (!progress) {
-      if (async.completeOne())
-        continue;
-      // Before a deadlock is told, waits give up: a thread may do something
-      // else when one returns false.
-      idle = events == idleSince ? idle + 1 : 0;
-      idleSince = events;
-      if (idle < 64 && wakeExpired(true)) {
-        if (idle < 2)
-          continue;
-        // They may look for something that another block does.
-        spins = true;
-        return State::Running;
-      }
-      Fault fault{Fault::Deadlock,
-                  "no thread of the block can go on: " + whereWarpsAre()};
-      for (auto &warp : warps)
-        for (const Group &g : warp->groups)
-          if (g.state == Group::AtMbarrier && !fault.inst) {
-            fault.inst = &g.frame->code->insts[g.pc];
-            fault.thread =
-                threadName(*warp, unsigned(std::countr_zero(g.mask)));
-            fault.address = g.barrier;
-          }
-      throw fault;
-    }
+    if (!progress)
+      return State::Waiting;
     uint64_t ran = worker->warpInstructions - start;
     account(ran);
     if (ran >= quantum || spinning) {
@@ -145,9 +105,8 @@ void Block::account(uint64_t instructions) {
   executed += instructions;
   const LaunchOptions &o = launch->options;
   auto place = [&] {
-    return " in block (" + std::to_string(index[0]) + "," +
-           std::to_string(index[1]) + "," + std::to_string(index[2]) +
-           "); here is where each warp was: " + whereWarpsAre() +
+    return " in " + blockName(o, linear) +
+           "; here is where each warp was: " + cluster->whereWarpsAre() +
            "if the kernel is not endless, raise ";
   };
   if (executed > o.maxInstructions)
@@ -272,7 +231,7 @@ void Block::completeBarriers() {
   for (unsigned id = 0; id < barriers.size(); ++id)
     if (barriers[id].active && barriers[id].threads && isComplete(barriers[id]))
       complete(id);
-  completeCluster();
+  cluster->completeBarrier();
 }
 
 void Block::wakeAt(uint32_t mbarrier) {
@@ -327,9 +286,10 @@ std::string Block::whereWarpsAre() const {
         text += "wait for " + describeMbarrier(*this, g.barrier, g.parity);
       } else if (g.state == Group::AtClusterBarrier) {
         unsigned missing = 0;
-        for (auto &other : warps)
-          missing += std::popcount(other->live &
-                                   ~clusterBarrier.arrived[other->index]);
+        for (auto &other : cluster->blocks)
+          for (auto &late : other->warps)
+            missing += std::popcount(
+                late->live & ~other->clusterBarrier.arrived[late->index]);
         text += "wait at the cluster barrier (" + std::to_string(missing) +
                 " threads have not arrived)";
       } else if (g.state == Group::AtWarpSync) {

@@ -38,8 +38,11 @@ struct ClusterBarrier {
   std::vector<uint32_t> waiting; // arrived, and did not wait yet
 };
 
+struct Cluster;
+
 struct Block {
   Launch *launch = nullptr;
+  Cluster *cluster = nullptr;
   LaunchWorker *worker = nullptr;
   uint32_t index[3] = {0, 0, 0};
   uint64_t linear = 0;
@@ -52,6 +55,7 @@ struct Block {
   std::vector<BlockBarrier> barriers{16};
   unsigned threads = 0;
   unsigned liveThreads = 0;
+  bool isDone = false;
   unsigned nextWarp = 0;
   uint64_t executed = 0;
   bool spins = false;      // all its warps waited in the last turn
@@ -62,22 +66,20 @@ struct Block {
   uint64_t events = 0;   // grows when something happens that may end a wait
   uint64_t turns = 0;    // rounds over the warps
   unsigned sleepers = 0; // groups that wait at mbarriers
-  /// How often all of them had to give up without any event.
-  unsigned idle = 0;
-  uint64_t idleSince = ~0ull;
   std::unique_ptr<check::BlockChecker> checker;
 
-  Block(Launch &launch, LaunchWorker &worker, uint64_t linear);
+  Block(Launch &launch, Cluster &cluster, LaunchWorker &worker,
+        uint64_t linear);
   ~Block();
 
-  enum class State { Running, Done };
+  /// Waiting: no thread could go on.
+  enum class State { Running, Waiting, Done };
   /// Runs about `quantum` warp instructions.
   State run(uint64_t quantum);
   /// The group executes the barrier instruction it stands at.
   void arrive(Warp &warp, unsigned group);
   void completeBarriers();
-  /// Ends the phase of barrier.cluster if all threads have arrived.
-  void completeCluster();
+  void arriveCluster(Warp &warp, const Inst &inst, uint32_t mask);
   void finishClusterWait(Warp &warp, const Inst &inst, uint32_t mask);
   /// The phase of an mbarrier changed: groups that wait for it look again.
   void wakeAt(uint32_t mbarrier);

@@ -4,6 +4,7 @@
 #include "sim/exec/BulkCopy.h"
 
 #include "sim/check/Checker.h"
+#include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
 #include "sim/report/Counters.h"
 
@@ -16,7 +17,7 @@ using ptx::Type;
 Address decodeAddress(Decoder &d, const Operand &o, Space space) {
   Inst part;
   d.address(o, part, space, 8);
-  return {part.ops[8], part.addressWidth, part.imm};
+  return {part.ops[8], part.addressWidth, part.imm, part.reachesCluster};
 }
 
 std::unique_ptr<AsyncOp> beginCopy(Warp &w, const Inst &i, unsigned lane,
@@ -30,34 +31,70 @@ std::unique_ptr<AsyncOp> beginCopy(Warp &w, const Inst &i, unsigned lane,
   return op;
 }
 
-bool reachesOwnBlock(Warp &w, unsigned l, const BulkPlan &plan) {
+std::vector<Block *> destinations(Warp &w, unsigned l, const BulkPlan &plan,
+                                  const SharedPlace &place) {
   if (plan.blocks == noRef)
-    return true;
-  uint16_t blocks = w.reg<uint16_t>(plan.blocks)[l];
-  if (blocks & ~(1u << w.block->clusterRank))
+    return {place.block};
+  const auto &cluster = w.block->cluster->blocks;
+  uint16_t mask = w.reg<uint16_t>(plan.blocks)[l];
+  if (mask >> cluster.size())
     throw Fault{Fault::IllegalInstruction,
-                "multicast to other blocks of the cluster is not modelled"};
-  return blocks;
+                "the mask of a multicast, " + std::to_string(mask) +
+                    ", names blocks that are not in the cluster of " +
+                    std::to_string(cluster.size()) + ", by " + threadName(w, l),
+                0, int(l)};
+  std::vector<Block *> all;
+  for (auto &block : cluster)
+    if (mask >> block->clusterRank & 1) {
+      if (!block->liveThreads)
+        throw Fault{Fault::ExitedBlock,
+                    "multicast to " +
+                        blockName(block->launch->options, block->linear) +
+                        ", which has exited, by " + threadName(w, l),
+                    0, int(l)};
+      all.push_back(block.get());
+    }
+  return all;
 }
 
 void signalAt(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
-              AsyncOp &op) {
+              Block &target, AsyncOp &op) {
   op.signal = plan.signal;
-  op.target = w.block;
+  op.target = &target;
   if (plan.signal == AsyncOp::BulkGroup) {
     op.group = w.block->async.openGroup(op.thread);
     return;
   }
-  SharedPlace at = mbarrierPlace(w, l, plan.mbarrier.of(w, l));
-  op.target = at.block;
-  op.mbarrier = at.offset;
-  if (!mbarrierWord(*at.block, at.offset).live)
+  SharedPlace at =
+      mbarrierPlace(w, l, plan.mbarrier.of(w, l), plan.mbarrier.reachesCluster);
+  if (plan.blocks == noRef && at.block != &target)
     throw Fault{Fault::IllegalInstruction,
-                mbarrierName(*at.block, at.offset) +
+                "the destination is in " +
+                    blockName(w.block->launch->options, target.linear) + ", " +
+                    mbarrierName(*at.block, at.offset) +
+                    ": they must be in one block, used by " + threadName(w, l),
+                at.offset, int(l)};
+  op.mbarrier = at.offset;
+  if (!mbarrierWord(target, at.offset).live)
+    throw Fault{Fault::IllegalInstruction,
+                mbarrierName(target, at.offset) +
                     " is not initialised, used by " + threadName(w, l),
                 at.offset, int(l)};
-  if (at.block->checker)
-    at.block->checker->mbarrierUse(w, i, l, at.offset);
+  if (target.checker)
+    target.checker->mbarrierUse(w, i, l, at.offset);
+}
+
+void issueTo(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
+             const std::vector<Block *> &targets, std::unique_ptr<AsyncOp> op) {
+  if (!targets.empty())
+    countBytes(w, i, op->bytes);
+  for (Block *target : targets) {
+    // They end one by one.
+    auto one = target == targets.back() ? std::move(op)
+                                        : std::make_unique<AsyncOp>(*op);
+    signalAt(w, i, l, plan, *target, *one);
+    w.block->async.issue(std::move(one));
+  }
 }
 
 void countBytes(Warp &w, const Inst &i, uint64_t bytes) {
@@ -100,14 +137,19 @@ void checkAligned(Warp &w, unsigned l, uint64_t address, bool write) {
                 address, int(l)};
 }
 
-/// The place of a bulk copy's source or destination, checked.
-uint64_t place(Warp &w, unsigned l, AsyncOp::Place kind, uint64_t address,
-               uint32_t bytes, bool write) {
+/// The place of a bulk copy's source or destination, checked; the block is
+/// the own one for global memory.
+std::pair<Block *, uint64_t> place(Warp &w, unsigned l, AsyncOp::Place kind,
+                                   const Address &at, uint32_t bytes,
+                                   bool write) {
+  uint64_t address = at.of(w, l);
   checkAligned(w, l, address, write);
-  if (kind == AsyncOp::Shared)
-    return sharedPlace(w, address, bytes, l).offset;
+  if (kind == AsyncOp::Shared) {
+    SharedPlace shared = sharedPlace(w, address, bytes, l, at.reachesCluster);
+    return {shared.block, shared.offset};
+  }
   globalPointer(w, address, bytes, write, l);
-  return address;
+  return {w.block, address};
 }
 
 uint32_t bulkSize(Warp &w, unsigned l, Ref size) {
@@ -121,9 +163,10 @@ uint32_t bulkSize(Warp &w, unsigned l, Ref size) {
 }
 
 /// The ISA wants these to reach another block of the cluster.
-void ownBlock(Warp &w, const Inst &i) {
+void ownBlock(Warp &w, const Inst &i, const Block &target) {
   auto *checker = w.block->checker.get();
-  if (checker && checker->owner.isNewRemark(i, "own block"))
+  if (checker && &target == w.block &&
+      checker->owner.isNewRemark(i, "own block"))
     checker->note(w, i, "remark",
                   "the destination is in the block's own shared "
                   "memory, where the ISA wants another block of the "
@@ -136,23 +179,20 @@ void bulkCopy(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
     uint32_t bytes = bulkSize(w, l, plan.size);
-    if (!reachesOwnBlock(w, l, plan))
-      continue;
     auto op = beginCopy(w, i, l, plan, bytes);
-    op->pieces.push_back(
-        {place(w, l, plan.from, plan.source.of(w, l), bytes, false),
-         place(w, l, plan.to, plan.destination.of(w, l), bytes, true), bytes});
-    signalAt(w, i, l, plan, *op);
+    auto from = place(w, l, plan.from, plan.source, bytes, false);
+    auto to = place(w, l, plan.to, plan.destination, bytes, true);
+    op->pieces.push_back({from.second, to.second, bytes});
     op->reduces = plan.reduces;
     op->ring = plan.ring;
     op->op = plan.op;
     op->type = plan.type;
     if (plan.byteMask != noRef)
       op->byteMask = w.reg<uint16_t>(plan.byteMask)[l];
+    auto targets = destinations(w, l, plan, {to.first, uint32_t(to.second)});
     if (plan.from == AsyncOp::Shared && plan.to == AsyncOp::Shared)
-      ownBlock(w, i);
-    countBytes(w, i, bytes);
-    w.block->async.issue(std::move(op));
+      ownBlock(w, i, *to.first);
+    issueTo(w, i, l, plan, targets, std::move(op));
   }
 }
 
@@ -174,7 +214,9 @@ void asyncStore(Warp &w, const Inst &i, uint32_t mask) {
     op->from = AsyncOp::Value;
     op->to = AsyncOp::Shared;
     op->bytes = bytes;
-    op->pieces.push_back({0, sharedPlace(w, address, bytes, l).offset, bytes});
+    SharedPlace to =
+        sharedPlace(w, address, bytes, l, plan.destination.reachesCluster);
+    op->pieces.push_back({0, to.offset, bytes});
     for (Ref value : plan.values) {
       uint64_t v =
           i.width == 4 ? w.reg<uint32_t>(value)[l] : w.reg<uint64_t>(value)[l];
@@ -184,10 +226,8 @@ void asyncStore(Warp &w, const Inst &i, uint32_t mask) {
     op->reduces = plan.reduces;
     op->op = plan.op;
     op->type = plan.type;
-    signalAt(w, i, l, plan, *op);
-    ownBlock(w, i);
-    countBytes(w, i, bytes);
-    w.block->async.issue(std::move(op));
+    ownBlock(w, i, *to.block);
+    issueTo(w, i, l, plan, {to.block}, std::move(op));
   }
 }
 
@@ -281,14 +321,15 @@ void decodeBulkCopy(Decoder &d, Inst &inst) {
       (plan->from == AsyncOp::Global && plan->to == AsyncOp::Global) ||
       (plan->from == AsyncOp::Shared && spaces[0] == "shared::cta"))
     d.fail("there is no copy in this direction");
-  auto address = [&](size_t k, AsyncOp::Place place) {
+  auto address = [&](size_t k, std::string_view space) {
     return decodeAddress(d, d.operand(k),
-                         place == AsyncOp::Global ? Space::Global
-                                                  : Space::Shared);
+                         space == "global"            ? Space::Global
+                         : space == "shared::cluster" ? Space::SharedCluster
+                                                      : Space::Shared);
   };
   plan->signal = group ? AsyncOp::BulkGroup : AsyncOp::CompleteTx;
-  plan->destination = address(0, plan->to);
-  plan->source = address(1, plan->from);
+  plan->destination = address(0, spaces[0]);
+  plan->source = address(1, spaces[1]);
   plan->size = d.src(d.operand(2), Type::U32);
   size_t next = 3;
   auto more = [&](const char *what) -> const Operand & {
@@ -298,7 +339,7 @@ void decodeBulkCopy(Decoder &d, Inst &inst) {
   };
   if (!group) {
     more("an mbarrier");
-    plan->mbarrier = address(3, AsyncOp::Shared);
+    plan->mbarrier = address(3, spaces[0]);
   }
   if (d.has("multicast::cluster"))
     plan->blocks = d.src(more("a mask of blocks"), Type::U16);
@@ -328,8 +369,8 @@ void decodeAsyncStore(Decoder &d, Inst &inst) {
   if (inst.width != 4 && inst.width != 8)
     d.fail("needs a type of 32 or 64 bits");
   plan->to = AsyncOp::Shared;
-  plan->destination = decodeAddress(d, d.operand(0), Space::Shared);
-  plan->mbarrier = decodeAddress(d, d.operand(2), Space::Shared);
+  plan->destination = decodeAddress(d, d.operand(0), Space::SharedCluster);
+  plan->mbarrier = decodeAddress(d, d.operand(2), Space::SharedCluster);
   const Operand &data = d.operand(1);
   Type type = inst.width == 4 ? Type::B32 : Type::B64;
   if (d.type() == Type::F32 || d.type() == Type::F64)

@@ -13,6 +13,7 @@ struct Address {
   Ref base = noRef;
   uint8_t width = 8;
   int64_t offset = 0;
+  bool reachesCluster = false;
 
   uint64_t of(Warp &w, unsigned l) const {
     return width == 4 ? uint32_t(w.reg<uint32_t>(base)[l] + uint32_t(offset))
@@ -32,14 +33,20 @@ struct BulkPlan {
   ptx::Type type = ptx::Type::None;
 };
 
-/// Multicast: false if no block is to get the data; faults if another is.
-bool reachesOwnBlock(Warp &w, unsigned lane, const BulkPlan &plan);
+/// The blocks that get the data, the own one unless it is a multicast to
+/// others; faults if one is not there. `place` is where the destination's
+/// address lies: each block gets the data at the same offset.
+std::vector<Block *> destinations(Warp &w, unsigned lane, const BulkPlan &plan,
+                                  const SharedPlace &place);
 /// The operation of one lane, of so many bytes, still without its pieces.
 std::unique_ptr<AsyncOp> beginCopy(Warp &w, const Inst &i, unsigned lane,
                                    const BulkPlan &plan, uint32_t bytes);
-/// Fills in the mbarrier or the group.
+/// Fills in the group, or the mbarrier, which is in the block `target`.
 void signalAt(Warp &w, const Inst &inst, unsigned lane, const BulkPlan &plan,
-              AsyncOp &op);
+              Block &target, AsyncOp &op);
+/// Issues the operation for each of the blocks.
+void issueTo(Warp &w, const Inst &inst, unsigned lane, const BulkPlan &plan,
+             const std::vector<Block *> &targets, std::unique_ptr<AsyncOp> op);
 void countBytes(Warp &w, const Inst &inst, uint64_t bytes);
 /// Which reductions the ISA lists for a type and the place of the result.
 bool isReductionDefined(AtomicOp op, ptx::Type type, bool global);

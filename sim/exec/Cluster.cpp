@@ -1,125 +1,205 @@
-// mapa, getctarank and barrier.cluster, for clusters of one block.
-//
-// A launch with larger clusters is refused if the kernel holds one of them
-// (checkLaunch), so a block only ever waits for its own threads here.
+// Running the blocks of a cluster; see Cluster.h.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/exec/Cluster.h"
+
 #include "sim/check/Checker.h"
-#include "sim/check/Semantics.h"
-#include "sim/exec/Access.h"
-#include "sim/exec/Decode.h"
 
 namespace tessera::sim {
 
-using ptx::Operand;
-using ptx::Type;
+BlockIndex blockIndex(const LaunchOptions &o, uint64_t linear) {
+  uint64_t size = o.clusterBlocks(), number = linear / size;
+  auto rank = uint32_t(linear % size);
+  uint32_t clusters[3],
+      in[3] = {rank % o.cluster[0], rank / o.cluster[0] % o.cluster[1],
+               rank / o.cluster[0] / o.cluster[1]};
+  for (int d = 0; d < 3; ++d)
+    clusters[d] = o.grid[d] / o.cluster[d];
+  uint64_t at[3] = {number % clusters[0], number / clusters[0] % clusters[1],
+                    number / clusters[0] / clusters[1]};
+  BlockIndex index{};
+  for (int d = 0; d < 3; ++d)
+    index.at[d] = uint32_t(at[d]) * o.cluster[d] + in[d];
+  index.rank = rank;
+  return index;
+}
 
-namespace {
+std::string blockName(const LaunchOptions &o, uint64_t linear) {
+  BlockIndex index = blockIndex(o, linear);
+  std::string name = "block (" + std::to_string(index.at[0]) + "," +
+                     std::to_string(index.at[1]) + "," +
+                     std::to_string(index.at[2]) + ")";
+  if (o.clusterBlocks() > 1)
+    name += " (rank " + std::to_string(index.rank) + " of its cluster)";
+  return name;
+}
 
-constexpr uint64_t offsetMask = (1ull << clusterRankShift) - 1;
+std::string ofBlock(const Block &block) {
+  const LaunchOptions &o = block.launch->options;
+  return o.clusterBlocks() > 1 ? " of " + blockName(o, block.linear) : "";
+}
 
-// ops[0] result, ops[1] address, ops[2] rank
-template <class T> void mapa(Warp &w, const Inst &i, uint32_t mask) {
-  auto *d = w.reg<T>(i.ops[0]);
-  const auto *a = w.reg<T>(i.ops[1]);
-  const auto *b = w.reg<uint32_t>(i.ops[2]);
-  const LaunchOptions &o = w.block->launch->options;
-  uint32_t blocks = o.cluster[0] * o.cluster[1] * o.cluster[2];
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned l = std::countr_zero(m);
-    if (b[l] >= blocks)
-      throw Fault{Fault::IllegalInstruction,
-                  "block " + std::to_string(b[l]) +
-                      " is not in the cluster of " + std::to_string(blocks) +
-                      ", asked for by " + threadName(w, l),
-                  0, int(l)};
-    T window = sizeof(T) == 8 ? T(uint64_t(a[l]) & windowMask) : T(0);
-    d[l] = T((a[l] & offsetMask) | window | T(b[l]) << clusterRankShift);
+Cluster::Cluster(Launch &launch, LaunchWorker &worker, uint64_t number)
+    : worker(&worker), adversarial(launch.options.adversarial) {
+  uint64_t size = launch.options.clusterBlocks();
+  for (uint64_t rank = 0; rank < size; ++rank)
+    blocks.push_back(
+        std::make_unique<Block>(launch, *this, worker, number * size + rank));
+}
+
+Cluster::~Cluster() = default;
+
+Block::State Cluster::run(uint64_t quantum) {
+  uint64_t start = worker->warpInstructions;
+  bool isAlone = blocks.size() == 1;
+  // Long enough that the blocks of a cluster do not change all the time, short
+  // enough that one of them does not run far ahead.
+  constexpr uint64_t longTurn = 50000;
+  while (true) {
+    uint64_t before = worker->warpInstructions, eventsBefore = events();
+    uint64_t left = quantum - std::min(quantum, before - start);
+    bool allDone = true, allWait = true, allSpin = true;
+    size_t first =
+        adversarial && !isAlone ? worker->random() % blocks.size() : 0;
+    for (size_t n = 0; n < blocks.size(); ++n) {
+      Block &block = *blocks[(first + n) % blocks.size()];
+      if (block.isDone)
+        continue;
+      allDone = false;
+      uint64_t turn = left;
+      if (!isAlone)
+        turn = !adversarial
+                   ? longTurn
+                   : 1 + worker->random() % (worker->random() % 4 ? 100 : 2000);
+      switch (block.run(turn)) {
+      case Block::State::Running:
+        allWait = false;
+        allSpin &= block.spins;
+        break;
+      case Block::State::Done:
+        allWait = allSpin = false;
+        break;
+      case Block::State::Waiting:
+        break;
+      }
+      // What a block issued before its end happens all the same.
+      if (adversarial && !isAlone)
+        for (auto &other : blocks)
+          if (other->isDone)
+            other->async.poll();
+    }
+    if (allDone) {
+      for (auto &block : blocks)
+        block->async.completeAll();
+      return Block::State::Done;
+    }
+    uint64_t now = worker->warpInstructions;
+    if (allWait) {
+      // Operations that a later block ended may have woken an earlier one.
+      if (now != before || events() != eventsBefore || completeOne())
+        continue;
+      // Before a deadlock is told, waits give up: a thread may do something
+      // else when one returns false.
+      idle = events() == idleSince ? idle + 1 : 0;
+      idleSince = events();
+      if (idle >= 64 || !wakeExpired())
+        deadlock();
+      if (idle < 2)
+        continue;
+      // They may look for something that another block does.
+      spins = true;
+      return Block::State::Running;
+    }
+    spins = allSpin;
+    if (spins || now - start >= quantum)
+      return Block::State::Running;
   }
 }
-template <class T> void rankOf(Warp &w, const Inst &i, uint32_t mask) {
-  auto *d = w.reg<uint32_t>(i.ops[0]);
-  const auto *a = w.reg<T>(i.ops[1]);
-  forLanes(mask, [&](unsigned l) {
-    d[l] = uint32_t((uint64_t(a[l]) & ~windowMask) >> clusterRankShift);
-  });
+
+uint64_t Cluster::events() const {
+  uint64_t sum = 0;
+  for (const auto &block : blocks)
+    sum += block->events;
+  return sum;
 }
 
-void arrive(Warp &w, const Inst &i, uint32_t mask) {
-  Block &block = *w.block;
-  if (block.checker)
-    block.checker->clusterArrive(w, i, mask);
-  block.clusterBarrier.waiting[w.index] |= mask;
-  block.clusterBarrier.arrived[w.index] |= mask;
-  ++block.events;
-  block.completeCluster();
+bool Cluster::completeOne() {
+  size_t first =
+      adversarial && blocks.size() > 1 ? worker->random() % blocks.size() : 0;
+  for (size_t n = 0; n < blocks.size(); ++n)
+    if (blocks[(first + n) % blocks.size()]->async.completeOne())
+      return true;
+  return false;
 }
 
-} // namespace
-
-void Block::completeCluster() {
+bool Cluster::wakeExpired() {
   bool any = false;
-  for (auto &warp : warps) {
-    if (warp->live & ~clusterBarrier.arrived[warp->index])
+  for (auto &block : blocks)
+    any |= block->wakeExpired(true);
+  return any;
+}
+
+void Cluster::completeFor(Block &owner, uint32_t mbarrier) {
+  uint32_t phase = owner.mbarriers[mbarrier].phase;
+  for (auto &block : blocks)
+    if (!block->async.completeFor(owner, mbarrier, phase))
       return;
-    any |= clusterBarrier.arrived[warp->index] != 0;
-  }
+}
+
+void Cluster::completeBarrier() {
+  bool any = false;
+  for (auto &block : blocks)
+    for (auto &warp : block->warps) {
+      if (warp->live & ~block->clusterBarrier.arrived[warp->index])
+        return;
+      any |= block->clusterBarrier.arrived[warp->index] != 0;
+    }
   if (!any)
     return;
-  std::fill(clusterBarrier.arrived.begin(), clusterBarrier.arrived.end(), 0);
-  if (checker)
-    checker->clusterComplete();
-  for (auto &warp : warps)
-    for (Group &g : warp->groups)
-      if (g.state == Group::AtClusterBarrier) {
-        const Inst &in = g.frame->code->insts[g.pc];
-        finishClusterWait(*warp, in, g.mask);
-        g.state = Group::Ready;
-        ++g.pc;
-      }
-}
-
-void Block::finishClusterWait(Warp &w, const Inst &i, uint32_t mask) {
-  if (checker) {
-    if (mask & ~clusterBarrier.waiting[w.index])
-      checker->note(w, i, "barrier-misuse",
-                    "barrier.cluster.wait without an arrive before it", 0);
-    checker->clusterWait(w, i, mask);
+  ++phase;
+  completed = std::move(arriving);
+  arriving.reset();
+  for (auto &block : blocks) {
+    ++block->events;
+    auto &arrived = block->clusterBarrier.arrived;
+    std::fill(arrived.begin(), arrived.end(), 0);
   }
-  clusterBarrier.waiting[w.index] &= ~mask;
+  for (auto &block : blocks)
+    for (auto &warp : block->warps)
+      for (Group &g : warp->groups)
+        if (g.state == Group::AtClusterBarrier) {
+          const Inst &in = g.frame->code->insts[g.pc];
+          block->finishClusterWait(*warp, in, g.mask);
+          g.state = Group::Ready;
+          ++g.pc;
+        }
 }
 
-void decodeCluster(Decoder &d, Inst &inst) {
-  if (!d.program.clusterInstruction)
-    d.program.clusterInstruction = d.source;
-  inst.opClass = OpClass::Other;
-  bool wide = d.type() == Type::U64;
-  Type address = wide ? Type::U64 : Type::U32;
-  if (d.source->base == "getctarank") {
-    inst.ops[0] = d.dst(d.operand(0), 32);
-    inst.ops[1] = d.src(d.operand(1), address);
-    inst.fn = wide ? rankOf<uint64_t> : rankOf<uint32_t>;
-    return;
-  }
-  inst.ops[0] = d.dst(d.operand(0), wide ? 64 : 32);
-  inst.ops[1] = d.src(d.operand(1), address);
-  inst.ops[2] = d.src(d.operand(2), Type::U32);
-  inst.fn = wide ? mapa<uint64_t> : mapa<uint32_t>;
+std::string Cluster::whereWarpsAre() const {
+  if (blocks.size() == 1)
+    return blocks[0]->whereWarpsAre();
+  std::string text;
+  for (const auto &block : blocks)
+    text += blockName(block->launch->options, block->linear) + ": " +
+            (block->liveThreads ? block->whereWarpsAre() : "has exited; ");
+  return text;
 }
 
-void decodeClusterBarrier(Decoder &d, Inst &inst) {
-  if (!d.program.clusterInstruction)
-    d.program.clusterInstruction = d.source;
-  inst.semantics = d.semantics();
-  bool isWait = d.has("wait");
-  if (isWait == d.has("arrive"))
-    d.fail("needs .arrive or .wait");
-  if ((inst.semantics & check::orderMask) == check::weak)
-    inst.semantics =
-        (isWait ? check::acquire : check::release) | check::scopeCluster;
-  if (isWait)
-    inst.flow = Flow::ClusterWait;
-  else
-    inst.fn = arrive;
+void Cluster::deadlock() const {
+  Fault fault{Fault::Deadlock, std::string("no thread of the ") +
+                                   (blocks.size() > 1 ? "cluster" : "block") +
+                                   " can go on: " + whereWarpsAre()};
+  // A wait at an mbarrier says more than one at a barrier.
+  for (Group::State state : {Group::AtMbarrier, Group::AtClusterBarrier})
+    for (auto &block : blocks)
+      for (auto &warp : block->warps)
+        for (const Group &g : warp->groups)
+          if (g.state == state && !fault.inst) {
+            fault.inst = &g.frame->code->insts[g.pc];
+            fault.thread =
+                threadName(*warp, unsigned(std::countr_zero(g.mask)));
+            fault.address = state == Group::AtMbarrier ? g.barrier : 0;
+          }
+  throw fault;
 }
 
 } // namespace tessera::sim

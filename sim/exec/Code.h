@@ -13,6 +13,7 @@
 #pragma once
 
 #include "sim/ptx/Spec.h"
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,11 +38,12 @@ enum class Flow : uint8_t {
   Return,
   Exit,
   Trap,
-  BlockBarrier, // may wait for other warps
-  WarpSync,     // waits for the lanes of a member mask
-  Yield,        // lets others run first (nanosleep)
-  MbarrierWait, // may sleep until a phase is complete
-  ClusterWait,  // barrier.cluster.wait
+  BlockBarrier,  // may wait for other warps
+  WarpSync,      // waits for the lanes of a member mask
+  Yield,         // lets others run first (nanosleep)
+  MbarrierWait,  // may sleep until a phase is complete
+  ClusterArrive, // barrier.cluster.arrive
+  ClusterWait,   // barrier.cluster.wait
 };
 
 /// Classes for counting.
@@ -72,9 +74,11 @@ struct Inst {
   Flow flow = Flow::Next;
   OpClass opClass = OpClass::Other;
   ptx::Space space = ptx::Space::Generic;
-  uint8_t width = 0;     // bytes of one memory element
-  uint8_t elements = 1;  // memory elements per lane
-  uint8_t regWidth = 0;  // bytes of the register operand, where it may differ
+  uint8_t width = 0;    // bytes of one memory element
+  uint8_t elements = 1; // memory elements per lane
+  uint8_t regWidth = 0; // bytes of the register operand, where it may differ
+  /// The address may lie in another block of the cluster.
+  bool reachesCluster = false;
   uint8_t flags = 0;     // meaning belongs to the instruction's family
   uint8_t semantics = 0; // check::Semantics of a memory access
   uint8_t addressWidth = 8;
@@ -110,6 +114,11 @@ struct Code {
   std::vector<Inst> insts; // ends with an implicit ret
   uint32_t registerBytes = 0;
   std::vector<uint8_t> constants;
+  /// Places in `constants` that hold 32 shared addresses, and their bytes.
+  std::vector<std::pair<uint32_t, unsigned>> sharedConstants;
+  /// `constants` as the blocks of rank 1 and above see them: with their shared
+  /// addresses. Filled before the first launch that needs them.
+  std::array<std::unique_ptr<std::vector<uint8_t>>, 16> rankConstants;
   std::vector<FrameValue> frameValues;
   /// By instruction; empty if the function has no wgmma.
   std::vector<std::vector<RegisterTouch>> wgmmaTouches;
@@ -155,11 +164,12 @@ struct Program {
   bool usesLocal = false;
   bool ring = false; // decoded for ring mode
   bool usesReservedShared = false;
-  /// The first instruction that only makes sense in clusters, if any.
-  const ptx::Instruction *clusterInstruction = nullptr;
   /// Code number of each entry of the module's function table, or ~0.
   std::vector<uint32_t> functionCodes;
 };
+
+/// Prepares `rankConstants` for clusters of so many blocks.
+void addRankConstants(Program &program, unsigned blocks);
 
 /// Where the block's dynamic shared memory starts.
 uint32_t dynamicSharedOffset(const Program &program);

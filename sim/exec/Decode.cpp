@@ -331,6 +331,38 @@ Ref Decoder::constant(uint64_t value, unsigned bits) {
   return it->second;
 }
 
+Ref Decoder::sharedAddress(uint64_t offset, unsigned bits) {
+  if (bits < 32)
+    return constant(offset, bits);
+  auto [it, isNew] = sharedAddresses[bits == 64].emplace(offset, 0);
+  if (!isNew)
+    return it->second;
+  // Not shared with a number of the same value, which is that of all ranks.
+  std::vector<uint8_t> &pool = code.constants;
+  code.sharedConstants.emplace_back(uint32_t(pool.size()), bits / 8);
+  it->second = constantPool | Ref(pool.size());
+  for (unsigned l = 0; l < 32; ++l) {
+    const auto *p = reinterpret_cast<const uint8_t *>(&offset);
+    pool.insert(pool.end(), p, p + bits / 8);
+  }
+  return it->second;
+}
+
+void addRankConstants(Program &program, unsigned blocks) {
+  for (auto &code : program.codes)
+    for (unsigned rank = 1; rank < blocks; ++rank) {
+      auto &own = code->rankConstants[rank];
+      if (own)
+        continue;
+      own = std::make_unique<std::vector<uint8_t>>(code->constants);
+      // The rank is in the fourth byte of an address.
+      static_assert(clusterRankShift == 24);
+      for (auto [at, width] : code->sharedConstants)
+        for (unsigned l = 0; l < 32; ++l)
+          (*own)[at + l * width + 3] = uint8_t(rank);
+    }
+}
+
 Ref Decoder::ringConstant(double value, unsigned bits) {
   return constant(ring::constant(bits == 64 ? Type::F64 : Type::F32, value),
                   bits);
@@ -396,7 +428,7 @@ Ref Decoder::symbol(const Operand &o, unsigned bits) {
     fail(o, "unknown symbol '" + o.name + "'");
   switch (v->space) {
   case Space::Shared:
-    return constant(sharedOffset(v) + o.offset, bits);
+    return sharedAddress(sharedOffset(v) + o.offset, bits);
   case Space::Global:
   case Space::Const: {
     uint64_t at = module.addressOf(v);
@@ -629,6 +661,8 @@ void Decoder::address(const Operand &o, Inst &inst, Space space,
     fail(o, "expected an address in brackets");
   const Operand &base = o.elements[0];
   inst.imm = o.offset;
+  inst.reachesCluster =
+      space == Space::Generic || space == Space::SharedCluster;
   if (base.kind == Operand::Reg) {
     uint8_t bytes;
     inst.ops[slot] = anyReg(base, bytes);

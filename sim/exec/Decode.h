@@ -46,6 +46,8 @@ public:
   Ref anyReg(const Operand &o, uint8_t &bytes);
   Ref scratch(unsigned bits);
   Ref constant(uint64_t value, unsigned bits);
+  /// An offset in shared memory; blocks of a cluster see their own address.
+  Ref sharedAddress(uint64_t offset, unsigned bits);
   Ref ringConstant(double value, unsigned bits);
   Ref constantPair(uint64_t low, uint64_t high);
   unsigned regBits(const Operand &o) const;
@@ -70,6 +72,7 @@ private:
   std::vector<Ref> registers;
   std::unordered_map<uint64_t, Ref> constants[3];
   std::unordered_map<unsigned, Ref> specials;
+  std::unordered_map<uint64_t, Ref> sharedAddresses[2]; // of 32, 64 bits
   std::unordered_map<const ptx::Variable *, Ref> localAddresses;
   std::unordered_map<const ptx::Variable *, uint32_t> localOffsets;
   std::vector<uint32_t> firstInst; // per source instruction

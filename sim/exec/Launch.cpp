@@ -4,7 +4,7 @@
 
 #include "sim/check/Checker.h"
 #include "sim/exec/Access.h"
-#include "sim/exec/Block.h"
+#include "sim/exec/Cluster.h"
 #include "sim/exec/Link.h"
 #include "sim/report/Counters.h"
 #include <deque>
@@ -89,6 +89,8 @@ static const char *faultName(Fault::Kind kind) {
     return "deadlock";
   case Fault::Limit:
     return "limit";
+  case Fault::ExitedBlock:
+    return "exited-block";
   case Fault::Stopped:
     return "stopped";
   }
@@ -103,24 +105,24 @@ void Launch::work(unsigned number) {
     counters = std::make_unique<report::Counters>(*program);
     worker.counters = counters.get();
   }
-  // Blocks that were started and are not done. A block that spins hands over
-  // to the next one, and a new one is started, so that a block may wait for
-  // any other.
-  std::deque<std::unique_ptr<Block>> active;
+  // Clusters, mostly of one block, that were started and are not done. One
+  // that spins hands over to the next one, and a new one is started, so that a
+  // block may wait for any other.
+  std::deque<std::unique_ptr<Cluster>> active;
   uint64_t quantum = options.adversarial ? 2000 : 400000;
   size_t wanted = 1;
   if (options.cooperative)
-    wanted = (blockCount + 1);
+    wanted = (clusterCount + 1);
   else if (options.adversarial)
     wanted = 4;
-  std::unique_ptr<Block> current; // outlives a fault, which names it
+  std::unique_ptr<Cluster> current; // outlives a fault, which names it
   try {
     while (!stop) {
       while (active.size() < wanted) {
-        uint64_t next = nextBlock.fetch_add(1);
-        if (next >= blockCount)
+        uint64_t next = nextCluster.fetch_add(1);
+        if (next >= clusterCount)
           break;
-        active.push_back(std::make_unique<Block>(*this, worker, next));
+        active.push_back(std::make_unique<Cluster>(*this, worker, next));
       }
       if (active.empty())
         break;
@@ -164,15 +166,13 @@ void Launch::work(unsigned number) {
         report.address = fault.address;
         report.thread = fault.lane >= 0
                             ? threadName(*where, unsigned(fault.lane))
-                            : "block " + std::to_string(current->linear) +
+                            : "block " + std::to_string(where->block->linear) +
                                   " warp " + std::to_string(where->index);
         report.message +=
             " at " + describePlace(*where->inst, *this) + ", '" +
             std::string(where->inst->source ? where->inst->source->spelling
                                             : "ret") +
-            "', block (" + std::to_string(current->index[0]) + "," +
-            std::to_string(current->index[1]) + "," +
-            std::to_string(current->index[2]) + ") warp " +
+            "', " + blockName(options, where->block->linear) + " warp " +
             std::to_string(where->index);
       }
       addReport(report);
@@ -196,7 +196,8 @@ LaunchResult Launch::run() {
   begin = std::chrono::steady_clock::now();
   static std::atomic<uint64_t> grids{0};
   gridId = ++grids;
-  blockCount = uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
+  clusterCount = uint64_t(options.grid[0]) * options.grid[1] * options.grid[2] /
+                 options.clusterBlocks();
   workspace.assign(256, 0);
   uint32_t size = 256;
   std::memcpy(workspace.data(), &size, 4);
@@ -213,7 +214,7 @@ LaunchResult Launch::run() {
   // Checking and chosen schedules must repeat exactly: one thread.
   if (options.check || options.adversarial)
     count = 1;
-  count = unsigned(std::min<uint64_t>(count, blockCount));
+  count = unsigned(std::min<uint64_t>(count, clusterCount));
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < count; ++i)
     threads.emplace_back([this, i] { work(i); });

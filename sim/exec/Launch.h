@@ -28,14 +28,17 @@ struct Counters;
 enum class TensorMode : uint8_t { Hardware, Ieee };
 
 struct LaunchOptions {
-  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  /// Zeros: the launch does not say, and the kernel decides (fillCluster).
+  uint32_t cluster[3] = {0, 0, 0};
+  bool electBySeed = false;     // elect.sync: not the lowest lane
+  bool explicitCluster = false; // the launch or the kernel says
   uint32_t dynamicShared = 0;
   unsigned arch = 80;
   bool check = false;
   bool count = false;
   bool adversarial = false;
   bool cooperative = false;
-  bool electBySeed = false; // elect.sync: not the lowest lane
   uint64_t seed = 0;
   unsigned threads = 0; // 0: as many as the machine has, at most 8
   bool ring = false;    // floats are elements of an integer ring, see Ring.h
@@ -45,6 +48,10 @@ struct LaunchOptions {
   double maxSeconds = 0;        // of the launch, on the host's clock
   unsigned maxReports = 64;
   unsigned registers = 0; // per thread, from the assembler; 0: not known
+
+  uint64_t clusterBlocks() const {
+    return uint64_t(cluster[0]) * cluster[1] * cluster[2];
+  }
 };
 
 struct Report {
@@ -84,8 +91,8 @@ struct Launch {
   std::vector<uint8_t> params;
   std::vector<uint8_t> workspace; // behind %envreg1/2
   uint64_t gridId = 0;
-  std::atomic<uint64_t> nextBlock{0};
-  uint64_t blockCount = 0;
+  std::atomic<uint64_t> nextCluster{0};
+  uint64_t clusterCount = 0;
   std::chrono::steady_clock::time_point begin;
   std::atomic<bool> stop{false};
   std::mutex mutex;

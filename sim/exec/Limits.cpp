@@ -119,6 +119,19 @@ void fillLimits(LaunchOptions &o) {
         fromEnvironment("TESSERA_SIM_MAX_SECONDS", defaultMaxSeconds);
 }
 
+void fillCluster(const Program &program, LaunchOptions &o) {
+  const ptx::Function &entry = *program.entry;
+  const unsigned *required = entry.requiredCluster;
+  o.explicitCluster = o.cluster[0] || required[0];
+  if (!o.cluster[0])
+    for (int d = 0; d < 3; ++d)
+      o.cluster[d] = required[0] ? required[d] : 1;
+  if (entry.blocksAreClusters)
+    for (int d = 0; d < 3; ++d) // what is too large stays too large
+      o.grid[d] =
+          uint32_t(std::min<uint64_t>(uint64_t(o.grid[d]) * o.cluster[d], ~0u));
+}
+
 static std::string dims(const uint32_t *d) {
   return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" +
          std::to_string(d[2]);
@@ -129,6 +142,7 @@ void checkLaunch(const Program &program, const LaunchOptions &o) {
   const ptx::Function &entry = *program.entry;
   std::string kernel = "kernel '" + entry.name + "'";
   auto refuse = [](const std::string &why) { throw std::runtime_error(why); };
+  auto refuseCluster = [](const std::string &why) { throw ClusterError(why); };
   for (auto [what, given, limit] : {std::tuple("grid", o.grid, gridLimit),
                                     std::tuple("block", o.block, blockLimit)}) {
     for (int d = 0; d < 3; ++d)
@@ -151,24 +165,27 @@ void checkLaunch(const Program &program, const LaunchOptions &o) {
   if (maximum[0] && threads > uint64_t(maximum[0]) * maximum[1] * maximum[2])
     refuse(kernel + ": block of " + std::to_string(threads) +
            " threads is larger than its .maxntid of " + dims(maximum));
-  uint64_t cluster = 1;
-  for (int d = 0; d < 3; ++d) {
-    cluster *= o.cluster[d];
+  for (int d = 0; d < 3; ++d)
     if (!o.cluster[d] || o.grid[d] % o.cluster[d])
-      refuse(kernel + ": grid of " + dims(o.grid) +
-             " is not a multiple of the cluster of " + dims(o.cluster));
-  }
-  if (const ptx::Instruction *i = program.clusterInstruction; cluster > 1 && i)
-    refuse(std::to_string(i->line) + ":" + std::to_string(i->column) + ": '" +
-           std::string(i->spelling) +
-           "': not supported: clusters of more than one block are not "
-           "modelled, the launch asks for " +
-           std::to_string(cluster));
+      refuseCluster(kernel + ": grid of " + dims(o.grid) +
+                    " is not a multiple of the cluster of " + dims(o.cluster));
+  uint64_t cluster = o.clusterBlocks();
   if (cluster > 1 && cluster > m.cluster)
-    refuse(kernel + ": cluster of " + std::to_string(cluster) + " blocks; sm_" +
-           std::to_string(m.number) + " has " +
-           (m.cluster ? "at most " + std::to_string(m.cluster)
-                      : std::string("no clusters")));
+    refuseCluster(kernel + ": cluster of " + std::to_string(cluster) +
+                  " blocks; sm_" + std::to_string(m.number) + " has " +
+                  (m.cluster ? "at most " + std::to_string(m.cluster)
+                             : std::string("no clusters")));
+  const unsigned *wanted = entry.requiredCluster;
+  if (wanted[0] && !std::equal(wanted, wanted + 3, o.cluster))
+    refuseCluster(kernel + " needs clusters of " + dims(wanted) +
+                  " blocks (.reqnctapercluster), given " + dims(o.cluster));
+  if (entry.maxClusterRank && cluster > entry.maxClusterRank)
+    refuseCluster(kernel + ": cluster of " + std::to_string(cluster) +
+                  " blocks is larger than its .maxclusterrank of " +
+                  std::to_string(entry.maxClusterRank));
+  if (entry.explicitCluster && !o.explicitCluster)
+    refuseCluster(kernel + " needs a launch that gives the size of the "
+                           "cluster (.explicitcluster)");
   uint64_t shared = uint64_t(program.staticShared) + o.dynamicShared;
   if (shared > m.sharedPerBlock)
     refuse(kernel + " asks for " + std::to_string(shared) +

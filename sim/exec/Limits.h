@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,8 @@ constexpr uint32_t blockLimit[3] = {1024, 1024, 64};
 constexpr uint32_t threadsPerBlockLimit = 1024;
 /// What ptxas lets a kernel declare, and a launch has without asking.
 constexpr uint32_t staticSharedLimit = 48 << 10;
+/// Blocks of a cluster that every machine with clusters has. [G]
+constexpr uint32_t portableCluster = 8;
 constexpr uint32_t localLimit = 512 << 10; // of one thread
 /// Bytes of parameters: more from PTX 8.1 and sm_70 on. [P]
 constexpr uint32_t parameterLimit = 4096, largeParameterLimit = 32764;
@@ -60,7 +63,14 @@ constexpr double defaultMaxSeconds = 240;
 
 /// Puts the defaults where `options` has zeros.
 void fillLimits(LaunchOptions &options);
-/// Throws std::runtime_error if no machine like this would run it.
+/// Takes what the launch does not say of clusters from the kernel.
+void fillCluster(const Program &program, LaunchOptions &options);
+/// The size of the cluster is not possible; the driver has a code for it.
+struct ClusterError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// Throws std::runtime_error if no machine like this would run it; clusters
+/// are filled in.
 void checkLaunch(const Program &program, const LaunchOptions &options);
 
 } // namespace tessera::sim

@@ -5,7 +5,7 @@
 #include "sim/check/Checker.h"
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
-#include "sim/exec/AsyncOps.h"
+#include "sim/exec/Cluster.h"
 #include "sim/exec/Decode.h"
 
 namespace tessera::sim {
@@ -29,7 +29,7 @@ std::string mbarrierName(const Block &block, uint32_t offset) {
         name += "+" + std::to_string(offset - v.offset);
       name += " ";
     }
-  return name + "at shared address " + std::to_string(offset);
+  return name + "at shared address " + std::to_string(offset) + ofBlock(block);
 }
 
 std::string describeMbarrier(const Block &block, uint32_t offset, bool parity) {
@@ -132,12 +132,20 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
   computeAddresses(w, i, mask, i.ops[8], address);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    SharedPlace at = mbarrierPlace(w, l, address[l]);
+    SharedPlace at = mbarrierPlace(w, l, address[l], i.reachesCluster);
     Block &owner = *at.block;
+    uint8_t kind = i.flags & kindMask;
+    if (&owner != w.block && (kind == Init || kind == Inval ||
+                              i.flags & noComplete || i.ops[0] != noRef))
+      throw Fault{Fault::IllegalInstruction,
+                  "at " + mbarrierName(owner, at.offset) +
+                      ", which is in another block, one may only arrive "
+                      "without a result, expect_tx and complete_tx, by " +
+                      threadName(w, l),
+                  at.offset, int(l)};
     MbarrierWord s = mbarrierWord(owner, at.offset);
     uint32_t operand = i.ops[1] == noRef ? 1 : w.reg<uint32_t>(i.ops[1])[l];
     auto *checker = owner.checker.get();
-    uint8_t kind = i.flags & kindMask;
     if (kind != Init && !s.live)
       notInitialised(owner, at.offset, threadName(w, l));
     if (kind != Init && checker)
@@ -204,11 +212,12 @@ void pendingCount(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-SharedPlace mbarrierPlace(Warp &w, unsigned l, uint64_t address) {
+SharedPlace mbarrierPlace(Warp &w, unsigned l, uint64_t address,
+                          bool reachesCluster) {
   if (address & 7)
     throw Fault{Fault::MisalignedAddress,
                 "mbarrier address is not aligned to 8 bytes", address, int(l)};
-  return sharedPlace(w, address, 8, l);
+  return sharedPlace(w, address, 8, l, reachesCluster);
 }
 
 MbarrierWait mbarrierTest(Warp &w, const Inst &i, uint32_t mask) {
@@ -218,10 +227,13 @@ MbarrierWait mbarrierTest(Warp &w, const Inst &i, uint32_t mask) {
   bool first = true;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    SharedPlace at = mbarrierPlace(w, l, address[l]);
+    SharedPlace at = mbarrierPlace(w, l, address[l], i.reachesCluster);
     if (at.block != w.block)
       throw Fault{Fault::IllegalInstruction,
-                  "wait on an mbarrier of another block of the cluster"};
+                  "wait on " + mbarrierName(*at.block, at.offset) +
+                      ", which is in another block of the cluster, by " +
+                      threadName(w, l),
+                  at.offset, int(l)};
     MbarrierWord s = mbarrierWord(*w.block, at.offset);
     if (!s.live)
       notInitialised(*w.block, at.offset, threadName(w, l));
@@ -246,7 +258,7 @@ void mbarrierAnswer(Warp &w, const Inst &i, uint32_t mask,
   computeAddresses(w, i, mask, i.ops[8], address);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    uint32_t offset = mbarrierPlace(w, l, address[l]).offset;
+    uint32_t offset = mbarrierPlace(w, l, address[l], i.reachesCluster).offset;
     checker->mbarrierUse(w, i, l, offset);
     if (!(i.flags & 1))
       checker->mbarrierToken(w, i, l, offset,
@@ -293,6 +305,10 @@ void mbarrierAddPending(Warp &w, unsigned l, const SharedPlace &at) {
   store(*at.block, at.offset, s);
 }
 
+/// By the ISA an arrival without a scope has .cta. CUTLASS and all that uses it
+/// arrives at other blocks' objects like that, and the machine orders it.
+constexpr uint8_t unnamedScope = check::scopeCluster;
+
 void decodeMbarrier(Decoder &d, Inst &inst) {
   inst.opClass = OpClass::Barrier;
   if (d.has("pending_count")) {
@@ -304,12 +320,13 @@ void decodeMbarrier(Decoder &d, Inst &inst) {
   size_t next = 0;
   auto at = [&](const Operand &o) {
     Space space = d.spaceModifier();
-    d.address(o, inst, space == Space::Generic ? space : Space::Shared, 8);
+    d.address(o, inst, space, 8);
+    inst.space = space == Space::Generic ? space : Space::Shared;
   };
   inst.semantics = d.semantics();
   if (d.has("test_wait") || d.has("try_wait")) {
     if ((inst.semantics & check::orderMask) == check::weak)
-      inst.semantics = check::acquire | check::scopeBlock;
+      inst.semantics = check::acquire | unnamedScope;
     inst.ops[0] = d.predDst(d.operand(0));
     at(d.operand(1));
     inst.flags = d.has("parity");
@@ -324,7 +341,7 @@ void decodeMbarrier(Decoder &d, Inst &inst) {
     inst.flags = d.has("init") ? Init : d.has("inval") ? Inval : CompleteTx;
   } else if (d.has("arrive") || d.has("arrive_drop")) {
     if ((inst.semantics & check::orderMask) == check::weak)
-      inst.semantics = check::release | check::scopeBlock;
+      inst.semantics = check::release | unnamedScope;
     inst.flags = d.has("arrive") ? Arrive : Drop;
     inst.aux = d.has("expect_tx");
     if (d.has("noComplete"))
@@ -332,6 +349,8 @@ void decodeMbarrier(Decoder &d, Inst &inst) {
     if (d.operand(0).kind != Operand::Address) {
       const Operand &o = d.operand(next++);
       inst.ops[0] = o.kind == Operand::Sink ? noRef : d.dst(o, 64);
+      if (inst.ops[0] != noRef && d.has("shared::cluster"))
+        d.fail(o, "there is no result in shared::cluster: write '_'");
     }
   } else {
     inst.flags = ExpectTx;

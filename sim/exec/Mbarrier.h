@@ -46,7 +46,8 @@ void mbarrierArriveOn(const AsyncOp &op);
 void mbarrierAddPending(Warp &w, unsigned lane, const SharedPlace &at);
 
 /// The object a lane's address means; faults if it is none.
-SharedPlace mbarrierPlace(Warp &w, unsigned lane, uint64_t address);
+SharedPlace mbarrierPlace(Warp &w, unsigned lane, uint64_t address,
+                          bool reachesCluster);
 MbarrierWord mbarrierWord(const Block &block, uint32_t offset);
 /// "phase 1 of the mbarrier 'full' at shared address 1024 (1 of 2 arrivals
 /// and 4096 bytes are missing)"

@@ -138,8 +138,8 @@ void readClock(Warp &w, const Inst &i, uint32_t mask) {
     });
 }
 
-// cvta: imm is the window's start; a shared address also carries the rank of
-// the block in its cluster.
+// cvta: imm is the window's start. A shared address carries the rank of its
+// block already, and keeps it.
 void toGeneric(Warp &w, const Inst &i, uint32_t mask) {
   auto *d = w.reg<uint64_t>(i.ops[0]);
   const auto *a = w.reg<uint64_t>(i.ops[1]);
@@ -155,12 +155,15 @@ void isSpace(Warp &w, const Inst &i, uint32_t mask) {
   const auto *a = w.reg<uint64_t>(i.ops[1]);
   uint32_t result = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
-    uint64_t window = a[std::countr_zero(m)] & windowMask;
+    uint64_t address = a[std::countr_zero(m)], window = address & windowMask;
     Space space = window == sharedWindow  ? Space::Shared
                   : window == localWindow ? Space::Local
                   : window == paramWindow ? Space::Param
                                           : Space::Global;
-    if (space == i.space)
+    bool isOther =
+        space == Space::Shared && !i.reachesCluster &&
+        (address & ~windowMask) >> clusterRankShift != w.block->clusterRank;
+    if (space == i.space && !isOther)
       result |= m & -m;
   }
   w.setPred(i.ops[0], mask, result);
@@ -285,8 +288,10 @@ void decodeMove(Decoder &d, Inst &inst) {
     inst.ops[0] = d.predDst(d.operand(0));
     inst.ops[1] = d.src(d.operand(1), Type::U64);
     inst.space = d.spaceModifier();
-    if (inst.space == Space::SharedCluster)
+    if (inst.space == Space::SharedCluster) {
       inst.space = Space::Shared;
+      inst.reachesCluster = true;
+    }
     if (inst.space == Space::Const)
       d.fail("isspacep.const is not supported: constants are global here");
     inst.fn = isSpace;

@@ -113,8 +113,6 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
     unsigned l = std::countr_zero(m);
     TensorBox box;
     TensorMap map = tensorBox(w, i, l, plan, box);
-    if (!reachesOwnBlock(w, l, plan))
-      continue;
     auto op = beginCopy(w, i, l, plan, boxBytes(map, plan.isFourRows));
     const Address &shared = box.isStore ? plan.source : plan.destination;
     uint64_t address = shared.of(w, l);
@@ -123,12 +121,20 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
                   "shared address of a tensor copy by " + threadName(w, l) +
                       " is not aligned to 128 bytes",
                   address, int(l)};
-    box.shared = sharedPlace(w, address, op->bytes, l).offset;
+    SharedPlace place =
+        sharedPlace(w, address, op->bytes, l, shared.reachesCluster);
+    box.shared = place.offset;
     op->pieces = boxPieces(map, box);
     op->fillPattern = fillPattern(map);
     for (const AsyncOp::Piece &piece : op->pieces) {
       // A swizzle uses the whole of the last 128 bytes.
-      sharedPointer(w, box.isStore ? piece.from : piece.to, piece.bytes, l);
+      uint64_t last = (box.isStore ? piece.from : piece.to) + piece.bytes;
+      if (last > w.block->sharedBytes)
+        throw Fault{Fault::IllegalAddress,
+                    "the swizzle of a tensor copy by " + threadName(w, l) +
+                        " reaches shared address " + std::to_string(last) +
+                        ": " + describeShared(*w.block, last),
+                    address, int(l)};
       uint64_t global = box.isStore ? piece.to : piece.from;
       if (global != AsyncOp::fill)
         globalPointer(w, global, piece.bytes, box.isStore, l);
@@ -139,7 +145,6 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
         continue;
       stored = op->pieces;
     }
-    signalAt(w, i, l, plan, *op);
     if (plan.reduces) {
       op->reduces = true;
       op->op = plan.op;
@@ -152,8 +157,7 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
                     "tensor map",
                     0, int(l)};
     }
-    countBytes(w, i, op->bytes);
-    w.block->async.issue(std::move(op));
+    issueTo(w, i, l, plan, destinations(w, l, plan, place), std::move(op));
   }
 }
 
@@ -222,9 +226,11 @@ void decodeTensorCopy(Decoder &d, Inst &inst) {
   } else {
     plan->from = AsyncOp::Global;
     plan->to = AsyncOp::Shared;
-    plan->destination = decodeAddress(d, more("a destination"), Space::Shared);
+    Space space =
+        d.has("shared::cluster") ? Space::SharedCluster : Space::Shared;
+    plan->destination = decodeAddress(d, more("a destination"), space);
     tensor(more("a tensor"));
-    plan->mbarrier = decodeAddress(d, more("an mbarrier"), Space::Shared);
+    plan->mbarrier = decodeAddress(d, more("an mbarrier"), space);
     if (d.has("multicast::cluster"))
       plan->blocks = d.src(more("a mask of blocks"), Type::U16);
   }

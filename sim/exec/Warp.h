@@ -120,7 +120,8 @@ private:
   void doCall(unsigned index, const Inst &inst, uint32_t mask);
   void doReturn(unsigned index, uint32_t mask);
   bool doWarpSync(unsigned index, const Inst &inst);
-  bool doBlockBarrier(unsigned index, const Inst &inst);
+  void doBarrier(unsigned index, const Inst &inst);
+  void reachBarrier(unsigned index, const Inst &inst);
   bool doMbarrierWait(unsigned index, const Inst &inst, uint32_t active);
   void initFrame(Frame &f);
 };
@@ -152,8 +153,9 @@ struct Fault {
     Assert,
     IllegalInstruction,
     Deadlock,
-    Limit,  // more instructions or time than the launch may take
-    Stopped // another thread ended the launch
+    Limit,       // more instructions or time than the launch may take
+    ExitedBlock, // its shared memory is not there any more
+    Stopped      // another thread ended the launch
   } kind;
   std::string message;
   uint64_t address = 0;

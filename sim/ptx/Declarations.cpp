@@ -367,9 +367,10 @@ void Parser::parseLaunchDirectives(Function &f) {
       f.minBlocksPerSm = expectInteger("a count");
     else if (acceptDirective(".maxnreg"))
       f.maxRegisters = expectInteger("a count");
-    else if (acceptDirective(".explicitcluster") ||
-             acceptDirective(".blocksareclusters"))
+    else if (acceptDirective(".explicitcluster"))
       f.explicitCluster = true;
+    else if (acceptDirective(".blocksareclusters"))
+      f.blocksAreClusters = true;
     else if (acceptDirective(".noreturn"))
       f.noReturn = true;
     else if (acceptDirective(".attribute"))
@@ -385,6 +386,9 @@ void Parser::parseLaunchDirectives(Function &f) {
   if (f.requiredCluster[0] && f.maxClusterRank)
     throw Error(f.line, 1,
                 ".reqnctapercluster and .maxclusterrank cannot both be given");
+  if (f.blocksAreClusters && !(f.requiredThreads[0] && f.requiredCluster[0]))
+    throw Error(f.line, 1,
+                ".blocksareclusters needs .reqntid and .reqnctapercluster");
 }
 
 void Parser::parseFunction(bool isEntry, bool isExtern, bool isVisible,

@@ -117,7 +117,7 @@ struct Function {
   unsigned maxThreads[3] = {0, 0, 0}, requiredThreads[3] = {0, 0, 0};
   unsigned requiredCluster[3] = {0, 0, 0}, maxClusterRank = 0;
   unsigned minBlocksPerSm = 0, maxRegisters = 0;
-  bool explicitCluster = false;
+  bool explicitCluster = false, blocksAreClusters = false;
   std::map<std::string, std::vector<Variable *>> prototypes;
 };
 

@@ -39,9 +39,7 @@ constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
 constexpr std::string_view blackwell =
     "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
-constexpr std::string_view bulk = "clusters of one block";
-constexpr std::string_view tensor =
-    "tile modes, clusters of one block; im2col is refused";
+constexpr std::string_view tensor = "tile modes; im2col is refused";
 
 // base, required, allowed, types, operands, arch, status, family, note
 constexpr Spec table[] = {
@@ -112,7 +110,7 @@ constexpr Spec table[] = {
 
     {"ld", "", SEM " " SCOPES " " SPACES " " CACHE " " VEC, MEMTYPES, 2, 4, 20, E, "Memory", "cache hints have no effect"},
     {"ldu", "", SPACES " " VEC, MEMTYPES, 2, 2, 20, E, "Memory", ""},
-    {"st", "async", SEM " " SCOPES " global shared::cluster mbarrier::complete_tx::bytes v2 v4", MEMTYPES, 2, 3, 90, E, "Memory", bulk},
+    {"st", "async", SEM " " SCOPES " global shared::cluster mbarrier::complete_tx::bytes v2 v4", MEMTYPES, 2, 3, 90, E, "Memory", ""},
     {"st", "bulk", "weak shared::cta", "", 3, 3, 100, R, "Memory", blackwell},
     {"st", "", SEM " " SCOPES " " SPACES " " CACHE " " VEC, MEMTYPES, 2, 4, 20, E, "Memory", "cache hints have no effect"},
     {"prefetch", "tensormap", "param const", "", 1, 1, 90, H, "Memory", ""},
@@ -122,7 +120,7 @@ constexpr Spec table[] = {
     {"discard", "", "global L2", "", 2, 2, 80, H, "Memory", "the destroyed contents stay readable"},
     {"createpolicy", "", "fractional range cvt L2 global L2::evict_first L2::evict_last L2::evict_normal L2::evict_unchanged", "b64", 1, 4, 80, H, "Memory", "yields 0"},
     {"atom", "", SEM " " SCOPES " " SPACES " add min max inc dec and or xor exch cas noftz L2::cache_hint " VEC, "u16 b16 u32 s32 b32 u64 s64 b64 b128 f32 f64 f16 bf16 f16x2 bf16x2", 3, 5, 20, E, "Memory", ""},
-    {"red", "async", SEM " " SCOPES " global shared::cluster mbarrier::complete_tx::bytes add min max inc dec and or xor", "u32 s32 u64 s64 b32 b64", 2, 3, 90, E, "Memory", bulk},
+    {"red", "async", SEM " " SCOPES " global shared::cluster mbarrier::complete_tx::bytes add min max inc dec and or xor", "u32 s32 u64 s64 b32 b64", 2, 3, 90, E, "Memory", ""},
     {"red", "", SEM " " SCOPES " " SPACES " add min max inc dec and or xor noftz L2::cache_hint " VEC, "u32 s32 b32 u64 s64 b64 f32 f64 f16 bf16 f16x2 bf16x2", 2, 3, 20, E, "Memory", ""},
     {"multimem", "", SEM " " SCOPES " global ld_reduce st red add min max and or xor acc::f32 acc::f16 " VEC, "f32 f64 f16 bf16 f16x2 bf16x2 u32 s32 b32 u64 s64 b64 e4m3 e5m2 e4m3x4 e5m2x4", 2, 3, 90, R, "Memory", "multimem addresses are not modelled"},
     {"membar", "proxy async", "global shared::cta shared::cluster", "", 0, 0, 90, E, "Memory", ""},
@@ -137,15 +135,15 @@ constexpr Spec table[] = {
 
     {"bar", "warp sync", "", "", 1, 1, 30, E, "Barriers", ""},
     {"bar", "", "cta sync arrive red popc and or aligned", "pred u32", 1, 4, 20, E, "Barriers", ""},
-    {"barrier", "cluster", "arrive wait release acquire relaxed aligned", "", 0, 0, 90, E, "Barriers", bulk},
+    {"barrier", "cluster", "arrive wait release acquire relaxed aligned", "", 0, 0, 90, E, "Barriers", ""},
     {"barrier", "", "cta sync arrive red popc and or aligned", "pred u32", 1, 4, 30, E, "Barriers", ""},
     {"mbarrier", "init", "shared shared::cta", "b64", 2, 2, 80, E, "Barriers", ""},
     {"mbarrier", "inval", "shared shared::cta", "b64", 1, 1, 80, E, "Barriers", ""},
     {"mbarrier", "pending_count", "", "b64", 2, 2, 80, E, "Barriers", ""},
-    {"mbarrier", "arrive", "expect_tx noComplete release relaxed cta cluster shared shared::cta shared::cluster", "b64", 1, 3, 80, E, "Barriers", "of the own block only"},
-    {"mbarrier", "arrive_drop", "expect_tx noComplete release relaxed cta cluster shared shared::cta shared::cluster", "b64", 1, 3, 80, E, "Barriers", "of the own block only"},
-    {"mbarrier", "expect_tx", "relaxed cta cluster shared shared::cta shared::cluster", "b64", 2, 2, 90, E, "Barriers", "of the own block only"},
-    {"mbarrier", "complete_tx", "relaxed cta cluster shared shared::cta shared::cluster", "b64", 2, 2, 90, E, "Barriers", "of the own block only"},
+    {"mbarrier", "arrive", "expect_tx noComplete release relaxed cta cluster shared shared::cta shared::cluster", "b64", 1, 3, 80, E, "Barriers", ""},
+    {"mbarrier", "arrive_drop", "expect_tx noComplete release relaxed cta cluster shared shared::cta shared::cluster", "b64", 1, 3, 80, E, "Barriers", ""},
+    {"mbarrier", "expect_tx", "relaxed cta cluster shared shared::cta shared::cluster", "b64", 2, 2, 90, E, "Barriers", ""},
+    {"mbarrier", "complete_tx", "relaxed cta cluster shared shared::cta shared::cluster", "b64", 2, 2, 90, E, "Barriers", ""},
     {"mbarrier", "test_wait", "parity acquire relaxed cta cluster shared shared::cta", "b64", 3, 3, 80, E, "Barriers", "may take as long as try_wait"},
     {"mbarrier", "try_wait", "parity acquire relaxed cta cluster shared shared::cta", "b64", 3, 4, 90, E, "Barriers", "sleeps until the phase changes or nobody else can run"},
 
@@ -167,8 +165,8 @@ constexpr Spec table[] = {
     {"pmevent", "", "mask", "", 1, 1, 20, H, "Control", ""},
     {"griddepcontrol", "", "launch_dependents wait", "", 0, 0, 90, H, "Control", "grids run one after the other"},
     {"setmaxnreg", "", "inc dec sync aligned", "u32", 1, 1, 90, E, "Control", "checked; the register pool is not modelled"},
-    {"getctarank", "", "shared::cluster", "u32 u64", 2, 2, 90, E, "Control", bulk},
-    {"mapa", "", "shared::cluster", "u32 u64", 3, 3, 90, E, "Control", bulk},
+    {"getctarank", "", "shared::cluster", "u32 u64", 2, 2, 90, E, "Control", ""},
+    {"mapa", "", "shared::cluster", "u32 u64", 3, 3, 90, E, "Control", ""},
     {"clusterlaunchcontrol", "", "try_cancel query_cancel async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all is_canceled get_first_ctaid get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z v4", "b128 b32 pred", 2, 3, 100, R, "Control", blackwell},
 
     {"ldmatrix", "m16n16", "sync aligned x1 x2 x4 trans shared shared::cta", "b8 b8x16 b6x16_p32 b4x16_p64", 2, 2, 100, R, "Matrix", "byte order is in a figure only (ptx.md 3.14)"},
@@ -191,13 +189,13 @@ constexpr Spec table[] = {
     {"tcgen05", "", "mma sp ws alloc dealloc relinquish_alloc_permit ld st cp shift down commit fence::before_thread_sync fence::after_thread_sync wait::ld wait::st sync aligned cta_group::1 cta_group::2 kind::f16 kind::tf32 kind::f8f6f4 kind::i8 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X collector::a::fill collector::a::use collector::a::lastuse collector::a::discard collector::b0::fill collector::b0::use collector::b0::lastuse collector::b0::discard collector::b1::fill collector::b2::fill collector::b3::fill collector::b3::discard ashift shared::cta shared::cluster mbarrier::arrive::one multicast::cluster 32x32b 16x64b 16x128b 16x256b 16x32bx2 x1 x2 x4 x8 x16 x32 x64 x128 pack::16b unpack::16b 128x128b 128x256b 32x128b 64x128b 4x256b warpx4 warpx2::01_23 warpx2::02_13", "b32 b64 b8x16 b6x16_p32 b4x16_p64", 0, 9, 100, R, "Matrix", blackwell},
 
     {"cp", "reduce async bulk tensor", "shared::cta global L2::cache_hint bulk_group add min max inc dec and or xor 1d 2d 3d 4d 5d tile im2col_no_offs", "", 2, 3, 90, E, "Asynchronous copies", tensor},
-    {"cp", "reduce async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes L2::cache_hint bulk_group add min max inc dec and or xor noftz", "f16 bf16 f32 f64 u32 s32 u64 s64 b32 b64", 3, 4, 90, E, "Asynchronous copies", bulk},
+    {"cp", "reduce async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes L2::cache_hint bulk_group add min max inc dec and or xor noftz", "f16 bf16 f32 f64 u32 s32 u64 s64 b32 b64", 3, 4, 90, E, "Asynchronous copies", ""},
     {"cp", "async bulk commit_group", "", "", 0, 0, 90, E, "Asynchronous copies", ""},
     {"cp", "async bulk wait_group", "read", "", 1, 1, 90, E, "Asynchronous copies", ""},
     {"cp", "async bulk prefetch tensor", "L2 global L2::cache_hint 1d 2d 3d 4d 5d tile im2col im2col::w im2col::w::128 tile::gather4", "", 1, 3, 90, H, "Asynchronous copies", tensor},
     {"cp", "async bulk tensor", "shared::cta shared::cluster global mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint bulk_group 1d 2d 3d 4d 5d tile im2col im2col::w im2col::w::128 im2col_no_offs tile::gather4 tile::scatter4 cta_group::1 cta_group::2", "", 2, 6, 90, E, "Asynchronous copies", tensor},
     {"cp", "async bulk prefetch", "L2 global L2::cache_hint", "", 2, 3, 90, H, "Asynchronous copies", ""},
-    {"cp", "async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint bulk_group cp_mask ignore_oob", "", 3, 7, 90, E, "Asynchronous copies", bulk},
+    {"cp", "async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint bulk_group cp_mask ignore_oob", "", 3, 7, 90, E, "Asynchronous copies", ""},
     {"cp", "async commit_group", "", "", 0, 0, 80, E, "Asynchronous copies", ""},
     {"cp", "async wait_group", "", "", 1, 1, 80, E, "Asynchronous copies", ""},
     {"cp", "async wait_all", "", "", 0, 0, 80, E, "Asynchronous copies", ""},

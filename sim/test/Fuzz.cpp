@@ -97,6 +97,8 @@ unsigned launchAll(const std::string &text, std::mt19937_64 &random) {
         }
         LaunchOptions o;
         o.arch = 100;
+        o.grid[0] = o.cluster[0] = 1 + random() % 4;
+        o.cluster[1] = o.cluster[2] = 1;
         o.block[0] = 64;
         o.dynamicShared = 4096;
         o.check = random() % 2;

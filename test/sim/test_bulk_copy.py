@@ -175,7 +175,7 @@ def test_other_forms():
         sim.launch(FORMS.replace("cp.async.bulk.shared::cluster.shared::cta", "cp.async.bulk.shared::cta.shared::cta"),
                    "k", 1, 1, [g, o], arch="sm_100a")
     report = sim.launch(FORMS.replace("mov.b16 %m, 1;", "mov.b16 %m, 3;"), "k", 1, 1, [g, o], arch="sm_100a")
-    assert "multicast to other blocks of the cluster is not modelled" in report.text()
+    assert "names blocks that are not in the cluster of 1" in report.text()
 
 
 def test_bytes_are_counted():

@@ -1,4 +1,4 @@
-# Cluster instructions in clusters of one block; larger ones are refused.
+# Cluster instructions in clusters of one block; test_clusters.py has larger ones.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import re
 import shutil
@@ -93,14 +93,6 @@ def test_exited_threads_have_arrived():
     for seed in range(4):
         report, _ = run(text, seed=seed, adversarial=seed > 0)
         assert report.ok, report.text()
-
-
-def test_larger_clusters_are_refused_by_name():
-    device = sim.Device()
-    o = np.zeros(64, np.uint32)
-    device.expose(o.ctypes.data, o.nbytes, "o")
-    with pytest.raises(sim.SimError, match=r"13:1: 'barrier.cluster.arrive.release.aligned': not supported: clusters"):
-        device.load(EXCHANGE).launch("k", 2, 64, int(o.ctypes.data).to_bytes(8, "little"), arch="sm_90a", cluster=2)
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="ptxas is not on PATH")

@@ -137,6 +137,26 @@ def test_run(tmp_path):
     assert "fma.rn.f32" in page and "not measured" in page and page.count("<table>") == 1
 
 
+def test_run_a_cluster(tmp_path):
+    if not TOOL.exists():
+        pytest.skip(f"{TOOL} is not built")
+    (tmp_path / "k.ptx").write_text(""".version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k() {
+.reg .b32 %n; .reg .pred %p;
+mov.u32 %n, %cluster_nctaid.x; setp.ne.u32 %p, %n, 2; @%p trap;
+elect.sync %n|%p, -1; setp.ne.u32 %p, %n, 0; @%p trap;
+ret;
+}""")
+    run = (TOOL, "run", "k.ptx", "--arch", "sm_90", "--grid", "4,2", "--block", "32")
+    assert call(*run, "--cluster", "2", "--seed", "1", cwd=tmp_path).returncode == 0
+    assert "trap" in call(*run, "--cluster", "2,2", "--seed", "1", "--elect-by-seed", cwd=tmp_path).stdout
+    assert "trap" in call(*run, "--cluster", "4", cwd=tmp_path).stdout
+    assert "is not a multiple of the cluster of 3x1x1" in call(*run, "--cluster", "3", cwd=tmp_path).stderr
+    assert "--elect-by-seed needs --seed" in call(TOOL, "exec", "--elect-by-seed", "true", cwd=tmp_path).stderr
+
+
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not on PATH")
 def test_exec_refuses_with_advice(tmp_path):
     if not TOOL.exists():

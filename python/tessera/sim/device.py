@@ -165,7 +165,7 @@ class Module:
         return [(offsets[i], sizes[i]) for i in range(n)]
 
     def launch(self, kernel, grid, block, params, *, arch=80, shared=0,
-               cluster=(1, 1, 1), check=True, count=False, adversarial=False,
+               cluster=None, check=True, count=False, adversarial=False,
                cooperative=False, seed=0, threads=0, tensor="hw",
                max_instructions=0, max_seconds=0, registers=0, ring=False,
                elect_by_seed=False):
@@ -174,6 +174,8 @@ class Module:
         A block that executes more than `max_instructions` warp instructions,
         or a launch that takes longer than `max_seconds`, is ended and
         reported; 0 is the default of docs/simulator.md.
+        `cluster` is the size of a cluster in blocks; None leaves it to the
+        kernel (.reqnctapercluster), which mostly has clusters of one.
         `registers` per thread, as the assembler reports them, make the
         occupancy exact; `ring` computes with elements of a ring instead of
         floats (see tessera.sim.ring). With `elect_by_seed`, elect.sync does
@@ -182,9 +184,10 @@ class Module:
         if tensor not in ("hw", "ieee"):
             raise SimError(f"tensor mode {tensor!r}; expected 'hw' or 'ieee'")
         o = LaunchOptions()
-        for name, value in (("grid", grid), ("block", block),
-                            ("cluster", cluster)):
+        for name, value in (("grid", grid), ("block", block)):
             setattr(o, name, _dimensions(name, value))
+        if cluster is not None:
+            o.cluster = _dimensions("cluster", cluster)
         if not 0 <= shared < 1 << 32:
             raise SimError(f"{shared} bytes of shared memory; no machine has "
                            "them")

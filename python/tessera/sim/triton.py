@@ -152,7 +152,7 @@ class _Launcher:
                                       _allocation._profile_allocator)))
         if blocks:
             driver.run(function, (grid_x * ctas, grid_y, grid_z),
-                       (ctas, 1, 1), 32 * warps, shared, values,
+                       (ctas, 1, 1) if ctas > 1 else None, 32 * warps, shared, values,
                        bool(getattr(md, "launch_cooperative_grid", False)))
         if leave is not None:
             leave(launch_metadata)
