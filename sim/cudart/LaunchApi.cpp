@@ -48,30 +48,39 @@ RT int cudaLaunchCooperativeKernel(const void *host, dim3 g, dim3 b,
                                 narrowed(shared), stream, arguments),
       g, b));
 }
+
+namespace {
+struct Configuration {
+  dim3 grid, block;
+  size_t shared;
+  void *stream;
+  void *attributes;
+  unsigned count;
+};
+struct DriverConfiguration {
+  unsigned grid[3], block[3], shared;
+  void *stream, *attributes;
+  unsigned count;
+};
+DriverConfiguration forDriver(const void *configuration) {
+  const auto *c = static_cast<const Configuration *>(configuration);
+  return {{c->grid.x, c->grid.y, c->grid.z},
+          {c->block.x, c->block.y, c->block.z},
+          narrowed(c->shared),
+          c->stream,
+          c->attributes,
+          c->count};
+}
+} // namespace
+
 RT int cudaLaunchKernelExC(const void *configuration, const void *host,
                            void **arguments) {
-  struct Configuration {
-    dim3 grid, block;
-    size_t shared;
-    void *stream;
-    void *attributes;
-    unsigned count;
-  };
   const auto *c = static_cast<const Configuration *>(configuration);
   int error = 0;
   void *f = kernelOf(host, &error);
   if (!f)
     return record(error);
-  struct {
-    unsigned grid[3], block[3], shared;
-    void *stream, *attributes;
-    unsigned count;
-  } d = {{c->grid.x, c->grid.y, c->grid.z},
-         {c->block.x, c->block.y, c->block.z},
-         narrowed(c->shared),
-         c->stream,
-         c->attributes,
-         c->count};
+  DriverConfiguration d = forDriver(configuration);
   return record(ofConfiguration(cuLaunchKernelEx(&d, f, arguments, nullptr),
                                 c->grid, c->block));
 }
@@ -92,9 +101,10 @@ RT int cudaFuncGetAttributes(void *out, const void *host) {
   struct Attributes {
     size_t shared, constants, local;
     int maxThreads, registers, ptxVersion, binaryVersion, cacheMode,
-        maxDynamicShared, carveout, rest[21];
+        maxDynamicShared, carveout, mustGiveCluster, cluster[3], policy,
+        allowsLargeClusters, rest[15];
   } *a = static_cast<Attributes *>(out);
-  std::memset(a, 0, 3 * 8 + 12 * 4);
+  std::memset(a, 0, offsetof(Attributes, rest));
   int value = 0;
   if (int code = cuFuncGetAttribute(&value, 1, f))
     return record(code);
@@ -104,6 +114,10 @@ RT int cudaFuncGetAttributes(void *out, const void *host) {
   cuFuncGetAttribute(&a->ptxVersion, 5, f);
   cuFuncGetAttribute(&a->binaryVersion, 6, f);
   cuFuncGetAttribute(&a->maxDynamicShared, 8, f);
+  cuFuncGetAttribute(&a->mustGiveCluster, 10, f);
+  for (int d = 0; d < 3; ++d)
+    cuFuncGetAttribute(&a->cluster[d], 11 + d, f);
+  cuFuncGetAttribute(&a->allowsLargeClusters, 14, f);
   return 0;
 }
 RT int cudaFuncSetAttribute(const void *host, int attribute, int value) {
@@ -135,6 +149,25 @@ RT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
                                                      size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
       blocks, host, threads, shared, 0);
+}
+
+RT int cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
+                                      const void *configuration) {
+  int error = 0;
+  void *f = kernelOf(host, &error);
+  if (!f)
+    return record(error);
+  DriverConfiguration d = forDriver(configuration);
+  return record(cuOccupancyMaxActiveClusters(clusters, f, &d));
+}
+RT int cudaOccupancyMaxPotentialClusterSize(int *size, const void *host,
+                                            const void *configuration) {
+  int error = 0;
+  void *f = kernelOf(host, &error);
+  if (!f)
+    return record(error);
+  DriverConfiguration d = forDriver(configuration);
+  return record(cuOccupancyMaxPotentialClusterSize(size, f, &d));
 }
 
 // Graphs.

@@ -54,6 +54,8 @@ int cuLaunchKernelEx(const void *, void *, void **, void **);
 int cuLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned, unsigned,
                               unsigned, unsigned, unsigned, void *, void **);
 int cuLaunchHostFunc(void *, void (*)(void *), void *);
+int cuOccupancyMaxActiveClusters(int *, void *, const void *);
+int cuOccupancyMaxPotentialClusterSize(int *, void *, const void *);
 int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *, void *, int,
                                                          size_t, unsigned);
 int cuStreamCreate(void **, unsigned);

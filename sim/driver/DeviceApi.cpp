@@ -120,7 +120,7 @@ CU cuDeviceGetAttribute(int *value, int attribute, int device) {
                          {106, int(m.blocks)},
                          {111, 1024},
                          {115, 1},
-                         {120, 0},
+                         {120, m.cluster > 0}, // clusters
                          {127, 0},
                          {132, 0}};
   *value = 0;
@@ -245,9 +245,11 @@ constexpr ErrorText errors[] = {
      "an illegal instruction was encountered"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
      "operation failed due to a previous error during capture"},
+    {912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cluster misconfiguration"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"}};
 } // namespace
 

@@ -33,7 +33,48 @@ struct LaunchConfig {
   unsigned count;
 };
 
+/// Fills in what the attributes of a launch ask for. Those that are left out
+/// change no result: grids run one after the other and see all that was before
+/// them (programmatic serialization, priorities, domains), blocks run in the
+/// smaller clusters too (preferred size), and there are no caches and SMs to
+/// share out (access policy, carve-out, scheduling).
+int applyAttributes(const LaunchConfig &c, LaunchRequest &r) {
+  for (unsigned k = 0; k < c.count; ++k) {
+    const LaunchAttribute &a = c.attributes[k];
+    const char *what = nullptr;
+    switch (a.id) {
+    case 2:
+      r.cooperative = a.value;
+      break;
+    case 4:
+      if (!a.dims[0] || !a.dims[1] || !a.dims[2])
+        return problem(InvalidValue, "kernel '" + r.function->name +
+                                         "': a size of the cluster is zero");
+      std::copy_n(a.dims, 3, r.cluster);
+      break;
+    case 7:
+      what = "PROGRAMMATIC_EVENT";
+      break;
+    case 12:
+      what = "LAUNCH_COMPLETION_EVENT";
+      break;
+    case 13:
+      what = "DEVICE_UPDATABLE_KERNEL_NODE";
+      break;
+    default:
+      break;
+    }
+    if (what)
+      return problem(NotSupported, "kernel '" + r.function->name +
+                                       "': the attribute " + what +
+                                       " of a launch is not supported");
+  }
+  return Success;
+}
+
 } // namespace
+
+CU cuDeviceGetAttribute(int *value, int attribute, int device);
 
 CU cuModuleLoadData(void **out, const void *image) {
   LOCKED;
@@ -219,6 +260,19 @@ CU cuFuncGetAttribute(int *value, int attribute, void *handle) {
     *value = int(maxDynamicShared(*f, uint32_t(staticShared)));
     return Success;
   }
+  case 10:
+    *value = entry->explicitCluster || f->mustGiveCluster;
+    return Success;
+  case 11:
+  case 12:
+  case 13:
+    *value =
+        int(entry->requiredCluster[0] ? entry->requiredCluster[attribute - 11]
+                                      : f->cluster[attribute - 11]);
+    return Success;
+  case 14:
+    *value = f->allowsLargeClusters;
+    return Success;
   default:
     *value = 0;
     return Success;
@@ -241,6 +295,26 @@ CU cuFuncSetAttribute(void *handle, int attribute, int value) {
               std::to_string(currentArch()) + " has at most " +
               std::to_string(most));
     f->maxDynamicShared = unsigned(value);
+  }
+  const ptx::Function *entry = f->module->linked->findFunction(f->name);
+  switch (attribute) {
+  case 10:
+    f->mustGiveCluster = value;
+    break;
+  case 11:
+  case 12:
+  case 13:
+    if (entry->requiredCluster[0])
+      return problem(NotPermitted, "kernel '" + f->name +
+                                       "' has its size of a cluster from "
+                                       ".reqnctapercluster");
+    f->cluster[attribute - 11] = unsigned(value);
+    break;
+  case 14:
+    f->allowsLargeClusters = value;
+    break;
+  default:
+    break;
   }
   return Success;
 }
@@ -276,13 +350,8 @@ CU cuLaunchKernelEx(const void *configuration, void *function, void **params,
                   {c->grid[0], c->grid[1], c->grid[2]},
                   {c->block[0], c->block[1], c->block[2]}};
   r.shared = c->shared;
-  for (unsigned k = 0; k < c->count; ++k) {
-    const LaunchAttribute &a = c->attributes[k];
-    if (a.id == 2)
-      r.cooperative = a.value;
-    else if (a.id == 4)
-      std::copy_n(a.dims, 3, r.cluster);
-  }
+  if (int code = applyAttributes(*c, r))
+    return code;
   if (int code = packParams(r.function, params, extra, r.params))
     return code;
   return launch(streamOf(c->stream), std::move(r));
@@ -329,6 +398,55 @@ CU cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f,
   LOCKED;
   return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
       blocks, f, threads, dynamic, 0);
+}
+/// The most clusters that the GPU holds at a time; a block of a cluster can be
+/// on any multiprocessor.
+CU cuOccupancyMaxActiveClusters(int *clusters, void *handle,
+                                const void *configuration) {
+  LOCKED;
+  const auto *c = static_cast<const LaunchConfig *>(configuration);
+  auto *f = static_cast<Function *>(handle);
+  LaunchRequest r{f, {1, 1, 1}, {c->block[0], c->block[1], c->block[2]}};
+  *clusters = 0;
+  if (int code = applyAttributes(*c, r))
+    return code;
+  LaunchOptions o;
+  o.arch = currentArch();
+  std::copy_n(r.block, 3, o.block);
+  std::copy_n(r.cluster, 3, o.cluster);
+  try {
+    fillCluster(f->module->linked->program(f->name), o);
+    std::copy_n(o.cluster, 3, o.grid); // that of the launch may be anything
+    checkCluster(*f, o);
+  } catch (const ClusterError &e) {
+    return problem(InvalidClusterSize, e.what());
+  } catch (const std::exception &e) {
+    return problem(InvalidValue, e.what());
+  }
+  int perSm = 0, sms = 0;
+  if (int code = cuOccupancyMaxActiveBlocksPerMultiprocessor(
+          &perSm, f, int(o.block[0] * o.block[1] * o.block[2]), c->shared))
+    return code;
+  if (int code = cuDeviceGetAttribute(&sms, 16, currentDevice()))
+    return code;
+  *clusters = perSm * sms / int(o.clusterBlocks());
+  // There are fewer multiprocessors than a real GPU has, but one cluster runs.
+  if (perSm && !*clusters)
+    *clusters = 1;
+  return Success;
+}
+CU cuOccupancyMaxPotentialClusterSize(int *size, void *handle,
+                                      const void *configuration) {
+  LOCKED;
+  auto *f = static_cast<Function *>(handle);
+  const ptx::Function *entry = f->module->linked->findFunction(f->name);
+  const unsigned *own =
+      entry->requiredCluster[0] ? entry->requiredCluster : f->cluster;
+  unsigned most = machine(currentArch()).cluster;
+  if (!f->allowsLargeClusters)
+    most = std::min(most, portableCluster);
+  *size = int(own[0] ? own[0] * own[1] * own[2] : std::max(1u, most));
+  return Success;
 }
 CU cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f,
                                     size_t (*dynamic)(int), size_t fixed,

@@ -209,6 +209,30 @@ uint32_t maxDynamicShared(const Function &f, uint32_t staticShared) {
   return staticSharedLimit - std::min(staticShared, staticSharedLimit);
 }
 
+void checkCluster(const Function &f, LaunchOptions &o) {
+  if (!o.cluster[0] && f.mustGiveCluster)
+    throw ClusterError("kernel '" + f.name +
+                       "' needs a launch that gives the size of the cluster "
+                       "(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)");
+  if (f.cluster[0]) {
+    if (o.cluster[0] && !std::equal(o.cluster, o.cluster + 3, f.cluster))
+      throw ClusterError("kernel '" + f.name +
+                         "' has another CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_* "
+                         "than the launch asks for");
+    std::copy_n(f.cluster, 3, o.cluster);
+  }
+  LaunchOptions filled = o;
+  const Program &program = f.module->linked->program(f.name);
+  fillCluster(program, filled);
+  checkLaunch(program, filled);
+  if (filled.clusterBlocks() > portableCluster && !f.allowsLargeClusters)
+    throw ClusterError("kernel '" + f.name + "': cluster of " +
+                       std::to_string(filled.clusterBlocks()) +
+                       " blocks; more than " + std::to_string(portableCluster) +
+                       " are only there after "
+                       "cuFuncSetAttribute(NON_PORTABLE_CLUSTER_SIZE_ALLOWED)");
+}
+
 int launch(Stream *stream, LaunchRequest request) {
   State &s = state();
   Function *f = request.function;
@@ -222,7 +246,7 @@ int launch(Stream *stream, LaunchRequest request) {
   // What cannot run is refused here, also while a stream is captured.
   try {
     const Program &program = f->module->linked->program(f->name);
-    checkLaunch(program, o);
+    checkCluster(*f, o);
     uint32_t allowed = maxDynamicShared(*f, program.staticShared);
     if (o.dynamicShared > allowed)
       return problem(InvalidValue,
@@ -232,6 +256,8 @@ int launch(Stream *stream, LaunchRequest request) {
                          std::to_string(allowed) +
                          "; cuFuncSetAttribute raises "
                          "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES");
+  } catch (const ClusterError &e) {
+    return problem(InvalidClusterSize, e.what());
   } catch (const std::exception &e) {
     return problem(InvalidValue, e.what());
   }

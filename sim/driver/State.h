@@ -35,8 +35,10 @@ enum Result : int {
   IllegalInstruction = 715,
   MisalignedAddress = 716,
   LaunchFailed = 719,
+  NotPermitted = 800,
   NotSupported = 801,
   CaptureInvalidated = 901,
+  InvalidClusterSize = 912,
 };
 
 struct Module;
@@ -46,6 +48,10 @@ struct Function {
   std::string name;
   /// What cuFuncSetAttribute allows; 0: what static memory leaves of 48 KiB.
   unsigned maxDynamicShared = 0;
+  /// cuFuncSetAttribute: more than 8 blocks in a cluster; the size of a
+  /// cluster; a launch has to give it.
+  bool allowsLargeClusters = false, mustGiveCluster = false;
+  unsigned cluster[3] = {0, 0, 0};
 };
 
 struct Module {
@@ -143,12 +149,15 @@ int loadTexts(std::vector<std::string> texts, Module **out);
 
 struct LaunchRequest {
   Function *function;
-  uint32_t grid[3], block[3], cluster[3] = {1, 1, 1};
+  uint32_t grid[3], block[3], cluster[3] = {0, 0, 0};
   uint32_t shared = 0;
   bool cooperative = false;
   std::vector<uint8_t> params;
 };
 int launch(Stream *stream, LaunchRequest request);
+/// The size of a cluster that a launch of `f` gets, given the one it asks for,
+/// and whether it is possible; throws ClusterError.
+void checkCluster(const Function &f, LaunchOptions &options);
 /// Dynamic shared memory that a launch of `f` may have now.
 uint32_t maxDynamicShared(const Function &f, uint32_t staticShared);
 /// Packs the pointers of `kernelParams` (or the buffer in `extra`).

@@ -5,6 +5,7 @@ TESSERA_SIM_CHECK=1 and TESSERA_SIM_SEED=n are passed through."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -16,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent / "cuda"
 BUILD = pathlib.Path(os.environ.get("TESSERA_SIM_CUDA_BUILD", "/tmp/tessera-sim-cuda"))
 LIBRARY = CUDA_LIBRARY
 PROGRAMS = sorted(p.stem for p in HERE.glob("*.cu")
-                  if p.stem not in ("rdc_a", "rdc_b", "cub_algorithms", "tma_matmul"))
+                  if p.stem not in ("rdc_a", "rdc_b", "cub_algorithms", "tma_matmul", "clusters"))
 ARCHS = ["75", "80", "90"]
 pytestmark = [
     pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not on PATH"),
@@ -102,3 +103,13 @@ def test_missing_proxy_fence():
     source = (HERE / "tma_matmul.cu").read_text().splitlines()
     line = next(i + 1 for i, text in enumerate(source) if "s.c[row + 4 * i][column] = sum[i]" in text)
     assert "proxy-fence" in result.stderr and f"tma_matmul.cu:{line}" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("environment", [{}, {"TESSERA_SIM_CHECK": "1"}, {"TESSERA_SIM_CHECK": "1", "TESSERA_SIM_SEED": "3"}],
+                         ids=["plain", "checked", "seed"])
+def test_clusters(environment):
+    target = build("clusters", ["clusters.cu"], ["-gencode", "arch=compute_90,code=compute_90"])
+    result = run(target, "90", **environment)
+    # What the program provokes, and nothing else.
+    refused = re.findall(r"tessera-sim: (.*)", result.stderr)
+    assert refused and all("multiple of the cluster" in r or "NON_PORTABLE_CLUSTER_SIZE_ALLOWED" in r for r in refused), refused
