@@ -112,7 +112,9 @@ void BlockChecker::wgmmaWaited(Warp &w, uint32_t group) {
   warpSync(w, w.live);
   unsigned first = w.index * 32 + unsigned(std::countr_zero(w.live));
   auto clock = std::make_shared<Clock>(*threads[first].known);
-  clock->blocks[block.linear].know(wgmmaAgent | w.index, group);
+  Clock::BlockView &view = clock->blocks[block.linear];
+  for (unsigned k = w.index / 4 * 4; k < w.index / 4 * 4 + 4; ++k)
+    view.know(wgmmaAgent | k, group);
   for (uint32_t m = w.live; m; m &= m - 1)
     threads[w.index * 32 + unsigned(std::countr_zero(m))].known = clock;
 }

@@ -245,6 +245,14 @@ void Block::wakeAt(uint32_t mbarrier) {
       }
 }
 
+void Warp::wakeWarpGroup() {
+  forWarpGroup([](Warp &other) {
+    for (Group &g : other.groups)
+      if (g.state == Group::AtWarpGroup)
+        g.state = Group::Ready;
+  });
+}
+
 bool Block::wakeExpired(bool all) {
   bool any = false;
   for (auto &warp : warps)
@@ -292,6 +300,8 @@ std::string Block::whereWarpsAre() const {
                 late->live & ~other->clusterBarrier.arrived[late->index]);
         text += "wait at the cluster barrier (" + std::to_string(missing) +
                 " threads have not arrived)";
+      } else if (g.state == Group::AtWarpGroup) {
+        text += "wait for wgmma of the other warps of the warp group";
       } else if (g.state == Group::AtWarpSync) {
         std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);

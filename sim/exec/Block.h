@@ -94,4 +94,12 @@ struct Block {
   std::string whereWarpsAre() const;
 };
 
+template <class F> void Warp::forWarpGroup(F f) {
+  size_t first = index / 4 * 4;
+  size_t end = std::min(first + 4, block->warps.size());
+  for (size_t k = first; k < end; ++k)
+    if (k != index)
+      f(*block->warps[k]);
+}
+
 } // namespace tessera::sim

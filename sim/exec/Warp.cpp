@@ -163,6 +163,8 @@ void Warp::exitLanes(unsigned i, uint32_t mask) {
     block->checker->exited(*this, mask);
   if (wgmma && !live)
     wgmma->exited();
+  if (!live)
+    wakeWarpGroup();
   if (!groups[i].mask)
     groups.erase(groups.begin() + i);
   // Lanes that waited for the exited ones may go on.
@@ -322,9 +324,15 @@ void Warp::execute(unsigned i, uint64_t &budget) {
           break;
         }
         if (active == mask && mask == live) {
-          if (in.target != 2)
+          if (in.target != 2) {
             in.fn(*this, in, active);
-          else if (block->checker)
+            if (awaitsWarpGroup) [[unlikely]] {
+              awaitsWarpGroup = false;
+              groups[i].state = Group::AtWarpGroup;
+              --budget;
+              return;
+            }
+          } else if (block->checker)
             block->checker->warpSync(*this, active);
           ++pc;
           break;
@@ -434,6 +442,11 @@ bool Warp::doWarpSync(unsigned i, const Inst &in) {
     if (complete) {
       groupMask = own;
       in.fn(*this, in, own);
+      if (awaitsWarpGroup) {
+        awaitsWarpGroup = false;
+        groups[self].state = Group::AtWarpGroup;
+        return false;
+      }
       // The group may have grown or moved: restart it behind the instruction.
       groups[self].pc += 1;
       groups[self].state = Group::Ready;

@@ -40,6 +40,7 @@ struct Group {
     Converging,     // at an aligned barrier, other lanes may still come
     AtMbarrier,     // waits for a phase of an mbarrier, up to a time limit
     AtClusterBarrier,
+    AtWarpGroup, // at wgmma.wait_group, other warps have still to issue
   };
   uint32_t mask = 0;
   uint32_t pc = 0;
@@ -88,6 +89,8 @@ struct Warp {
   std::vector<std::vector<uint32_t>> inFlight;
   /// Once it executed wgmma, unless products are computed at once.
   std::shared_ptr<WgmmaQueue> wgmma;
+  uint32_t wgmmaGroups = 0;     // committed
+  bool awaitsWarpGroup = false; // set by a wait that has to come again
   uint64_t cachedLow = 1, cachedHigh = 0, cachedGeneration = 0;
   bool cachedWritable = false;
 
@@ -102,6 +105,10 @@ struct Warp {
   bool run(uint64_t budget);
   void start(Block &owner, unsigned number, const Code &code);
   uint8_t *localAt(unsigned lane, uint32_t offset, unsigned bytes);
+  /// Calls f(warp) for the other warps of its warp group.
+  template <class F> void forWarpGroup(F f);
+  /// The others of its warp group that wait for this one look again.
+  void wakeWarpGroup();
   /// Sets a predicate for the lanes of `mask` only.
   void setPred(Ref ref, uint32_t mask, uint32_t value) {
     uint32_t &p = pred(ref);

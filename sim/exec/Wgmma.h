@@ -1,9 +1,12 @@
 // wgmma: products of a warp group, in flight until somebody waits.
 //
 // Every warp of the group multiplies its own 16 of the 64 rows with all of B,
-// so a warp's share needs nothing of the other three. It is computed
+// so a warp's share needs nothing of the other three. But they are shares of
+// one operation, which ends for all four at once: a wait of one warp also tells
+// that the others' shares have read their matrices (CUTLASS lets a thread of
+// one warp release a tile to a block of the cluster). A share is computed
 //  * without checking, when it is issued;
-//  * with checking, as late as possible: at wgmma.wait_group;
+//  * with checking, as late as possible: at a wgmma.wait_group;
 //  * in adversarial runs, at a moment the seed picks, in the order of issue.
 // Until the wait, the registers of D and A belong to the product. Compilers
 // move registers where the source has no access: a copy of an accumulator in
@@ -65,6 +68,9 @@ public:
   void commit() { ++committed; }
   /// At most `left` groups stay in flight.
   void wait(uint32_t left);
+  /// Another warp of the warp group waited for these groups: they are computed,
+  /// but the registers are this warp's only after a wait of its own.
+  void completeUpTo(uint32_t group);
   /// An instruction other than wgmma is about to use registers.
   void touch(const Inst &inst, const Code &code, uint32_t pc, uint32_t active);
   /// Adversarial runs: perhaps the oldest product is computed.

@@ -79,13 +79,28 @@ void commitGroup(Warp &w, const Inst &i, uint32_t mask) {
   begin(w, i, mask, {&i});
   if (isLazy(w))
     queueOf(w).commit();
+  ++w.wgmmaGroups;
+  ++w.block->events;
+  w.wakeWarpGroup();
 }
 
-// imm: groups that may stay
+// imm: groups that may stay. A product is one operation of the warp group: it
+// ends for all four warps, and not before all of them have issued it.
 void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
+  auto left = uint32_t(i.imm);
+  uint32_t group = w.wgmmaGroups > left ? w.wgmmaGroups - left : 0;
+  w.forWarpGroup([&](Warp &other) {
+    w.awaitsWarpGroup |= other.live && other.wgmmaGroups < group;
+  });
+  if (w.awaitsWarpGroup)
+    return;
+  w.forWarpGroup([&](Warp &other) {
+    if (other.wgmma)
+      other.wgmma->completeUpTo(group);
+  });
   begin(w, i, mask, {&i});
   if (isLazy(w))
-    queueOf(w).wait(uint32_t(i.imm));
+    queueOf(w).wait(left);
 }
 
 // imm: registers; flags: 1 for .inc. No thread runs out of registers here, so

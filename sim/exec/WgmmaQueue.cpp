@@ -107,14 +107,18 @@ void WgmmaQueue::complete(WgmmaOp &op) {
   op.done = true;
 }
 
+void WgmmaQueue::completeUpTo(uint32_t group) {
+  for (WgmmaOp &op : ops)
+    if (op.group <= group)
+      complete(op);
+}
+
 void WgmmaQueue::wait(uint32_t left) {
   uint32_t group = committed > left ? committed - left : 0;
   if (group <= waited)
     return;
   waited = group;
-  for (WgmmaOp &op : ops)
-    if (op.group <= group)
-      complete(op);
+  completeUpTo(group);
   std::erase_if(ops, [&](const WgmmaOp &op) { return op.group <= group; });
   if (warp.block->checker)
     warp.block->checker->wgmmaWaited(warp, group);

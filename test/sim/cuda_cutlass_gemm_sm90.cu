@@ -1,5 +1,5 @@
 // CUTLASS gemms of sm_90a, built by its CollectiveBuilder: wgmma with TMA or
-// cp.async, one or two warp groups, f16, tf32 and fp8.
+// cp.async, one or two warp groups, f16, tf32 and fp8, clusters with multicast.
 // Needs the headers of the package nvidia-cutlass; built by test_foreign.py.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cuda/check.h"
@@ -14,16 +14,16 @@ using Column = cutlass::layout::ColumnMajor;
 using One = cute::Shape<cute::_1, cute::_1, cute::_1>;
 
 template <class A, class LayoutA, class B, class LayoutB, class Tile,
-          class Mainloop, class Epilogue>
+          class Mainloop, class Epilogue, class Cluster = One>
 void run(const char *name, int m, int n, int k, double unit) {
   constexpr int alignA = 16 / sizeof(A), alignB = 16 / sizeof(B);
   using Tail = typename cutlass::epilogue::collective::CollectiveBuilder<
-      cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, One,
+      cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, float, Row,
       4, float, Row, 4, Epilogue>::CollectiveOp;
   using Main = typename cutlass::gemm::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, A, LayoutA, alignA,
-      B, LayoutB, alignB, float, Tile, One,
+      B, LayoutB, alignB, float, Tile, Cluster,
       cutlass::gemm::collective::StageCount<3>, Mainloop>::CollectiveOp;
   using Kernel =
       cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>,
@@ -99,5 +99,15 @@ int main() {
   run<float, Row, float, Column, cute::Shape<_64, _128, cute::_32>,
       KernelTmaWarpSpecialized, TmaWarpSpecialized>("tf32", 128, 128, 128,
                                                     2e-3);
+  // Clusters: one operand or both are sent to several blocks.
+  run<Half, Row, Half, Column, Tile, KernelTmaWarpSpecialized,
+      TmaWarpSpecialized, cute::Shape<cute::_2, cute::_1, cute::_1>>(
+      "cluster of 2x1", 256, 128, 256, 2e-6);
+  run<Half, Row, Half, Column, Tile, KernelTmaWarpSpecializedPingpong,
+      TmaWarpSpecialized, cute::Shape<cute::_1, cute::_2, cute::_1>>(
+      "cluster of 1x2, ping-pong", 128, 256, 256, 2e-6);
+  run<Half, Row, Half, Row, Tall, KernelTmaWarpSpecializedCooperative,
+      TmaWarpSpecializedCooperative, cute::Shape<cute::_2, cute::_2, cute::_1>>(
+      "cluster of 2x2, cooperative", 256, 256, 256, 2e-6);
   return verdict();
 }

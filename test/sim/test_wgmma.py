@@ -15,7 +15,8 @@ import pytest
 
 import tessera.sim as sim
 from hopper_kernels import broken, line_of
-from wgmma_kernels import (GEMM, GEMM_BUGS, HEAD, LOAD_A, MOVED, NEIGHBOURS, REGISTERS, REGISTERS_BUGS, RENAMED,
+from wgmma_kernels import (GEMM, GEMM_BUGS, HEAD, LOAD_A, MOVED, NEIGHBOURS, NO_BARRIER_AFTER, ONE_RELEASE, REGISTERS,
+                           REGISTERS_BUGS, RENAMED,
                            product_kernel)
 
 
@@ -434,7 +435,9 @@ def run_registers(text, **options):
 
 KERNELS = {"gemm": (run_gemm, GEMM), "registers": (run_registers, REGISTERS),
            "renamed": (run_registers, broken(REGISTERS, RENAMED)),
-           "neighbours": (run_registers, broken(REGISTERS, NEIGHBOURS))}
+           "neighbours": (run_registers, broken(REGISTERS, NEIGHBOURS)),
+           "no_barrier_after": (run_registers, broken(REGISTERS, NO_BARRIER_AFTER)),
+           "one_release": (run_gemm, broken(GEMM, ONE_RELEASE))}
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -66,8 +66,7 @@ setp.ne.u32 %p, %t, 0;
 @%p bra READY;
 mbarrier.init.shared::cta.b64 [full], 1;
 mbarrier.init.shared::cta.b64 [full+8], 1;
-mbarrier.init.shared::cta.b64 [empty], 128;
-mbarrier.init.shared::cta.b64 [empty+8], 128;
+mbarrier.init.shared::cta.b64 [empty], 128; mbarrier.init.shared::cta.b64 [empty+8], 128; //@init_empty
 READY:
 bar.sync 0;
 setp.lt.u32 %p, %t, 128;
@@ -188,6 +187,11 @@ RENAMED = {"in_flight": COPIES, "wait": "wgmma.wait_group.sync.aligned 0;\n" + B
 NEIGHBOURS = {"load_a": f"{LOAD_A} st.shared.b32 [%s+1024], %t;",
               "fence": "xor.b32 %h, %s, 8; ld.shared.b32 %h, [%h+1024]; wgmma.fence.sync.aligned;",
               "wait": "wgmma.wait_group.sync.aligned 0; st.shared.b32 [%s+1024], %t;"}
+# A product is one operation of the warp group: whoever waited for it may overwrite what other warps multiplied, and
+# one thread may release a tile for all (CUTLASS does, in clusters).
+NO_BARRIER_AFTER = {"barrier_after": ""}
+ONE_RELEASE = {"release": "setp.ne.or.u32 %q, %t, 37, %q; @!%q mbarrier.arrive.shared::cta.b64 _, [%eb];",
+               "init_empty": "mbarrier.init.shared::cta.b64 [empty], 1; mbarrier.init.shared::cta.b64 [empty+8], 1;"}
 # nvcc does so.
 MOVED = {"fence": "wgmma.fence.sync.aligned; @!%e mov.f32 %c3, 0f00000000;"}
 REGISTERS_BUGS = {
@@ -197,7 +201,6 @@ REGISTERS_BUGS = {
                                   "proxy_fence": f"st.shared.v2.b32 [%s], {vector('x', 2)};"}, "proxy-fence",
                                  ("mma", "proxy_fence")),
     "no_barrier": ({"barrier": ""}, "race", ("mma", "write")),
-    "no_barrier_after": ({"barrier_after": ""}, "async-copy", ("mma", "write")),
     "slot_overwritten_in_flight": ({"in_flight": "st.shared.b32 [%s], %x0;"}, "async-copy", ("mma", "in_flight")),
     "slot_overwritten_under_the_second_product": (
         {"in_flight": f"wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {vector('f', 16)}, {vector('a', 4)}, %db, "
