@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/ScheduleToTile/PlanWriterImpl.h"
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -121,7 +122,7 @@ Value PlanWriter::thinCondition(schedule::FuseOp fuse,
     all.push_back(make.eq(make.stride(right.memory, 1), 1));
     all.push_back(make.le(
         make.mul(make.size(right.memory, 0), make.stride(right.memory, 0)),
-        tile::nearOperandBytes / 4));
+        x86::nearOperand / 4));
   }
   return make.all(all);
 }

@@ -4,6 +4,7 @@
 #include "compiler/Target/CPU/KernelEmitter.h"
 
 #include "compiler/Plan/IR/Plan.h"
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Support/Messages.h"
 #include "compiler/Target/CPU/Passes.h"
 #include "compiler/Target/IR/Target.h"
@@ -165,13 +166,12 @@ Value KernelEmitter::groupOf(tile::ProgramOp op) {
   Value group = lower.constant(op.getGroup());
   if (!rhs || !op.getTiles()[0])
     return group;
-  constexpr int64_t near = 1 << 20;
   const CpuView &view = lower.views[rhs.getView()];
   int64_t bytes = op.getTiles()[0] * tile::scratchBytesOf(view.element);
   Value depth = view.sizes[view.deepAxis()];
   depth = arith::MaxSIOp::create(builder, lower.loc, depth, lower.constant(1));
-  Value fits = arith::DivUIOp::create(builder, lower.loc,
-                                      lower.constant(near / bytes), depth);
+  Value fits = arith::DivUIOp::create(
+      builder, lower.loc, lower.constant(x86::level2 / bytes), depth);
   fits = arith::MaxSIOp::create(builder, lower.loc, fits, lower.constant(1));
   return lower.minimum(group, fits);
 }

@@ -1,6 +1,7 @@
 //===- KernelRows.cpp - Programs whose results wait for others ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/KernelEmitter.h"
 
 using namespace mlir;
@@ -139,7 +140,6 @@ LogicalResult KernelEmitter::emitDelayed(DelayedStores &delayed, Value begin,
 /// cache until they are read again; else, and in the end, one by one.
 LogicalResult KernelEmitter::emitTogether(StoresTogether &together, Value begin,
                                           Value end) {
-  constexpr int64_t near = 1 << 20;
   int64_t count = together.programs.size();
   for (Operation *op : together.shared)
     if (failed(emitOp(op)))
@@ -153,7 +153,7 @@ LogicalResult KernelEmitter::emitTogether(StoresTogether &together, Value begin,
                              lower.constant(0)),
       many);
   whole = arith::SelectOp::create(
-      builder, lower.loc, lower.less(lower.constant(near), bytes), begin,
+      builder, lower.loc, lower.less(lower.constant(x86::level2), bytes), begin,
       lower.add(begin, lower.mul(whole, many)));
   auto emitOne = [&](Value number, bool stores) {
     program = number;
@@ -215,14 +215,14 @@ LogicalResult KernelEmitter::emitRows(StoresOfRows &rows, Value begin,
     return emitDelayed(*rows.delayed, begin, end);
   if (!rows.delayed)
     return emitTogether(*rows.together, begin, end);
-  constexpr int64_t shortBytes = 8 << 10;
   for (Operation *op : rows.together->shared)
     if (failed(emitOp(op)))
       return failure();
   Value length = lower.values.lookup(rows.together->together.getStop());
   Value bytes = lower.mul(length, lower.constant(rows.together->rowBytes));
-  auto choice = scf::IfOp::create(
-      builder, lower.loc, lower.less(lower.constant(shortBytes), bytes), true);
+  auto choice =
+      scf::IfOp::create(builder, lower.loc,
+                        lower.less(lower.constant(x86::shortRow), bytes), true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(choice.thenBlock());
   if (failed(emitTogether(*rows.together, begin, end)))

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/CpuLowering.h"
 
 #include "mlir/IR/Matchers.h"
@@ -451,10 +452,9 @@ Value CpuLowering::isSuperfluous(tile::NestOp nest) {
           less(ranges.contains(range) ? ranges[range].length : constant(most),
                constant(25));
       Value apart = arith::OrIOp::create(
-          builder, loc, few, multiple(bytes, tile::halfPageBytes, false));
-      usable =
-          both(both(whole, apart),
-               less(mul(rows, bytes), constant(tile::nearOperandBytes + 1)));
+          builder, loc, few, multiple(bytes, x86::aliasedStride, false));
+      usable = both(both(whole, apart),
+                    less(mul(rows, bytes), constant(x86::nearOperand + 1)));
     }
   } else {
     return {};

@@ -1,6 +1,7 @@
 //===- NestValues.cpp - What each tile of a nest is at one element --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/DelayStores.h"
 #include "compiler/Target/CPU/NestEmitter.h"
 
@@ -352,13 +353,13 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
 /// which one is next. The last ones bring the rows of the next block.
 void NestEmitter::fetchRowsAhead(tile::LoadOp load, const CpuView &view,
                                  const Address &address) {
-  constexpr int64_t rows = 64;
   for (auto [axis, index] : llvm::enumerate(load.getIndices()))
     if (index == nest.getAxes()[0])
       lower.prefetch(
           address.base,
-          lower.mul(lower.add(address.offset, lower.mul(view.strides[axis],
-                                                        lower.constant(rows))),
+          lower.mul(lower.add(address.offset,
+                              lower.mul(view.strides[axis],
+                                        lower.constant(x86::prefetchedRows))),
                     lower.constant(tile::scratchBytesOf(view.element))));
 }
 

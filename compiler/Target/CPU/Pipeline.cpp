@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - The order of the CPU target's passes ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/CPU/Mapping/Passes.h"
 #include "compiler/Target/CPU/Passes.h"
@@ -24,10 +25,8 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   pack.vectorBytes = options.vectorBytes();
   manager.addPass(cpu::createPackOperandsPass(pack));
   manager.addPass(cpu::createAssumeDensePass());
-  // From here on a result is quicker written past the caches, and what reads it
-  // next is no slower (benchmarks/cost_model.py; docs/cost-model.md).
   cpu::NontemporalStoresPassOptions stream;
-  stream.threshold = 8 << 20;
+  stream.threshold = x86::nontemporalFrom;
   manager.addPass(cpu::createNontemporalStoresPass(stream));
   cpu::MapToNestsPassOptions map;
   map.amx = options.hasAmx();

@@ -26,12 +26,6 @@ namespace tessera::tile {
 /// Bytes of one element in scratch memory (i1 takes one, index eight).
 int64_t scratchBytesOf(mlir::Type elementType);
 
-/// A right operand up to this size is read where it lies: it stays in L2, and a
-/// copy would cost more than it saves.
-constexpr int64_t nearOperandBytes = 768 << 10;
-/// Rows so many bytes apart share a few sets of the first-level cache.
-constexpr int64_t halfPageBytes = 2048;
-
 /// Does AMX multiply these: bf16 into f32, i8 into i32?
 bool isAmxProduct(mlir::Type operand, mlir::Type sum);
 /// Positions of k in a row of an AMX tile: 64 bytes.

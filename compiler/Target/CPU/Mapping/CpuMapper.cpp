@@ -3,6 +3,7 @@
 
 #include "compiler/Target/CPU/Mapping/CpuMapper.h"
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/Mapping/KeepRows.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/IR/IndexBounds.h"
@@ -11,6 +12,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::cpu;
 using namespace tessera::tile;
 
@@ -260,7 +262,7 @@ void CpuMapper::emitKept(Value tile) {
     builder.setInsertionPointAfter(entryPoint);
     // A row that is kept until the next one is computed has two halves.
     bool twice = hasStreamingStores(op->getParentOfType<FuncOp>());
-    int64_t slots = (twice ? 2 : 1) * kKeptElements / loop.getSize();
+    int64_t slots = (twice ? 2 : 1) * x86::keptElements / loop.getSize();
     auto row =
         RankedTensorType::get({slots, loop.getSize()}, type.getElementType());
     buffer = allocate(CpuBuffer::rows(row, options.vectorBytes, false), loc);

@@ -3,6 +3,7 @@
 
 #include "compiler/Target/CPU/Mapping/KeepRows.h"
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/Mapping/CpuMaterialise.h"
 
 #include "mlir/IR/Builders.h"
@@ -11,6 +12,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::cpu;
 using namespace tessera::tile;
 
@@ -66,7 +68,7 @@ private:
 /// them, nothing nested.
 bool RowKeeper::isRowLoop(ForOp loop) {
   if (!matchPattern(loop.getStart(), m_Zero()) ||
-      kKeptElements % loop.getSize() != 0 ||
+      x86::keptElements % loop.getSize() != 0 ||
       llvm::any_of(loop.getInits(), isTile))
     return false;
   for (Operation &op : loop.getBody().front().without_terminator()) {
@@ -159,7 +161,7 @@ void RowKeeper::findRepeated(size_t at) {
 Value RowKeeper::limitOf(ForOp loop, ArrayRef<Value> kept) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
-  Value most = arith::ConstantIndexOp::create(builder, loc, kKeptElements);
+  Value most = arith::ConstantIndexOp::create(builder, loc, x86::keptElements);
   Value limit =
       arith::MinSIOp::create(builder, loc, loop.getStop(), most).getResult();
   for (Value reach : kept) {

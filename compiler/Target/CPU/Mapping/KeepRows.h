@@ -10,7 +10,7 @@
 // The ops are marked `tile.keep` and `tile.kept`, with the number of the row;
 // the mapper gives each row a buffer with a slot per turn. Rows have any
 // length, buffers don't: both loops are cut in two, and the turns past
-// `kKeptElements` compute again, in a loop marked `rest`.
+// `x86::keptElements` compute again, in a loop marked `rest`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,6 @@
 #include "compiler/Tile/IR/Tile.h"
 
 namespace tessera::cpu {
-
-/// Of f32, 128 KiB: more than L1 has, a small part of L2.
-inline constexpr int64_t kKeptElements = 32768;
 
 inline constexpr llvm::StringLiteral kKeep = "tile.keep";
 inline constexpr llvm::StringLiteral kKept = "tile.kept";

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/Mapping/LaunchSizes.h"
 #include "compiler/Target/CPU/Mapping/PadRows.h"
 #include "compiler/Target/CPU/Mapping/Passes.h"
@@ -499,9 +500,10 @@ Value Packer::isFar(Operand &operand, plan::LaunchOp launch,
     uneven = make.all({uneven, make.gt(columns, 2 * lanes)});
   Value stride = make.stride(tensor, operand.axes[0]);
   Value large = make.gt(make.mul(make.size(tensor, operand.axes[0]), stride),
-                        nearOperandBytes / bytes);
-  return make.any(
-      {large, make.eq(make.mod(stride, halfPageBytes / bytes), 0), uneven});
+                        x86::nearOperand / bytes);
+  return make.any({large,
+                   make.eq(make.mod(stride, x86::aliasedStride / bytes), 0),
+                   uneven});
 }
 
 /// Rows of a left operand are not whole lines of the cache, each of which AMX
@@ -514,14 +516,14 @@ Value Packer::isAwkward(Operand &operand, plan::LaunchOp launch,
     return {};
   Value tensor = launch.getTensors()[operand.argument()];
   Value stride = make.stride(tensor, operand.axes[0]);
-  int64_t halfPage = halfPageBytes / scratchBytesOf(operand.element);
+  int64_t halfPage = x86::aliasedStride / scratchBytesOf(operand.element);
   // Where they are read often enough to pay for the copy.
   Operand &rhs = made[right[0]];
   Value columns = make.size(launch.getTensors()[rhs.argument()], rhs.axes[1]);
   if (operand.packing.isPlain())
-    return make.ge(columns, 256);
-  Value clash = make.all(
-      {make.ge(columns, 1024), make.eq(make.mod(stride, halfPage), 0)});
+    return make.ge(columns, x86::packColumns);
+  Value clash = make.all({make.ge(columns, x86::packAliasedColumns),
+                          make.eq(make.mod(stride, halfPage), 0)});
   return make.any({make.ne(make.mod(make.address(tensor), 64), 0),
                    make.ne(make.mod(stride, operand.packing.step), 0), clash});
 }

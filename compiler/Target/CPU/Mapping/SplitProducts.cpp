@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Architectures/X86.h"
 #include "compiler/Target/CPU/Mapping/LaunchSizes.h"
 #include "compiler/Target/CPU/Mapping/Passes.h"
 
@@ -35,7 +36,8 @@ namespace {
 
 // Where nobody said how many parts: at least two of as many positions, for no
 // more programs than that.
-constexpr int64_t positions = 2048, programs = 8;
+constexpr int64_t positions = x86::splitPositions,
+                  programs = x86::splitPrograms;
 
 /// A function that computes one product: what it consists of.
 struct Product {
