@@ -23,9 +23,6 @@
 
 namespace tessera::target {
 
-bool hasHalfLines(tile::NestOp nest, int64_t vectorAxis);
-bool hasPairs(tile::NestOp nest, CpuLowering &lower);
-
 class NestEmitter {
 public:
   NestEmitter(CpuLowering &lower, tile::NestOp nest);

@@ -1,6 +1,7 @@
 //===- NestLoops.cpp - Loops, reductions and stores of a nest -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Target/CPU/Mapping/PairBf16.h"
 #include "compiler/Target/CPU/NestEmitter.h"
 
 #include "llvm/Support/SaveAndRestore.h"
@@ -57,14 +58,14 @@ NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
   unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
   if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0) {
     lanes = std::min(lanes, asked);
-  } else if (lanes == 16 && hasHalfLines(nest, vectorAxis) &&
+  } else if (lanes == 16 && cpu::hasHalfLines(nest, vectorAxis) &&
              cast<tile::RangeType>(nest.getAxes()[vectorAxis].getType())
                          .getSize() %
                      32 ==
                  0) {
     lanes = 32;
     unroll = std::max<int64_t>(1, unroll / 2);
-    paired = hasPairs(nest, lower);
+    paired = nest.getPairs();
   }
   if (!lower.partSizes.empty() && vectorAxis >= 0)
     unroll =

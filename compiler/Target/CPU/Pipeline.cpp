@@ -33,6 +33,9 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   map.vectorBytes = options.vectorBytes();
   tile::addKernelPass(manager, cpu::createMapToNestsPass(map));
   manager.addPass(createCSEPass());
+  cpu::PairBf16PassOptions pair;
+  pair.vectorBytes = options.vectorBytes();
+  tile::addKernelPass(manager, cpu::createPairBf16Pass(pair));
   tile::addKernelPass(manager, cpu::createPlaceBuffersPass());
   manager.addPass(tile::createCheckMappedContractPass());
   manager.addPass(cpu::createCheckMappedContractPass());

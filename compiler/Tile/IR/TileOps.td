@@ -839,7 +839,9 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     (0: a whole register). A body with a `tile.mma` is a
     matrix step; its axes are M, N and K, its right operand is a buffer or a
     packed view. `unit` computes it: fma with `register_tile` (rows, vectors of a
-    row, lanes), or amx. Scalars leave through the terminator.
+    row, lanes), or amx. Of a nest with `pairs`, f32 of a line of bf16 lie in
+    registers as those of even places, then those of odd ones. Scalars leave
+    through the terminator.
 
     Constraints:
     * (C1) tiles stored at full rank have the nest's axes, in order.
@@ -861,11 +863,12 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
   let arguments = (ins Variadic<Tile_RangeType>:$axes, DefaultValuedAttr<I64Attr, "-1">:$vector_axis,
                        DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "0">:$lanes,
                        OptionalAttr<Tile_MatrixUnitAttr>:$unit,
-                       OptionalAttr<Tile_Numbers<1, 1024, "a register tile">>:$register_tile);
+                       OptionalAttr<Tile_Numbers<1, 1024, "a register tile">>:$register_tile,
+                       UnitAttr:$pairs);
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::ValueRange":$axes,
                                  "int64_t":$vector_axis, "int64_t":$unroll), [{
     build($_builder, $_state, results, axes, uint64_t(vector_axis), uint64_t(unroll), uint64_t(0),
-          MatrixUnitAttr(), ::mlir::DenseI64ArrayAttr());
+          MatrixUnitAttr(), ::mlir::DenseI64ArrayAttr(), /*pairs=*/false);
   }]>];
   let results = (outs Variadic<Tile_Scalar>:$results);
   let regions = (region SizedRegion<1>:$body);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/Mapping/BufferLifetimes.h"
+#include "compiler/Target/CPU/Mapping/PairBf16.h"
 #include "compiler/Target/CPU/Mapping/Passes.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 
@@ -171,6 +172,10 @@ static LogicalResult checkNests(FuncOp func) {
     auto inner = dyn_cast<NestOp>(op);
     if (!inner)
       return WalkResult::advance();
+    if (inner.getPairs() && !mayPair(inner))
+      return inner.emitError() << "lines of bf16 are taken in pairs only where "
+                                  "no op can tell the order of lanes, and by "
+                                  "all nests that share a buffer";
     return inner.getUnit() ? checkStep(inner) : checkNest(inner);
   });
   return failure(result.wasInterrupted());

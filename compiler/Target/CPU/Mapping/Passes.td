@@ -149,6 +149,35 @@ def MapToNestsPass : Pass<"cpu-map-to-nests", "::tessera::tile::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def PairBf16Pass : Pass<"cpu-pair-bf16", "::tessera::tile::FuncOp"> {
+  let summary = "Take lines of bf16 as pairs in words of 32 bits";
+  let description = [{
+    A line of the cache has 32 bf16. Those at even places are f32 after a shift,
+    those at odd places after clearing the others: one instruction each, and
+    none that moves lanes. So f32 lie in registers as those of even, then those
+    of odd places, which no element-wise op can tell; sums along the vector take
+    them in this order. Nests that share buffers agree, since what is kept of a
+    row is kept in the order of lanes. Without AVX-512 nothing is paired.
+
+    Before:
+    ```mlir
+    tile.nest [%n] {vector_axis = 0 : i64} : (!tile.range<256>) -> () {
+      %x = tile.load %X[%m, %n] : memref<?x?xbf16, strided<[?, 1]>>, index, !tile.range<256> -> tensor<256xbf16>
+      %y = arith.addf %x, %x : tensor<256xbf16>
+      tile.store %y, %Y[%m, %n] ...
+    }
+    ```
+    After:
+    ```mlir
+    tile.nest [%n] {pairs, vector_axis = 0 : i64} : (!tile.range<256>) -> () {
+    ```
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+}
+
 def PlaceBuffersPass : Pass<"cpu-place-buffers", "::tessera::tile::FuncOp"> {
   let summary = "Give each scratch buffer its offset, and the plan its size";
   let description = [{

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
 
 // A line of bf16 becomes two registers of f32 by a shift and a mask, and comes
 // back by integer arithmetic: no lane moves.

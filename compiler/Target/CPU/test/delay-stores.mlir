@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
 
 // Results that go past the caches are written while the next row is computed:
 // in one loop with its exponentials, from the other half of the buffer. The

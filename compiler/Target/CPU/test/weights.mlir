@@ -1,7 +1,7 @@
 // Weights of a product of bf16 (exp2 with fastmath<afn>) are rounded by the
 // instruction, which makes subnormals 0; other numbers look for them first.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-place-buffers \
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-place-buffers \
 // RUN:   --target-lower-to-cpu=bf16=true | FileCheck %s
 
 // CHECK-LABEL: tessera_target.kernel @weights
