@@ -61,6 +61,8 @@ void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
         " that it completes";
   else if ((copy.thread & ~(firstAgent - 1)) == wgmmaAgent)
     missing = "it (wgmma.wait_group)";
+  else if ((copy.thread & ~(firstAgent - 1)) == tensorAgent)
+    missing = "the mbarrier of a tcgen05.commit behind it";
   else if (!copyWrites)
     missing = "cp.async.bulk.wait_group.read";
   std::string thread = threadName(w, lane), from;
@@ -503,6 +505,12 @@ void BlockChecker::asyncDone(const AsyncOp &op) {
       byte.write.epoch = m.epoch;
       sharedWritten[copy.shared + b] = 1;
     }
+  if (op.released) {
+    auto joined = m.arriving ? std::make_shared<Clock>(*m.arriving)
+                             : std::make_shared<Clock>();
+    joined->join(*op.released);
+    m.arriving = joined;
+  }
   if (op.signal == AsyncOp::CompleteTx)
     m.unseenCopies.push_back({m.epoch, op.thread, op.issuer, op.inst});
 }

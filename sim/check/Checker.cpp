@@ -504,6 +504,7 @@ void BlockChecker::finished() {
   }
   finishAsync();
   finishWarpGroups();
+  finishTensorMemory();
   if (block.cluster->blocks.size() > 1)
     finishCluster();
 }

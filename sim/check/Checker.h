@@ -17,7 +17,8 @@
 // Bulk copies, st.async and red.async are agents of their own: what signals
 // an mbarrier is known to who saw its phase complete, what belongs to a bulk
 // group to who waited for the group (and from there on by the usual ways).
-// wgmma reads shared memory as such an agent too, one for every warp.
+// wgmma reads shared memory as such an agent too, one for every warp; tcgen05
+// has one for the operations of each thread (TensorMemoryChecker.cpp).
 //
 // The blocks of a cluster have a checker each; the state of a byte of shared
 // memory is with the block that owns it, whoever accesses it. A block's memory
@@ -31,11 +32,17 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
+#include "sim/exec/TensorMemory.h"
 #include <array>
 #include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
+
+namespace tessera::sim {
+struct TensorOp;
+struct TensorUse;
+} // namespace tessera::sim
 
 namespace tessera::sim::check {
 
@@ -79,6 +86,10 @@ constexpr uint32_t mbarrierAgent = 1u << 28, bulkWriteAgent = 2u << 28,
                    bulkReadAgent = 3u << 28, wgmmaAgent = 4u << 28;
 /// The start of a block, which who passed barrier.cluster knows of.
 constexpr uint32_t startAgent = 5u << 28;
+/// tcgen05: products, copies and shifts of a thread; loads and stores of a
+/// warp. Their epochs are numbers of operations.
+constexpr uint32_t tensorAgent = 6u << 28, tensorLoadAgent = 7u << 28,
+                   tensorStoreAgent = 8u << 28;
 /// Epoch of what has not happened yet: nobody knows it.
 constexpr uint32_t inFlight = ~0u;
 
@@ -154,6 +165,32 @@ struct WarpGroup {
 std::string where(uint64_t address, const Block *shared);
 std::string opName(const Inst &inst, const Launch &launch);
 
+/// One access to tensor memory.
+struct TensorMark {
+  enum Kind : uint8_t {
+    None,
+    Load,
+    Store,
+    Product,
+    Copy,
+    CopyRows,
+    Shift,
+    Free
+  };
+  Kind kind = None;
+  bool isWrite = false;
+  uint32_t agent = 0, epoch = 0;
+  uint32_t block = 0;
+  uint32_t thread = 0, threadEpoch = 0; // who issued it, and when
+  uint64_t shape = 0; // of a product: accumulator and instruction descriptor
+  const Inst *inst = nullptr;
+};
+/// 16 lanes of one column.
+struct TensorCellState {
+  TensorMark write;
+  std::vector<TensorMark> reads; // since, one per agent
+};
+
 class Checker;
 
 /// The part of the checker that belongs to one block.
@@ -191,6 +228,12 @@ struct BlockChecker {
     ClockPtr joined;
   };
   std::vector<WarpView> warpViews;
+  /// Of tensor memory, by column and group of lanes; empty until it is used.
+  std::vector<TensorCellState> tensorCells;
+  /// By thread: agents and operations that its own products follow in the
+  /// tensor core, so that the end of these is the end of those as well.
+  std::map<uint32_t, std::map<std::pair<uint32_t, uint32_t>, uint32_t>>
+      tensorFollows;
 
   BlockChecker(Checker &owner, Block &block);
   /// `values`: the bytes one lane is about to write, if they are known.
@@ -242,6 +285,19 @@ struct BlockChecker {
   void wgmmaIssued(Warp &w, const Inst &i, const std::vector<uint32_t> &chunks,
                    uint32_t group);
   void wgmmaWaited(Warp &w, uint32_t group);
+  // check/TensorMemoryChecker.cpp
+  void tensorFence(Warp &w, uint32_t mask, bool isAfter);
+  /// tcgen05.ld or tcgen05.st.
+  void tensorMoved(Warp &w, const Inst &i, bool isStore, uint32_t number,
+                   const std::vector<TensorRegion> &regions);
+  /// The warp knows of the end of its first loads, or stores.
+  void tensorWaited(Warp &w, bool stores, uint32_t number);
+  /// A product, a copy or a shift.
+  void tensorIssued(Warp &w, unsigned lane, const TensorOp &op,
+                    const TensorUse &use);
+  void tensorFreed(Warp &w, const Inst &i, const TensorRegion &region);
+  /// What the arrival of a tcgen05.commit behind so many operations releases.
+  ClockPtr tensorCommitted(uint32_t thread, uint32_t number);
   void report(const char *kind, Warp &w, const Inst &i, unsigned lane,
               uint64_t address, const Inst *other, const std::string &message);
   void copyIssued(Warp &w, const PendingCopy &copy);
@@ -293,11 +349,23 @@ private:
                    uint64_t address, const Block *shared, bool copyWrites);
   // check/WgmmaChecker.cpp
   const ClockPtr &knownToWarp(unsigned warp);
-  void wgmmaByte(ByteState &byte, Warp &w, const Inst &i, uint32_t address,
-                 const Clock &known);
+  /// An agent reads 16-byte chunks of shared memory in the async proxy for the
+  /// threads from `first` on, which know of what they wrote themselves.
+  void matrixRead(Warp &w, const Inst &i, unsigned lane,
+                  const std::vector<uint32_t> &chunks, const Mark &mine,
+                  const Clock &known, unsigned first, unsigned count);
+  void matrixByte(ByteState &byte, Warp &w, const Inst &i, unsigned lane,
+                  uint32_t address, const Clock &known, bool isOwn);
   void finishWarpGroups();
   void exitAsync(Warp &w, uint32_t mask);
   void finishAsync();
+  // check/TensorMemoryChecker.cpp
+  void tensorUse(Warp &w, unsigned lane, const TensorRegion &region,
+                 const TensorMark &mine, const Clock &known);
+  void tensorAgainst(Warp &w, unsigned lane, const TensorMark &mark,
+                     const TensorMark &mine, const Clock &known,
+                     uint32_t address);
+  void finishTensorMemory();
 };
 
 class Checker {

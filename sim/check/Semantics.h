@@ -13,5 +13,8 @@ constexpr uint8_t scopeBlock = 0x00, scopeCluster = 0x10, scopeDevice = 0x20,
 constexpr uint8_t scopeMask = 0x30;
 /// What a proxy fence covers: the async proxy by state space, and tensor maps.
 constexpr uint8_t proxyShared = 1, proxyGlobal = 2, proxyTensorMap = 4;
-constexpr unsigned proxyCount = 3;
+/// What tcgen05.fence::before_thread_sync and then ::after_thread_sync covered
+/// is kept in the same way.
+constexpr unsigned tensorBefore = 3, tensorAfter = 4;
+constexpr unsigned proxyCount = 5;
 } // namespace tessera::sim::check

@@ -1,4 +1,5 @@
-// wgmma: what it reads of shared memory, and warp groups that fall apart.
+// wgmma: what it reads of shared memory (tcgen05 does the same), and warp
+// groups that fall apart.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/check/Checker.h"
 #include "sim/exec/Mbarrier.h"
@@ -32,19 +33,18 @@ const ClockPtr &BlockChecker::knownToWarp(unsigned warp) {
   return view.joined;
 }
 
-void BlockChecker::wgmmaByte(ByteState &byte, Warp &w, const Inst &i,
-                             uint32_t address, const Clock &known) {
+void BlockChecker::matrixByte(ByteState &byte, Warp &w, const Inst &i,
+                              unsigned lane, uint32_t address,
+                              const Clock &known, bool isOwn) {
   if (byte.pendingCopy) // of cp.async
-    checkByte(byte, w, i, 0, address, &block, AccessKind::Read);
+    checkByte(byte, w, i, lane, address, &block, AccessKind::Read);
   const Mark &write = byte.write;
   if (write.inst) {
-    bool isOwn = write.block == block.linear && !write.isAsync() &&
-                 write.thread / 32 == w.index;
     if (!isOwn && known.of(write.block, write.thread) < write.epoch) {
       if (write.isAsync())
-        reportAsync(w, i, 0, write, address, &block, true);
+        reportAsync(w, i, lane, write, address, &block, true);
       else
-        reportRace(w, i, 0, write, address, &block, "read-after-write");
+        reportRace(w, i, lane, write, address, &block, "read-after-write");
     } else if (!write.isAsync() && Clock::of(known.fenced[0], write.block,
                                              write.thread) < write.epoch) {
       // CUTLASS leaves the fence out after cp.async (docs/simulator.md).
@@ -52,7 +52,7 @@ void BlockChecker::wgmmaByte(ByteState &byte, Warp &w, const Inst &i,
       const char *kind = isCopy ? "remark" : "proxy-fence";
       if (isCopy ? owner.isNewRemark(i, "copies")
                  : !owner.launch.isReported(kind, i.line, write.inst->line))
-        report(kind, w, i, 0, address, write.inst,
+        report(kind, w, i, lane, address, write.inst,
                opName(i, owner.launch) + " reads " + where(address, &block) +
                    ", which thread " + std::to_string(write.thread) +
                    " of block " + std::to_string(write.block) + " wrote at " +
@@ -65,18 +65,24 @@ void BlockChecker::wgmmaByte(ByteState &byte, Warp &w, const Inst &i,
 void BlockChecker::wgmmaIssued(Warp &w, const Inst &i,
                                const std::vector<uint32_t> &chunks,
                                uint32_t group) {
-  const Clock &known = *knownToWarp(w.index);
   Mark mine{wgmmaAgent | w.index, uint32_t(block.linear), group,
             w.index * 32 | block.clusterRank << 16, &i};
+  matrixRead(w, i, 0, chunks, mine, *knownToWarp(w.index), w.index * 32, 32);
+}
+
+void BlockChecker::matrixRead(Warp &w, const Inst &i, unsigned lane,
+                              const std::vector<uint32_t> &chunks,
+                              const Mark &mine, const Clock &known,
+                              unsigned first, unsigned count) {
   Mark passed;
   for (uint32_t chunk : chunks)
     for (uint32_t a = chunk; a < chunk + 16; ++a) {
       if (sharedWritten[a] == sharedNobody) {
-        outsideVariables(w, i, 0, a, 16);
+        outsideVariables(w, i, lane, a, 16);
         break;
       }
       if (sharedWritten[a] == sharedMbarrier) {
-        report("mbarrier-misuse", w, i, 0, a, nullptr,
+        report("mbarrier-misuse", w, i, lane, a, nullptr,
                opName(i, owner.launch) + " reads the bytes of " +
                    mbarrierName(block, a & ~7u) + ", which is in use");
         break;
@@ -86,7 +92,7 @@ void BlockChecker::wgmmaIssued(Warp &w, const Inst &i,
         r.kind = "uninitialised";
         r.ptxLine = i.line;
         r.source = sourcePlace(i, owner.launch);
-        r.thread = threadName(w, 0);
+        r.thread = threadName(w, lane);
         r.address = a;
         r.message = opName(i, owner.launch) + " of " + r.thread + " reads " +
                     where(a, &block) + ", which nobody has written";
@@ -100,7 +106,9 @@ void BlockChecker::wgmmaIssued(Warp &w, const Inst &i,
       if (byte.pendingCopy || write.inst != passed.inst ||
           write.thread != passed.thread || write.epoch != passed.epoch ||
           write.block != passed.block)
-        wgmmaByte(byte, w, i, a, known);
+        matrixByte(byte, w, i, lane, a, known,
+                   write.block == block.linear && !write.isAsync() &&
+                       write.thread - first < count);
       passed = write;
       rememberReader(byte, mine);
     }

@@ -151,23 +151,26 @@ RT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
       blocks, host, threads, shared, 0);
 }
 
-RT int cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
-                                      const void *configuration) {
+/// What `query` of the driver says of a kernel in this configuration.
+template <typename Query>
+static int askOfClusters(Query query, int *answer, const void *host,
+                         const void *configuration) {
   int error = 0;
   void *f = kernelOf(host, &error);
   if (!f)
     return record(error);
   DriverConfiguration d = forDriver(configuration);
-  return record(cuOccupancyMaxActiveClusters(clusters, f, &d));
+  return record(query(answer, f, &d));
+}
+RT int cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
+                                      const void *configuration) {
+  return askOfClusters(cuOccupancyMaxActiveClusters, clusters, host,
+                       configuration);
 }
 RT int cudaOccupancyMaxPotentialClusterSize(int *size, const void *host,
                                             const void *configuration) {
-  int error = 0;
-  void *f = kernelOf(host, &error);
-  if (!f)
-    return record(error);
-  DriverConfiguration d = forDriver(configuration);
-  return record(cuOccupancyMaxPotentialClusterSize(size, f, &d));
+  return askOfClusters(cuOccupancyMaxPotentialClusterSize, size, host,
+                       configuration);
 }
 
 // Graphs.

@@ -4,6 +4,7 @@
 
 #include "sim/check/Checker.h"
 #include "sim/exec/Mbarrier.h"
+#include "sim/exec/Tcgen05.h"
 
 namespace tessera::sim {
 
@@ -86,6 +87,8 @@ void AsyncQueue::complete(size_t index) {
   ops.erase(ops.begin() + long(index));
   read(*op);
   write(*op);
+  if (op->isCommit)
+    tensorUnit(block).completeUpTo(op->tensorOps);
   if (op->signal != AsyncOp::BulkGroup && block.checker)
     op->target->checker->asyncDone(*op);
   if (op->signal == AsyncOp::CompleteTx)
@@ -147,7 +150,8 @@ void AsyncQueue::waitGroups(uint32_t thread, uint32_t group, bool readOnly) {
 
 void AsyncQueue::completeArrivals(uint32_t thread) {
   for (size_t k = 0; k < ops.size();)
-    if (ops[k]->signal == AsyncOp::ArriveOn && ops[k]->thread == thread) {
+    if (ops[k]->signal == AsyncOp::ArriveOn && !ops[k]->isCommit &&
+        ops[k]->thread == thread) {
       if (block.checker)
         block.checker->asyncObserved(*ops[k]);
       complete(k);

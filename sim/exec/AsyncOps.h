@@ -1,5 +1,5 @@
 // Asynchronous operations in flight: bulk copies, st.async, red.async and the
-// arrivals of cp.async.mbarrier.arrive.
+// arrivals of cp.async.mbarrier.arrive and tcgen05.commit.
 //
 // An operation is issued, reads its source, writes its destination and then
 // signals: an mbarrier (complete-tx or arrive-on) or the group of the thread
@@ -16,6 +16,10 @@
 #include "sim/exec/Warp.h"
 
 namespace tessera::sim {
+
+namespace check {
+struct Clock;
+}
 
 struct AsyncOp {
   enum Place : uint8_t { Nothing, Global, Shared, Value };
@@ -50,6 +54,11 @@ struct AsyncOp {
   uint32_t group = 0;    // bulk group of the thread, from 1
   /// cp.async.mbarrier.arrive: the copies it waits for.
   std::vector<PendingCopy> copies;
+  /// tcgen05.commit: so many operations of the issuer's tensor core come
+  /// first, and what its arrival tells the checker.
+  bool isCommit = false;
+  uint64_t tensorOps = 0;
+  std::shared_ptr<const check::Clock> released;
 };
 
 /// Performs one cp.async.

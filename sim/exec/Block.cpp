@@ -5,6 +5,7 @@
 #include "sim/exec/BarrierFlags.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
+#include "sim/exec/Tcgen05.h"
 
 namespace tessera::sim {
 
@@ -60,6 +61,8 @@ Block::State Block::run(uint64_t quantum) {
       uint64_t budget = 20000;
       if (adversarial) {
         async.poll();
+        if (tensor)
+          tensor->poll();
         if (warps.size() > 1 && worker->random() % 4 == 0 && warp.canRun()) {
           spinning = false;
           progress = true; // skipped on purpose
@@ -302,6 +305,8 @@ std::string Block::whereWarpsAre() const {
                 " threads have not arrived)";
       } else if (g.state == Group::AtWarpGroup) {
         text += "wait for wgmma of the other warps of the warp group";
+      } else if (g.state == Group::AtTensorMemory) {
+        text += "wait for columns of tensor memory";
       } else if (g.state == Group::AtWarpSync) {
         std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);

@@ -39,6 +39,7 @@ struct ClusterBarrier {
 };
 
 struct Cluster;
+class TensorUnit;
 
 struct Block {
   Launch *launch = nullptr;
@@ -61,6 +62,7 @@ struct Block {
   bool spins = false;      // all its warps waited in the last turn
   uint64_t asyncBytes = 0; // cp.async in flight, while counting
   AsyncQueue async{*this};
+  std::shared_ptr<TensorUnit> tensor; // once it executed tcgen05
   ClusterBarrier clusterBarrier;
   std::unordered_map<uint32_t, MbarrierRecord> mbarriers; // by offset
   uint64_t events = 0;   // grows when something happens that may end a wait

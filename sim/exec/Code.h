@@ -102,7 +102,7 @@ struct FrameValue {
   Ref ref = 0;
 };
 
-/// A register of wgmma that another instruction uses.
+/// A register of wgmma or tcgen05.ld that an instruction uses.
 struct RegisterTouch {
   uint32_t number; // in the function
   bool isWritten;
@@ -122,6 +122,8 @@ struct Code {
   std::vector<FrameValue> frameValues;
   /// By instruction; empty if the function has no wgmma.
   std::vector<std::vector<RegisterTouch>> wgmmaTouches;
+  /// The same for tcgen05.ld.
+  std::vector<std::vector<RegisterTouch>> loadTouches;
   uint32_t localBytes = 0; // local variables and call parameters
   std::vector<uint32_t> paramOffsets, returnOffsets; // in the local frame
 };

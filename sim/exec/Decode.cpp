@@ -52,6 +52,7 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeControl, {"bra", "brx", "call", "ret", "exit", "trap", "brkpt",
                         "nanosleep", "pmevent", "griddepcontrol"});
     add(decodeWgmma, {"wgmma", "setmaxnreg"});
+    add(decodeTcgen05, {"tcgen05"});
     add(decodeMma, {"mma"});
     add(decodeWmma, {"wmma"});
     add(decodeMatrixMove, {"ldmatrix", "stmatrix", "movmatrix"});
@@ -227,6 +228,7 @@ void Decoder::run() {
   end.line = function.body.empty() ? function.line : function.body.back().line;
   code.insts.push_back(end);
   findWgmmaTouches(code);
+  findLoadTouches(code);
   for (Inst &inst : code.insts) {
     if (inst.flow == Flow::Branch)
       inst.target = firstInst[inst.target];

@@ -88,8 +88,16 @@ private:
 using DecodeFn = void (*)(Decoder &, Inst &);
 DecodeFn findDecoder(std::string_view base);
 
-/// Fills Code::wgmmaTouches.
+/// Fill Code::wgmmaTouches and Code::loadTouches.
 void findWgmmaTouches(Code &code);
+void findLoadTouches(Code &code);
+/// Adds the registers of an operand.
+void collectTouches(const ptx::Operand &o, bool isWritten,
+                    std::vector<RegisterTouch> &into);
+/// From source instructions to those of `code`; tracked registers only.
+void placeTouches(const Code &code, std::vector<std::vector<RegisterTouch>> all,
+                  const std::vector<uint8_t> &isTracked,
+                  std::vector<std::vector<RegisterTouch>> &into);
 
 // One per family, each in the file that executes it.
 void decodeInteger(Decoder &, Inst &);
@@ -117,5 +125,6 @@ void decodeCluster(Decoder &, Inst &);
 void decodeClusterBarrier(Decoder &, Inst &);
 void decodeAsyncStore(Decoder &, Inst &);
 void decodeVideo(Decoder &, Inst &);
+void decodeTcgen05(Decoder &, Inst &);
 
 } // namespace tessera::sim

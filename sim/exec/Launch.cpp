@@ -85,6 +85,8 @@ static const char *faultName(Fault::Kind kind) {
     return "assert";
   case Fault::IllegalInstruction:
     return "illegal-instruction";
+  case Fault::TensorMemory:
+    return "tensor-memory";
   case Fault::Deadlock:
     return "deadlock";
   case Fault::Limit:

@@ -282,7 +282,8 @@ void mbarrierArriveOn(const AsyncOp &op) {
   Block &owner = *op.target;
   MbarrierWord s = mbarrierWord(owner, op.mbarrier);
   std::string who =
-      "cp.async.mbarrier.arrive at " + describePlace(*op.inst, *owner.launch);
+      std::string(op.isCommit ? "tcgen05.commit" : "cp.async.mbarrier.arrive") +
+      " at " + describePlace(*op.inst, *owner.launch);
   if (!s.live)
     notInitialised(owner, op.mbarrier, who);
   if (!s.pending)

@@ -8,8 +8,10 @@
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Limits.h"
 #include "sim/exec/Mbarrier.h"
+#include "sim/exec/Tcgen05.h"
 #include "sim/exec/Wgmma.h"
 #include "sim/report/Counters.h"
+#include <utility>
 
 namespace tessera::sim {
 
@@ -112,6 +114,8 @@ bool Warp::run(uint64_t budget) {
       slice = std::min<uint64_t>(slice, 1 + random() % 64);
       if (wgmma)
         wgmma->poll();
+      if (tensorMoves)
+        tensorMoves->poll();
     }
     uint64_t before = slice;
     execute(next, slice);
@@ -163,6 +167,8 @@ void Warp::exitLanes(unsigned i, uint32_t mask) {
     block->checker->exited(*this, mask);
   if (wgmma && !live)
     wgmma->exited();
+  if (tensorMoves && !live)
+    tensorMoves->exited();
   if (!live)
     wakeWarpGroup();
   if (!groups[i].mask)
@@ -222,8 +228,12 @@ void Warp::execute(unsigned i, uint64_t &budget) {
       if (worker.counters)
         worker.counters->instruction(in, active, mask);
     }
-    if (wgmma && active) [[unlikely]]
-      wgmma->touch(in, *frame->code, pc, active);
+    if (tracksRegisters && active) [[unlikely]] {
+      if (wgmma)
+        wgmma->touch(in, *frame->code, pc, active);
+      if (tensorMoves)
+        tensorMoves->touch(in, *frame->code, pc, active);
+    }
     if (in.flow == Flow::Next) {
       if (active)
         in.fn(*this, in, active);
@@ -326,9 +336,8 @@ void Warp::execute(unsigned i, uint64_t &budget) {
         if (active == mask && mask == live) {
           if (in.target != 2) {
             in.fn(*this, in, active);
-            if (awaitsWarpGroup) [[unlikely]] {
-              awaitsWarpGroup = false;
-              groups[i].state = Group::AtWarpGroup;
+            if (awaits != Group::Ready) [[unlikely]] {
+              groups[i].state = std::exchange(awaits, Group::Ready);
               --budget;
               return;
             }
@@ -442,9 +451,8 @@ bool Warp::doWarpSync(unsigned i, const Inst &in) {
     if (complete) {
       groupMask = own;
       in.fn(*this, in, own);
-      if (awaitsWarpGroup) {
-        awaitsWarpGroup = false;
-        groups[self].state = Group::AtWarpGroup;
+      if (awaits != Group::Ready) {
+        groups[self].state = std::exchange(awaits, Group::Ready);
         return false;
       }
       // The group may have grown or moved: restart it behind the instruction.

@@ -19,6 +19,7 @@ namespace tessera::sim {
 
 struct Block;
 class WgmmaQueue;
+class TensorMoves;
 
 /// The registers of one active call.
 struct Frame {
@@ -40,7 +41,8 @@ struct Group {
     Converging,     // at an aligned barrier, other lanes may still come
     AtMbarrier,     // waits for a phase of an mbarrier, up to a time limit
     AtClusterBarrier,
-    AtWarpGroup, // at wgmma.wait_group, other warps have still to issue
+    AtWarpGroup,    // at wgmma.wait_group, other warps have still to issue
+    AtTensorMemory, // at tcgen05.alloc, not enough columns are free
   };
   uint32_t mask = 0;
   uint32_t pc = 0;
@@ -89,8 +91,12 @@ struct Warp {
   std::vector<std::vector<uint32_t>> inFlight;
   /// Once it executed wgmma, unless products are computed at once.
   std::shared_ptr<WgmmaQueue> wgmma;
-  uint32_t wgmmaGroups = 0;     // committed
-  bool awaitsWarpGroup = false; // set by a wait that has to come again
+  uint32_t wgmmaGroups = 0; // committed
+  /// Once it executed tcgen05.ld or st, unless they are done at once.
+  std::shared_ptr<TensorMoves> tensorMoves;
+  bool tracksRegisters = false; // of one of these two
+  /// Set by an instruction that has to wait and to come again.
+  Group::State awaits = Group::Ready;
   uint64_t cachedLow = 1, cachedHigh = 0, cachedGeneration = 0;
   bool cachedWritable = false;
 
@@ -159,6 +165,7 @@ struct Fault {
     Trap,
     Assert,
     IllegalInstruction,
+    TensorMemory, // not allocated, another warp's, no permit
     Deadlock,
     Limit,       // more instructions or time than the launch may take
     ExitedBlock, // its shared memory is not there any more

@@ -20,6 +20,7 @@ bool isLazy(const Warp &w) {
 WgmmaQueue &queueOf(Warp &w) {
   if (!w.wgmma)
     w.wgmma = std::make_shared<WgmmaQueue>(w);
+  w.tracksRegisters = true;
   return *w.wgmma;
 }
 
@@ -90,9 +91,10 @@ void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
   auto left = uint32_t(i.imm);
   uint32_t group = w.wgmmaGroups > left ? w.wgmmaGroups - left : 0;
   w.forWarpGroup([&](Warp &other) {
-    w.awaitsWarpGroup |= other.live && other.wgmmaGroups < group;
+    if (other.live && other.wgmmaGroups < group)
+      w.awaits = Group::AtWarpGroup;
   });
-  if (w.awaitsWarpGroup)
+  if (w.awaits != Group::Ready)
     return;
   w.forWarpGroup([&](Warp &other) {
     if (other.wgmma)
@@ -227,14 +229,6 @@ void decodeProduct(Decoder &d, Inst &inst) {
   inst.fn = product;
 }
 
-void collect(const Operand &o, bool isWritten,
-             std::vector<RegisterTouch> &into) {
-  if (o.kind == Operand::Reg)
-    into.push_back({o.reg, isWritten});
-  for (const Operand &e : o.elements)
-    collect(e, isWritten && o.kind != Operand::Address, into);
-}
-
 bool isProduct(const ptx::Instruction &i) {
   return i.base == "wgmma" && i.has("mma_async");
 }
@@ -269,6 +263,33 @@ void decodeWgmma(Decoder &d, Inst &inst) {
   }
 }
 
+void collectTouches(const Operand &o, bool isWritten,
+                    std::vector<RegisterTouch> &into) {
+  if (o.kind == Operand::Reg)
+    into.push_back({o.reg, isWritten});
+  for (const Operand &e : o.elements)
+    collectTouches(e, isWritten && o.kind != Operand::Address, into);
+}
+
+void placeTouches(const Code &code, std::vector<std::vector<RegisterTouch>> all,
+                  const std::vector<uint8_t> &isTracked,
+                  std::vector<std::vector<RegisterTouch>> &into) {
+  const ptx::Function &f = *code.function;
+  into.resize(code.insts.size());
+  size_t n = 0;
+  for (size_t pc = 0; pc < code.insts.size(); ++pc) {
+    const Inst &inst = code.insts[pc];
+    // Helpers stand before the instruction they belong to.
+    if (inst.id == ~0u || !inst.source)
+      continue;
+    for (; &f.body[n] != inst.source; ++n) {
+    }
+    std::erase_if(all[n],
+                  [&](RegisterTouch t) { return !isTracked[t.number]; });
+    into[pc] = std::move(all[n]);
+  }
+}
+
 void findWgmmaTouches(Code &code) {
   const ptx::Function &f = *code.function;
   std::vector<uint8_t> isTracked(f.registers.size(), 0);
@@ -286,7 +307,7 @@ void findWgmmaTouches(Code &code) {
   for (const ptx::Instruction &i : f.body) {
     all.emplace_back();
     for (size_t k = isProduct(i) ? 2 : 0; k < i.operands.size(); ++k)
-      collect(i.operands[k], k == 0, all.back());
+      collectTouches(i.operands[k], k == 0, all.back());
   }
   // Copies of tracked registers are tracked.
   for (bool grown = true; grown;) {
@@ -302,19 +323,7 @@ void findWgmmaTouches(Code &code) {
           grown = isTracked[t.number] = 1;
     }
   }
-  code.wgmmaTouches.resize(code.insts.size());
-  size_t n = 0;
-  for (size_t pc = 0; pc < code.insts.size(); ++pc) {
-    const Inst &inst = code.insts[pc];
-    // Helpers stand before the instruction they belong to.
-    if (inst.id == ~0u || !inst.source)
-      continue;
-    for (; &f.body[n] != inst.source; ++n) {
-    }
-    std::erase_if(all[n],
-                  [&](RegisterTouch t) { return !isTracked[t.number]; });
-    code.wgmmaTouches[pc] = std::move(all[n]);
-  }
+  placeTouches(code, std::move(all), isTracked, code.wgmmaTouches);
 }
 
 } // namespace tessera::sim

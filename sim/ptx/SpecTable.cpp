@@ -30,6 +30,10 @@ namespace {
 #define FP8S "e4m3 e5m2 e2m3 e3m2 e2m1"
 #define FP8X2 "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 ue8m0x2"
 #define FP8X4 "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4"
+#define TCGEN "sm_100a, sm_103a, sm_110a; .cta_group::2 is refused"
+#define MOVES                                                                  \
+  "32x32b 16x64b 16x128b 16x256b 16x32bx2 x1 x2 x4 x8 x16 x32 x64 x128"
+#define KINDS "kind::f16 kind::tf32 kind::f8f6f4 kind::i8"
 #define WMMASHAPES                                                             \
   "m16n16k16 m8n32k16 m32n8k16 m16n16k8 m8n8k4 m8n8k32 "                       \
   "m8n8k128"
@@ -38,7 +42,7 @@ constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
 constexpr std::string_view blackwell =
-    "tcgen05, bulk stores and cluster launch control (sm_100) are not modelled";
+    "bulk stores and cluster launch control (sm_100) are not modelled";
 constexpr std::string_view tensor = "tile modes; im2col is refused";
 
 // base, required, allowed, types, operands, arch, status, family, note
@@ -186,7 +190,21 @@ constexpr Spec table[] = {
     {"wgmma", "wait_group", "sync aligned", "", 1, 1, 90, E, "Matrix", ""},
     {"wgmma", "mma_async sp", "sync aligned satfinite m64nNk16 m64nNk32 m64nNk64", "f16 f32 bf16 tf32 s32 u8 s8 e4m3 e5m2", 6, 10, 90, E, "Matrix", "sm_90a only"},
     {"wgmma", "mma_async", "sync aligned satfinite and popc m64nNk8 m64nNk16 m64nNk32 m64nNk256", "f16 f32 bf16 tf32 s32 u8 s8 b1 e4m3 e5m2", 4, 8, 90, E, "Matrix", "sm_90a only"},
-    {"tcgen05", "", "mma sp ws alloc dealloc relinquish_alloc_permit ld st cp shift down commit fence::before_thread_sync fence::after_thread_sync wait::ld wait::st sync aligned cta_group::1 cta_group::2 kind::f16 kind::tf32 kind::f8f6f4 kind::i8 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X collector::a::fill collector::a::use collector::a::lastuse collector::a::discard collector::b0::fill collector::b0::use collector::b0::lastuse collector::b0::discard collector::b1::fill collector::b2::fill collector::b3::fill collector::b3::discard ashift shared::cta shared::cluster mbarrier::arrive::one multicast::cluster 32x32b 16x64b 16x128b 16x256b 16x32bx2 x1 x2 x4 x8 x16 x32 x64 x128 pack::16b unpack::16b 128x128b 128x256b 32x128b 64x128b 4x256b warpx4 warpx2::01_23 warpx2::02_13", "b32 b64 b8x16 b6x16_p32 b4x16_p64", 0, 9, 100, R, "Matrix", blackwell},
+    {"tcgen05", "alloc", "cta_group::1 cta_group::2 sync aligned shared::cta", "b32", 2, 2, 100, E, "Matrix", TCGEN},
+    {"tcgen05", "dealloc", "cta_group::1 cta_group::2 sync aligned", "b32", 2, 2, 100, E, "Matrix", TCGEN},
+    {"tcgen05", "relinquish_alloc_permit", "cta_group::1 cta_group::2 sync aligned", "", 0, 0, 100, E, "Matrix", TCGEN},
+    {"tcgen05", "ld red", "sync aligned 32x32b 16x32bx2 x2 x4 x8 x16 x32 x64 x128 min max abs NaN", "f32 u32 s32", 3, 4, 100, E, "Matrix", ""},
+    {"tcgen05", "ld", "sync aligned " MOVES " pack::16b", "b32", 2, 3, 100, E, "Matrix", ""},
+    {"tcgen05", "st", "sync aligned " MOVES " unpack::16b", "b32", 2, 3, 100, E, "Matrix", ""},
+    {"tcgen05", "wait::ld", "sync aligned", "", 0, 0, 100, E, "Matrix", ""},
+    {"tcgen05", "wait::st", "sync aligned", "", 0, 0, 100, E, "Matrix", ""},
+    {"tcgen05", "fence::before_thread_sync", "", "", 0, 0, 100, E, "Matrix", ""},
+    {"tcgen05", "fence::after_thread_sync", "", "", 0, 0, 100, E, "Matrix", ""},
+    {"tcgen05", "commit", "cta_group::1 cta_group::2 mbarrier::arrive::one shared::cluster multicast::cluster", "b64", 1, 2, 100, E, "Matrix", TCGEN},
+    {"tcgen05", "cp", "cta_group::1 cta_group::2 128x256b 4x256b 128x128b 64x128b 32x128b warpx2::02_13 warpx2::01_23 warpx4", "b8x16 b6x16_p32 b4x16_p64", 2, 2, 100, E, "Matrix", TCGEN},
+    {"tcgen05", "shift", "cta_group::1 cta_group::2 down", "", 1, 1, 100, E, "Matrix", TCGEN},
+    {"tcgen05", "mma ws", "sp cta_group::1 " KINDS " collector::b0::fill collector::b0::use collector::b0::lastuse collector::b0::discard collector::b1::fill collector::b1::use collector::b1::lastuse collector::b1::discard collector::b2::fill collector::b2::use collector::b2::lastuse collector::b2::discard collector::b3::fill collector::b3::use collector::b3::lastuse collector::b3::discard", "", 5, 7, 100, E, "Matrix", "collectors have no effect; M of 32 and 64 with A in tensor memory is refused"},
+    {"tcgen05", "mma", "sp cta_group::1 cta_group::2 " KINDS " kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X ashift collector::a::fill collector::a::use collector::a::lastuse collector::a::discard", "", 5, 9, 100, E, "Matrix", TCGEN "; so are .ashift, K = 96, sparse M = 64"},
 
     {"cp", "reduce async bulk tensor", "shared::cta global L2::cache_hint bulk_group add min max inc dec and or xor 1d 2d 3d 4d 5d tile im2col_no_offs", "", 2, 3, 90, E, "Asynchronous copies", tensor},
     {"cp", "reduce async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes L2::cache_hint bulk_group add min max inc dec and or xor noftz", "f16 bf16 f32 f64 u32 s32 u64 s64 b32 b64", 3, 4, 90, E, "Asynchronous copies", ""},

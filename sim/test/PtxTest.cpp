@@ -69,19 +69,16 @@ TEST(Ptx, ScopesHideNamesAndLabels) {
 TEST(Ptx, RefusalsSayWhatIsSupported) {
   Harness h;
   LaunchOptions o;
-  std::string text = std::string(head) +
-                     ".visible .entry k() {\n"
-                     "tcgen05.wait::ld.sync.aligned;\nret;\n}";
+  std::string text = std::string(head) + ".visible .entry k() {\n"
+                                         "fence.proxy.alias;\nret;\n}";
   try {
     h.launch(text, "k", o, {});
     FAIL();
   } catch (const ptx::Error &e) {
-    EXPECT_EQ(
-        std::string(e.what()),
-        "5:1: 'tcgen05.wait::ld.sync.aligned': not supported: tcgen05, bulk "
-        "stores and cluster launch control (sm_100) are not modelled; the "
-        "simulator is one of " +
-            archNames() + " and executes what `tessera-sim table` lists");
+    EXPECT_EQ(std::string(e.what()),
+              "5:1: 'fence.proxy.alias': not supported: alias proxies are not "
+              "modelled; the simulator is one of " +
+                  archNames() + " and executes what `tessera-sim table` lists");
   }
 }
 
