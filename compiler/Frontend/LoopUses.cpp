@@ -106,4 +106,41 @@ std::vector<LoopUse> collectLoopUses(const SemaContext &context,
   return uses;
 }
 
+std::string findLoop(const SemaContext &context, const Dim &dim,
+                     llvm::StringRef indices) {
+  std::string name = context.findRange(dim);
+  bool isTaken = false;
+  changeWords(indices, [&](llvm::StringRef word, char, char) {
+    isTaken |= word == name;
+    return word.str();
+  });
+  if (isTaken)
+    return {};
+  for (const LoopUse &use : collectLoopUses(context, [](llvm::StringRef) {
+         return llvm::SmallVector<std::string>();
+       }))
+    if (use.name == name)
+      return name;
+  return {};
+}
+
+std::string findIndexedDim(const SemaContext &context, llvm::StringRef name,
+                           DimNames dimsOf) {
+  std::set<std::string> found;
+  walkExpressions(context.getBody(), [&](const Expr *expr) {
+    auto *access = dynCast<Subscript>(expr);
+    auto *array = access ? dynCast<Name>(access->value) : nullptr;
+    if (!array)
+      return true;
+    llvm::ArrayRef<Expr *> indices = access->slice;
+    if (auto *tuple = dynCast<Tuple>(access->slice))
+      indices = tuple->elts;
+    for (auto [index, dim] : llvm::zip(indices, dimsOf(array->id)))
+      if (auto *used = dynCast<Name>(index); used && used->id == name)
+        found.insert(dim);
+    return true;
+  });
+  return found.size() == 1 ? *found.begin() : std::string();
+}
+
 } // namespace tessera::frontend

@@ -38,6 +38,16 @@ using DimNames =
 std::vector<LoopUse> collectLoopUses(const SemaContext &context,
                                      DimNames dimsOf);
 
+/// The variable of a loop over a dim; empty if there is none, or if the indices
+/// have it already.
+std::string findLoop(const SemaContext &context, const Dim &dim,
+                     llvm::StringRef indices);
+
+/// The dim of every axis that a variable indexes; empty if there are several,
+/// or none.
+std::string findIndexedDim(const SemaContext &context, llvm::StringRef name,
+                           DimNames dimsOf);
+
 /// Whether a range lies within another, line by line.
 bool isWithin(const SourceRange &inner, const SourceRange &outer);
 

@@ -50,6 +50,8 @@ bool Parser::parseStatement(Body &body) {
   if (!checkStatements())
     return false;
   std::string_view refused = getRefusedStatement(token.kind);
+  if (refused == "try" || refused == "with")
+    return refuseBlock(token.range, refused);
   if (!refused.empty())
     return refuse(token.range, refused);
   Stmt *stmt;
@@ -363,10 +365,16 @@ Stmt *Parser::parseAnnAssign(Expr *target, const Token &first) {
 static constexpr const char *importFix =
     "import tessera as tsr, import math, or from tessera import ...";
 
+std::string Parser::getImportFix() {
+  return getTextToClose() + " at the top of the file, not here; 'math' and "
+                            "'tsr' are there anyway";
+}
+
 Stmt *Parser::parseImport() {
-  SourceRange keyword = consume().range;
+  SourceRange keyword = peek().range;
   if (blockDepth || kind != TextKind::Module)
-    return refuse(keyword, "import");
+    return refuse(keyword, "import", getImportFix());
+  consume();
   std::vector<ImportedName> names;
   do {
     ImportedName name;
@@ -407,9 +415,10 @@ bool Parser::parseImportedName(ImportedName &name) {
 }
 
 Stmt *Parser::parseImportFrom() {
-  SourceRange keyword = consume().range;
+  SourceRange keyword = peek().range;
   if (blockDepth || kind != TextKind::Module)
-    return refuse(keyword, "import");
+    return refuse(keyword, "import", getImportFix());
+  consume();
   if (at(TokenKind::Dot) || at(TokenKind::Ellipsis))
     return error(peek().range, "a relative import finds nothing here",
                  importFix);
@@ -607,12 +616,7 @@ FunctionDef *Parser::parseFunctionDef() {
     return unexpected("'def' after the decorators");
   }
   if (blockDepth)
-    return refuse(peek().range, "nested function",
-                  peek(1).is(TokenKind::Name)
-                      ? "outside, above the function that uses it:\n"
-                        "@tsr.function\ndef " +
-                            std::string(peek(1).text) + "(...):"
-                      : std::string(),
+    return refuse(peek().range, "nested function", getOuterFix(),
                   std::string(peek(1).text));
   Token keyword = consume();
   FunctionDef *function = create<FunctionDef>(keyword.range.begin);

@@ -81,7 +81,18 @@ private:
                  std::string fix = {}, std::string name = {});
   /// The text from here to the bracket that closes what is open.
   std::string getTextToClose();
+  /// Where that bracket, or else the line, ends.
+  SourcePosition getEndOfText();
+  /// The lines under a header, without their indentation.
+  std::string getBlockBelow(SourcePosition begin) const;
+  /// Refuses `try` or `with`; the fix is what stands in it.
+  Failure refuseBlock(SourceRange where, std::string_view construct);
+  /// At an import: the same line where imports belong.
+  std::string getImportFix();
+  /// At a `def` in a block: the same function outside.
+  std::string getOuterFix() const;
   Failure refuseLambda();
+  Failure refuseWalrus(const Expr &target);
   /// "parts" for what stands behind `parts =` on its line, else `otherwise`.
   std::string getAssignedName(SourcePosition begin,
                               const std::string &otherwise) const;

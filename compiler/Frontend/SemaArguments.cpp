@@ -260,6 +260,58 @@ static std::string getTooManyFix(SemaContext &context, llvm::StringRef callee,
   return rewriteCall(context, site, kept);
 }
 
+/// What a keyword that ours has not changes in the result: the call that does
+/// the same, or "" if there is none. Nothing for a keyword that changes
+/// nothing.
+static std::optional<std::string> getMeaning(SemaContext &context,
+                                             const CallArgument &wrong,
+                                             const CallArguments &arguments,
+                                             const OpSite &site,
+                                             const std::string &value) {
+  bool isOff = value == "False" || value == "None";
+  if (isOff || !llvm::is_contained({"reverse", "descending", "exclusive",
+                                    "initial", "where", "dtype", "largest",
+                                    "negative_slope", "weights"},
+                                   wrong.keyword))
+    return std::nullopt;
+  std::vector<std::string> texts;
+  std::string first, dim;
+  for (const CallArgument &argument : arguments.arguments) {
+    if (argument.keyword == "dim" || argument.keyword == "axis" ||
+        (argument.keyword.empty() && texts.size() == 1))
+      dim = quoteValue(context, argument);
+    if (&argument != &wrong)
+      texts.push_back(context.quote(argument.where));
+  }
+  if (texts.empty() ||
+      quoteArguments(context, arguments, site).size() != texts.size() + 1)
+    return ""; // a method
+  first = texts.front();
+  // Sums are of the converted; others are converted after.
+  std::string callee = context.quote(site.nameRange);
+  if (wrong.keyword == "dtype") {
+    texts.front() = context.parenthesize(arguments.arguments[0].expr) + ".to(" +
+                    value + ")";
+    return rewriteCall(context, site, texts);
+  }
+  if (wrong.keyword != "reverse" || !callee.starts_with("cum"))
+    return "";
+  int64_t axis;
+  if (!llvm::StringRef(dim).getAsInteger(10, axis) && axis >= -1 && axis < 8) {
+    std::string index = axis < 0 ? "[..., ::-1]" : "[";
+    for (int64_t i = 0; i < axis; ++i)
+      index += ":, ";
+    index += axis < 0 ? "" : "::-1]";
+    texts.front() = context.parenthesize(arguments.arguments[0].expr) + index;
+    std::string fix = rewriteCall(context, site, texts) + index;
+    return context.tryFix(fix) ? fix : "";
+  }
+  // Of a tile: the whole less what comes before.
+  std::string fix = "tsr.sum(" + first + ", " + dim + ") - tsr.cumsum(" +
+                    first + ", " + dim + ") + " + first;
+  return callee == "cumsum" && context.tryFix(fix) ? fix : "";
+}
+
 /// The call with this keyword as ours, or without it.
 static void explainKeyword(SemaContext &context, Diagnostic &diagnostic,
                            const CallArgument &wrong,
@@ -297,8 +349,22 @@ static void explainKeyword(SemaContext &context, Diagnostic &diagnostic,
       llvm::count_if(arguments.arguments, [](const CallArgument &argument) {
         return argument.keyword.empty();
       });
-  if (ours.empty() && positional + 1 == required)
+  bool isGiven = positional < known.size() &&
+                 llvm::any_of(
+                     arguments.arguments,
+                     [&](const auto &argument) {
+                       return argument.keyword == known[positional];
+                     });
+  if (ours.empty() && positional + 1 == required && !isGiven)
     ours = known[positional] + "=" + value;
+  if (ours.empty()) {
+    std::optional<std::string> fix =
+        getMeaning(context, wrong, arguments, site, value);
+    if (fix) {
+      diagnostic.setFix(*fix);
+      return;
+    }
+  }
   std::vector<std::string> texts;
   std::vector<std::string> written = quoteArguments(context, arguments, site);
   size_t skip = arguments.arguments.size() - written.size();

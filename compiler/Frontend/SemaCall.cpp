@@ -66,6 +66,15 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
       reportForeign(outside->second, dotted, call.func->range, &call);
       return failure();
     }
+    // np.exp where the file has no np.
+    if (!captured && isForeignModule(root) && !scope().variables.count(root) &&
+        !scope().captured->count(root)) {
+      reportForeign(CapturedValue::other("module"), dotted, call.func->range,
+                    &call);
+      return failure();
+    }
+    if (!captured && reportCopyInto(*attribute, call))
+      return failure();
     if (!captured && reportMissingAttribute(*attribute, dotted))
       return failure();
     ValueResult base =
@@ -272,10 +281,12 @@ ValueResult Analyzer::callPython(const std::string &name,
           std::string listed;
           for (const CallArgument &other : args.arguments)
             listed += (listed.empty() ? "" : ", ") + quote(other.where);
-          error(part->where, name + "() of Python compares numbers, but " +
-                                 quote(part->where) + " is " +
-                                 describe(part->value))
-              .setFix("tsr." + name + "imum(" + listed + ")");
+          Diagnostic &diagnostic =
+              error(site.nameRange,
+                    name + "() of Python compares numbers, but " +
+                        quote(part->where) + " is " + describe(part->value));
+          diagnostic.setFix("tsr." + name + "imum(" + listed + ")");
+          diagnostic.origins = findOrigins(part->where);
           return failure();
         }
       std::optional<int64_t> a = best.value.getConstantInt(),
@@ -390,14 +401,15 @@ ValueResult Analyzer::callMath(const std::string &name,
       return library->call(name, one, site);
     } else {
       Diagnostic &diagnostic =
-          error(argument.where, "math." + name + " needs a constant, but " +
-                                    quote(argument.where) + " is " +
-                                    describe(argument.value));
+          error({site.range.file, site.range.begin, site.nameRange.end},
+                "math." + name + " needs a constant, but " +
+                    quote(argument.where) + " is " + describe(argument.value));
       if (argument.value.kind == ValueKind::Dim)
         diagnostic.addNote(argument.value.dim->where,
                            "dim " + argument.value.dim->name +
                                " is known only at run time");
       diagnostic.setFix("tsr." + name + "(" + quote(argument.where) + ")");
+      diagnostic.origins = findOrigins(argument.where);
       return failure();
     }
   }
@@ -516,6 +528,8 @@ ValueResult Analyzer::makeIterable(const std::string &name,
     return result;
   }
   if (name == "tile") {
+    if (failed(checkTileDim(args, site)))
+      return failure();
     FailureOr<BoundArguments> bound =
         bindArguments(*this, "tsr.tile", args,
                       {"dim", "size", "*start", "*stop", "*stages"}, 2, site);

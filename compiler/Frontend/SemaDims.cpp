@@ -15,10 +15,33 @@
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace tessera::frontend {
+
+/// x: Tensor["N"] for x: Tensor["N +"], "2*N" for "2N".
+static std::string getDimFix(std::string declared, llvm::StringRef text) {
+  llvm::StringRef name =
+      text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+  llvm::StringRef number = name.take_while(llvm::isDigit);
+  llvm::StringRef rest = name.drop_front(number.size());
+  std::string right = number.empty() ? name.str()
+                      : rest.empty() || name.size() == 1
+                          ? ""
+                          : (number + "*" + rest).str();
+  llvm::StringRef behind =
+      llvm::StringRef(declared).split(("\"" + name).str()).second;
+  std::string wrong = "\"" + name.str() +
+                      behind.take_until([](char c) { return c == '"'; }).str() +
+                      "\"";
+  bool isCut = text.drop_front(name.size()).trim(" +-*/%").empty();
+  size_t at = declared.find(wrong);
+  if (right.empty() || !isCut || at == std::string::npos)
+    return "a name, or one with a number: \"M\", \"H*D\", \"S//2\"";
+  return declared.replace(at, wrong.size(), "\"" + right + "\"");
+}
 
 /// "Tensor[M, K]", as messages show an annotation.
 std::string getAnnotationText(const ParameterDescription &parameter) {
@@ -150,7 +173,7 @@ LogicalResult Analyzer::declareDims() {
                 "'" + text +
                     "' is not an expression of dims; a dim is a name, "
                     "an int, or +, -, *, // of them")
-              .setFix("\"M\", \"N\", \"H*D\" or \"S//2\"");
+              .setFix(getDimFix(quote(parameter.where), text));
           return failure();
         }
         if (auto found = dimByText.find(canonical); found != dimByText.end()) {

@@ -295,7 +295,15 @@ ValueResult Analyzer::evaluateAttribute(const Attribute &attribute) {
         std::vector<std::string> near = nearestNames(root, known);
         Diagnostic &diagnostic =
             error(attribute.range, "'" + dotted + "' is not defined");
-        if (!near.empty())
+        std::string last = dotted.substr(dotted.rfind('.') + 1);
+        if (isForeignModule(root) && getTesseraConstant(last))
+          diagnostic.setFix("tsr." + last);
+        else if (isForeignModule(root) && getMathConstant(last))
+          diagnostic.setFix("math." + last);
+        else if (auto dtype =
+                     isForeignModule(root) ? parseDType(last) : std::nullopt)
+          diagnostic.setFix(getDTypeName(*dtype));
+        else if (!near.empty())
           diagnostic.setFix(near.front() + dotted.substr(root.size()));
         return failure();
       }
@@ -457,7 +465,13 @@ ValueResult Analyzer::evaluateBoolean(const BoolOp &boolean) {
         return *value;
       continue;
     }
-    ValueResult test = toBool(*value, part, what, fix);
+    // Of numbers there is no | or &: whether any of them is not 0.
+    bool isOfNumbers =
+        (value->isTensor() || value->isTile()) && value->dtype != DType::Bool;
+    ValueResult test = toBool(*value, part, what,
+                              isOfNumbers && !tryFix(fix)
+                                  ? "tsr.any(" + parenthesize(part) + " != 0)"
+                                  : fix);
     if (failed(test))
       return failure();
     if (!result) {
@@ -472,12 +486,12 @@ ValueResult Analyzer::evaluateBoolean(const BoolOp &boolean) {
     OpSite site{boolean.range, boolean.range, {resultExpr, part}};
     ValueResult both = failure();
     if (!isBool(*result) || !isBool(*value)) {
-      const SemaValue &first = isOr ? *result : *value,
-                      &second = isOr ? *value : *result;
+      CallArgument before{"", *result, resultExpr, resultExpr->range},
+          after{"", *value, part, part->range};
       CallArguments arguments;
       arguments.arguments = {{"", *holds, resultExpr, resultExpr->range},
-                             {"", first, part, part->range},
-                             {"", second, part, part->range}};
+                             isOr ? before : after,
+                             isOr ? after : before};
       both = library->call("where", arguments, site);
     } else if (data) {
       if (decides)

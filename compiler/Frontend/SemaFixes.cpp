@@ -234,6 +234,16 @@ std::string Analyzer::getGridFix(const For &stmt, const SemaValue &iterable) {
   std::vector<const Expr *> targets = {stmt.target};
   if (auto *tuple = dynCast<Tuple>(stmt.target))
     targets.assign(tuple->elts.begin(), tuple->elts.end());
+  // for m in tsr.grid(M, BM): a dim and the size of its tiles.
+  auto *call = dynCast<Call>(stmt.iter);
+  if (call && targets.size() == 1 && call->args.size() == 2 &&
+      iterable.elements.size() == 2 && call->keywords.empty() &&
+      iterable.elements[0].kind == ValueKind::Dim &&
+      iterable.elements[1].isConstant())
+    return "for " + quote(targets[0]->range) + " in " +
+           quote(call->func->range) + "(tsr.tile(" +
+           quote(call->args[0]->range) + ", " + quote(call->args[1]->range) +
+           ")):";
   std::string names;
   for (auto [i, axis] : llvm::enumerate(iterable.elements)) {
     std::string name = "i" + std::to_string(i);
@@ -250,6 +260,10 @@ std::string Analyzer::getReturnFix(const Return &stmt,
                                    const std::string &place) {
   if (!stmt.value)
     return getGuardFix(stmt);
+  if (std::string target = findMissingStore(); !target.empty()) {
+    std::string store = target + " = " + quote(stmt.value->range);
+    return place == "here" ? store : store + " " + place;
+  }
   const SemaValue *tile = nullptr;
   if (auto *name = dynCast<Name>(stmt.value))
     if (auto found = scope().variables.find(name->id);
@@ -296,7 +310,8 @@ void Analyzer::reportForeign(const CapturedValue &captured,
                              const SourceRange &where, const Call *call) {
   std::string last = dotted.substr(dotted.rfind('.') + 1);
   bool known = llvm::is_contained(library->getCallNames(), last);
-  bool plain = captured.text == "function";
+  bool isOfTiles = captured.text == "function of tiles";
+  bool plain = captured.text == "function" || isOfTiles;
   if (!call && !plain && !known) {
     llvm::StringRef type = captured.text;
     bool vowel = llvm::StringRef("aeiou").contains(type.take_front().lower());
@@ -344,7 +359,8 @@ void Analyzer::reportForeign(const CapturedValue &captured,
   const ForeignName *foreign =
       findForeign(ForeignKind::Function, last, getLevel(*this));
   if (plain) {
-    diagnostic.setFix("@tsr.function above def " + last);
+    diagnostic.setFix(std::string(isOfTiles ? "@tsr.kernel" : "@tsr.function") +
+                      " above def " + last);
     return;
   }
   if (captured.text == "function of triton" &&
@@ -358,10 +374,47 @@ void Analyzer::reportForeign(const CapturedValue &captured,
     return;
   }
   std::string fix;
+  // tl.load(X + m), tl.cdiv(M, BM) of a grid: what stands there here.
+  auto *pointer = call && last == "load" && call->args.size() == 1
+                      ? dynCast<BinOp>(call->args[0])
+                      : nullptr;
+  if (auto *base = pointer ? dynCast<Name>(pointer->left) : nullptr;
+      base && pointer->op == BinaryOperator::Add) {
+    auto view = scope().variables.find(base->id);
+    if (view != scope().variables.end() && view->second.kind == ValueKind::View)
+      fix = base->id + "[" + quote(pointer->right->range) + "]";
+  }
+  if (call && last == "cdiv" && arguments.size() == 2 &&
+      llvm::StringRef(quoteBefore(call->range)).rtrim().ends_with("tsr.grid("))
+    fix = "tsr.tile(" + arguments[0] + ", " + arguments[1] + ")";
+  if (!fix.empty()) {
+    diagnostic.setFix(fix);
+    return;
+  }
   if (known) {
     fix = "tsr." + last + "(" + listed + ")";
-    if (call && !tryFix(fix))
-      fix.clear();
+    if (call && !tryFix(fix)) {
+      // zeros(BM, BN): as many sizes as the kernel has ranges are those.
+      std::string ranges;
+      size_t count = 0;
+      if (request.kind == ProgramKind::Kernel)
+        for (const auto &axis : getKernelState(*library).gridAxes)
+          if (axis.axis)
+            ranges += (count++ ? ", " : "") + axis.axis->name;
+      bool isFill = last == "zeros" || last == "ones";
+      llvm::ArrayRef<Expr *> sizes = call->args;
+      if (auto *tuple = sizes.size() == 1 ? dynCast<Tuple>(sizes[0]) : nullptr)
+        sizes = tuple->elts;
+      for (const Keyword &keyword : call->keywords) {
+        std::string given = quote(keyword.value->range);
+        if (auto dtype = parseDType(given.substr(given.rfind('.') + 1));
+            keyword.name == "dtype" && dtype && *dtype != DType::FP32)
+          ranges += std::string(", dtype=") + getDTypeName(*dtype);
+      }
+      fix = "tsr." + last + "(" + ranges + ")";
+      if (!isFill || count != sizes.size() || !tryFix(fix))
+        fix.clear();
+    }
   }
   if (fix.empty() && foreign) {
     if (!foreign->why.empty())
@@ -396,8 +449,13 @@ bool Analyzer::reportMissingAttribute(const Attribute &attribute,
     Diagnostic &diagnostic = error(
         attribute.range, "'" + dotted + "' is not there: " + prefix + ", a " +
                              found->second.text + ", has no '" + missing + "'");
+    bool isModule = found->second.text == "module";
     if (llvm::is_contained(library->getCallNames(), missing))
       diagnostic.setFix("tsr." + missing);
+    else if (isModule && llvm::StringRef(missing).lower().starts_with("inf"))
+      diagnostic.setFix("tsr.inf"); // np.infty, np.Inf
+    else if (isModule && llvm::StringRef(missing).lower() == "nan")
+      diagnostic.setFix("tsr.nan");
     else
       diagnostic.setFix(prefix + "." + missing + " = 1.0 before the call");
     return true;
@@ -649,7 +707,13 @@ LogicalResult Analyzer::checkHasGrid(const For &stmt,
     auto *call = dynCast<Call>(stmt.iter);
     axes = call && !call->args.empty() ? quote(call->args.back()->range)
                                        : std::string("N");
-    axes = "tsr.tile(" + axes + ", 64)";
+    auto [whole, size] = getBlocks(axes);
+    if (call && call->args.size() == 3 && iterable.text == "range") {
+      whole = quote(call->args[1]->range);
+      size = quote(call->args[2]->range);
+    }
+    axes = size.empty() ? "tsr.tile(" + axes + ", 64)"
+                        : "tsr.tile(" + whole + ", " + size + ")";
   }
   error(stmt.iter->range,
         "the outermost loop of a kernel runs over tsr.grid, not " +

@@ -201,7 +201,9 @@ std::string Analyzer::getGuardFix(const Stmt &stmt) {
   bool isShort = rest.size() <= 4 && llvm::all_of(rest, [](const Stmt *one) {
                    return one->range.begin.line == one->range.end.line;
                  });
-  if (!isShort || rest.empty())
+  if (rest.empty())
+    return "without these lines; nothing follows that they would skip";
+  if (!isShort)
     return text + "  # and what follows inside it";
   return text + quoteLines(rest, "    ");
 }

@@ -63,6 +63,28 @@ static std::optional<size_t> findPlace(llvm::ArrayRef<SemaValue> indices) {
   return found;
 }
 
+llvm::SmallVector<std::string> SemaContext::dimNamesOf(llvm::StringRef name) {
+  llvm::SmallVector<std::string> dims;
+  std::optional<SemaValue> array = tryFix(name.str());
+  if (array && array->kind == ValueKind::View)
+    for (Dim *dim : array->dims)
+      dims.push_back(dim->name);
+  return dims;
+}
+
+std::string findUnconverted(SemaContext &context, const Expr *expr,
+                            DType wanted) {
+  auto *call = dynCast<Call>(expr);
+  auto *method = call ? dynCast<Attribute>(call->func) : nullptr;
+  if (!method || method->attr != "to")
+    return {};
+  std::string text = context.quote(method->value->range);
+  std::optional<SemaValue> value = context.tryFix(text);
+  bool isIt =
+      value && (value->isTile() || value->isTensor()) && value->dtype == wanted;
+  return isIt ? text : std::string();
+}
+
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
                         const std::string &name, const SemaValue &given,
                         llvm::ArrayRef<SemaValue> indices, const OpSite &site) {
@@ -93,6 +115,14 @@ std::string getStoreFix(const SemaContext &context, const SemaValue &object,
            (indices[0].isTensor() || indices[0].isTile()) &&
            indices[0].getPromotionOperand().dtype == DType::Bool)
     mask = context.quote(expr->range);
+  // x[:] = y is all of x.
+  bool isWhole = llvm::all_of(indices, [](const SemaValue &index) {
+    return index.kind == ValueKind::Slice && index.elements.empty();
+  });
+  if (isWhole && (given.isTensor() || given.isTile()) &&
+      given.dims.size() == object.dims.size() &&
+      given.axes.size() == object.axes.size())
+    return name + " = " + value;
   if (mask.empty())
     return name + " = tsr.where(mask, " + value + ", " + name +
            (object.isTile() ? ")" : "), or a @tsr.kernel, which stores");
@@ -199,6 +229,61 @@ std::string Analyzer::suggestStart(const std::string &name,
   // tsr.maximum(top, x) in a loop: the least there is, with the axes of x.
   std::string before = quoteBefore(where), behind = quoteBehind(where);
   llvm::StringRef call = llvm::StringRef(before).rtrim();
+  // tsr.mma(a, b, acc): zeros, with the axes of the product.
+  if (size_t at = call.rfind("tsr.mma("); at != llvm::StringRef::npos) {
+    SmallVector<llvm::StringRef> given;
+    int depth = 0;
+    llvm::StringRef rest = call.drop_front(at + strlen("tsr.mma("));
+    size_t begin = 0;
+    for (size_t i = 0; i < rest.size(); ++i) {
+      depth += (rest[i] == '(' || rest[i] == '[') -
+               (rest[i] == ')' || rest[i] == ']');
+      if (rest[i] == ',' && depth == 0) {
+        given.push_back(rest.slice(begin, i).trim());
+        begin = i + 1;
+      }
+    }
+    std::optional<SemaValue> product;
+    if (given.size() == 2)
+      product = tryFix((given[0] + " @ " + given[1]).str());
+    if (product && product->isTile()) {
+      std::string zeros = name + " = tsr.zeros(";
+      for (auto [i, axis] : llvm::enumerate(product->axes))
+        zeros += (i ? ", " : "") + axis->name;
+      if (product->dtype != DType::FP32)
+        zeros += std::string(", dtype=tsr.") + getDTypeName(product->dtype);
+      return zeros + ") before the loop";
+    }
+  }
+  // acc = acc * f + x: zeros, with the axes that the value has then.
+  llvm::StringRef target = llvm::StringRef(before).ltrim();
+  // Zero is no start of a maximum.
+  bool isExtreme = target.contains("maximum(") || target.contains("minimum(") ||
+                   target.contains("max(") || target.contains("min(");
+  if (!isExtreme && target.consume_front(name + " = ")) {
+    std::string value =
+        changeWords((target + name + behind).str(),
+                    [&](llvm::StringRef word, char dot, char) -> std::string {
+                      return word == name && dot != '.' ? "0.0" : word.str();
+                    });
+    std::optional<SemaValue> later = tryFix(value);
+    std::string place = loopDepth ? " before the loop" : " before this line";
+    if (later && later->isTile() && isFloat(later->dtype)) {
+      std::string zeros = name + " = tsr.zeros(";
+      for (auto [i, axis] : llvm::enumerate(later->axes))
+        zeros += (i ? ", " : "") + axis->name;
+      return zeros + ")" + place;
+    }
+    if (later && later->isTensor() && isFloat(later->dtype) &&
+        !later->dims.empty()) {
+      std::string sizes;
+      for (const Dim *dim : later->dims)
+        sizes += (sizes.empty() ? "" : ", ") +
+                 (dim->size >= 0 ? std::to_string(dim->size) : dim->name);
+      return name + " = tsr.zeros((" + sizes +
+             (later->dims.size() == 1 ? ",))" : "))") + place;
+    }
+  }
   bool isMaximum = call.ends_with("tsr.maximum("),
        isMinimum = call.ends_with("tsr.minimum(");
   llvm::StringRef other = llvm::StringRef(behind).ltrim();
@@ -246,8 +331,28 @@ std::string Analyzer::suggestReduction(const Carried &carried,
   auto source = scopes.back()->sources.find(carried.name);
   // An axis of the loop itself is not there before it.
   if (more.size() != 1 || source == scopes.back()->sources.end() ||
-      !source->second.value || source->second.op != "+" ||
+      !source->second.value ||
       more[0]->where.begin.line <= carried.before.origin.begin.line)
+    return "";
+  // acc = acc + x, top = tsr.maximum(top, x): x is reduced first.
+  auto isName = [&](const Expr *expr) {
+    auto *name = dynCast<Name>(expr);
+    return name && name->id == carried.name;
+  };
+  if (auto *sum = dynCast<BinOp>(source->second.value);
+      sum && source->second.op.empty() && sum->op == BinaryOperator::Add &&
+      isName(sum->left))
+    return carried.name + " = " + carried.name + " + tsr.sum(" +
+           quote(sum->right->range) + ", " + more[0]->name + ")";
+  if (auto *call = dynCast<Call>(source->second.value);
+      call && source->second.op.empty() && call->args.size() == 2 &&
+      isName(call->args[0]))
+    for (llvm::StringRef op : {"max", "min"})
+      if (quote(call->func->range) == ("tsr." + op + "imum").str())
+        return carried.name + " = tsr." + op.str() + "imum(" + carried.name +
+               ", tsr." + op.str() + "(" + quote(call->args[1]->range) + ", " +
+               more[0]->name + "))";
+  if (source->second.op != "+")
     return "";
   const Expr *value = source->second.value;
   std::string text = quote(value->range), start = carried.name + " += ";

@@ -53,6 +53,8 @@ std::string describeLine(const SourceRange &where);
 
 /// One text for all ways to write the same dim expression: "D*H".
 std::string getCanonicalDim(const Expr *expr);
+/// A module of arrays or tiles by the name that it is imported under.
+bool isForeignModule(llvm::StringRef name);
 
 /// The variables a body may assign, with the first place of each. `isDead`
 /// tells which arm of an `if` is never run (-1 neither, 0 the body, 1 `else`).
@@ -178,6 +180,7 @@ private:
   };
 
   // SemaProgram.cpp: signatures, entry blocks, modules.
+  mlir::LogicalResult checkIsKernel();
   mlir::LogicalResult runKernel();
   mlir::LogicalResult runFunction();
   mlir::LogicalResult settleArguments();
@@ -228,6 +231,13 @@ private:
                                 const SourceRange &where);
   std::string getWhereFix(const If &stmt);
   std::string getGridFix(const For &stmt, const SemaValue &iterable);
+  std::string findMissingStore() const;
+  std::string getElement(const ParameterDescription &array) const;
+  bool reportStoreByName(const Assign &stmt, const SemaValue &value);
+  bool reportCopyInto(const Attribute &method, const Call &call);
+  bool reportBare(const Dim &dim);
+  mlir::LogicalResult checkTileDim(const CallArguments &arguments,
+                                   const OpSite &site);
   std::string getReturnFix(const Return &stmt,
                            const std::string &place = "here");
   std::string getGuardFix(const Stmt &stmt);

@@ -278,6 +278,8 @@ LogicalResult Analyzer::bindParameters(Block &entry, bool kernel) {
   }
   for (const std::unique_ptr<Dim> &dim : getDims())
     if (!dim->source && !dim->expression && dim->size < 0) {
+      if (reportBare(*dim))
+        return failure();
       error(dim->where, "nothing gives the size of dim " + dim->name)
           .setFix("an array for it in the call, or \"" + dim->name +
                   "\" by the dims of the others, such as \"N//8\"");
@@ -418,6 +420,30 @@ LogicalResult Analyzer::run() {
   return request.kind == ProgramKind::Kernel ? runKernel() : runFunction();
 }
 
+/// A body that returns and has no grid is one of tensors.
+LogicalResult Analyzer::checkIsKernel() {
+  const FunctionDef &definition = *scope().definition;
+  auto *last = definition.body.empty()
+                   ? nullptr
+                   : dynCast<Return>(definition.body.back());
+  bool isLowLevel = false;
+  walkExpressions(definition.body, [&](const Expr *expr) {
+    if (auto *call = dynCast<Call>(expr)) {
+      std::string callee = resolveBuiltin(call->func, *scope().captured);
+      isLowLevel |= callee == "grid" || callee == "program_id";
+    }
+    return !isLowLevel;
+  });
+  if (!last || !last->value || isLowLevel)
+    return success();
+  error(definition.nameRange,
+        definition.name + " is a kernel, but it has no tsr.grid and returns a "
+                          "value, as functions do")
+      .addNote(last->range, "returned here")
+      .setFix("@tsr.function in place of @tsr.kernel");
+  return failure();
+}
+
 LogicalResult Analyzer::runKernel() {
   const FunctionDef &definition = *request.definition;
   ownedLibrary = createTileOps(*this);
@@ -453,7 +479,7 @@ LogicalResult Analyzer::runKernel() {
   }
   entryBlock = &entry;
   builder.setInsertionPointToStart(&entry);
-  if (failed(bindParameters(entry, /*kernel=*/true)))
+  if (failed(bindParameters(entry, /*kernel=*/true)) || failed(checkIsKernel()))
     return failure();
   if (execute(definition.body) == Flow::Failed)
     return failure();

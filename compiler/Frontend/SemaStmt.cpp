@@ -270,7 +270,7 @@ Flow Analyzer::executeAssign(const Assign &stmt) {
     nameHint = getHint(first);
     value = evaluate(stmt.value);
   }
-  if (failed(value))
+  if (failed(value) || reportStoreByName(stmt, *value))
     return Flow::Failed;
   for (const Expr *target : stmt.targets) {
     if (!is<Tuple>(target))

@@ -22,6 +22,12 @@ llvm::ArrayRef<const char *> getPythonBuiltins() {
   return names;
 }
 
+bool isForeignModule(llvm::StringRef name) {
+  return llvm::is_contained(
+      {"np", "numpy", "torch", "tl", "triton", "F", "jnp", "jax", "lax", "nn"},
+      name);
+}
+
 /// "(x, 1)" of the text behind a name, if that is a call.
 static std::string getCallText(const std::string &text) {
   int depth = 0;
@@ -101,11 +107,25 @@ ValueResult Analyzer::unknownName(const std::string &name,
       known.push_back(id);
   llvm::append_range(known, getPythonBuiltins());
   std::vector<std::string> near = nearestNames(name, known);
+  // What the body assigns is not misspelt: it has no first value.
+  std::vector<std::pair<std::string, SourceRange>> assigned;
+  collectAssigned(getBody(), assigned);
+  bool isAssigned = llvm::any_of(
+      assigned, [&](const auto &entry) { return entry.first == name; });
+  if (isAssigned)
+    near.clear();
   Diagnostic &diagnostic = error(where, "'" + name + "' is not defined");
   std::vector<std::string> calls = library->getCallNames();
   llvm::append_range(
       calls, std::initializer_list<const char *>{"tile", "grid", "unroll"});
-  if (auto dtype = parseDType(name))
+  auto dtype = parseDType(name);
+  // f32 of Rust and MLIR, torch's half.
+  static const llvm::StringMap<const char *> shortened = {
+      {"f16", "float16"}, {"half", "float16"},   {"f32", "float32"},
+      {"f64", "float64"}, {"double", "float64"}, {"long", "int64"}};
+  if (auto found = shortened.find(name); !dtype && found != shortened.end())
+    dtype = parseDType(found->second);
+  if (dtype && !isAssigned)
     diagnostic.setFix(getDTypeName(*dtype));
   else if (std::string call = getCallText(quoteBehind(where));
            name == "slice" && call.size() > 2)

@@ -389,6 +389,8 @@ public:
   /// Leaves no message behind. For fixes, before they are proposed: the program
   /// is wrong already, so what this does to the module does not matter.
   virtual std::optional<SemaValue> tryFix(const std::string &text) = 0;
+  /// The names of the dims of a parameter of a kernel; empty for other names.
+  llvm::SmallVector<std::string> dimNamesOf(llvm::StringRef name);
   /// Evaluates a dim expression ("H*D") among the dims.
   virtual ValueResult evaluateDimExpression(const Expr *expr) = 0;
   /// Analyses a kernel for these arguments into the module being built, once
@@ -434,6 +436,10 @@ std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
                          int64_t place);
 /// "x = tsr.where(x < 0, 0.0, x)" for x[x < 0] = 0.0 of a value that is not
 /// written into.
+/// `x` for an expression `x.to(fp16)` whose x has the dtype; else empty.
+std::string findUnconverted(SemaContext &context, const Expr *expr,
+                            DType wanted);
+
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
                         const std::string &name, const SemaValue &given,
                         llvm::ArrayRef<SemaValue> indices, const OpSite &site);

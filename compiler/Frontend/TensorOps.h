@@ -335,7 +335,6 @@ private:
 
   // TensorOpsMatmul.cpp
   ValueResult callMatmul(const NamedCall &call);
-  std::string asOperand(const Expr *expr, const std::string &name) const;
   ValueResult callLinear(const NamedCall &call);
   ValueResult callAttention(const NamedCall &call);
   bool askForHeads(mlir::Value probabilities, mlir::Value values);

@@ -254,7 +254,8 @@ ValueResult TensorOps::binary(BinaryOperator op, const SemaValue &left,
             asObject(names[0]) + ".to(fp32) / " +
                 (operands[1].isTensor() ? asObject(names[1]) + ".to(fp32)"
                                         : names[1]) +
-                ", or // to round down");
+                ", or " + asObject(names[0]) + " // " + asObject(names[1]) +
+                " to round down");
       if (failed(checkDivisor(operands, names[1], site)))
         return failure();
       // Python: a true division of ints is a float.

@@ -96,13 +96,18 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
                                    : names[wide],
                 narrow = exprs[1 - wide] ? context.parenthesize(exprs[1 - wide])
                                          : names[1 - wide];
-    context
-        .error(site.range, "@ needs equal dtypes: " + names[0] + " is " +
-                               getDTypeName(left.dtype) + lines[0] + ", " +
-                               names[1] + " is " + getDTypeName(right.dtype) +
-                               lines[1])
-        .setFix(text + ".to(" + narrow + ".dtype)",
-                exprs[wide] ? exprs[wide]->range : SourceRange());
+    Diagnostic &diagnostic = context.error(
+        site.range, "@ needs equal dtypes: " + names[0] + " is " +
+                        getDTypeName(left.dtype) + lines[0] + ", " + names[1] +
+                        " is " + getDTypeName(right.dtype) + lines[1]);
+    diagnostic.setFix(text + ".to(" + narrow + ".dtype)",
+                      exprs[wide] ? exprs[wide]->range : SourceRange());
+    // A conversion that parts them is left out.
+    for (size_t i : {0, 1})
+      if (std::string plain =
+              findUnconverted(context, exprs[i], values[1 - i]->dtype);
+          !plain.empty())
+        diagnostic.setFix(plain, exprs[i]->range);
     return failure();
   }
   if (left.dtype == DType::Bool)
@@ -142,8 +147,19 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
       return plain(i) + (rank == 2 ? ".T" : ".mT");
     };
     size_t last = b.rank() - 1;
-    if (b.rank() >= 2 &&
-        isProvedEqual(a.extents[aK], a.dims[aK], b.extents[last], b.dims[last]))
+    bool isSwapped = a.rank() >= 2 && b.rank() >= 2 &&
+                     isProvedEqual(b.extents[last], b.dims[last],
+                                   a.extents[aK - 1], a.dims[aK - 1]);
+    bool isCall =
+        exprs[0] && exprs[1] && site.range.begin < exprs[0]->range.begin;
+    if (isSwapped && isCall)
+      diagnostic.setFix(
+          llvm::StringRef(context.quote(site.range)).split('(').first.str() +
+          "(" + names[1] + ", " + names[0] + ")");
+    else if (isSwapped)
+      diagnostic.setFix(plain(1) + " @ " + plain(0));
+    else if (b.rank() >= 2 && isProvedEqual(a.extents[aK], a.dims[aK],
+                                            b.extents[last], b.dims[last]))
       diagnostic.setFix(plain(0) + " @ " + turned(1, b.rank()));
     else if (a.rank() >= 2 && isProvedEqual(a.extents[aK - 1], a.dims[aK - 1],
                                             b.extents[bK], b.dims[bK]))
@@ -267,7 +283,7 @@ ValueResult TensorOps::callLinear(const NamedCall &call) {
             nameOf(*rows, (*args)[0]->expr) + " is its first");
     if (weight->origin.isValid())
       noteOrigin(diagnostic, *weight, name);
-    diagnostic.setFix(asOperand((*args)[1]->expr, name) + ".T");
+    diagnostic.setFix(asObject(name) + ".T");
     return failure();
   }
   ValueResult transposed = permute(*weight, {1, 0}, call.site);
@@ -283,12 +299,6 @@ ValueResult TensorOps::callLinear(const NamedCall &call) {
   OpSite sum{call.site.range, call.site.nameRange, {nullptr, (*args)[2]->expr}};
   product->name = "the product";
   return binary(BinaryOperator::Add, *product, (*args)[2]->value, sum);
-}
-
-/// The text of an argument before a method.
-std::string TensorOps::asOperand(const Expr *expr,
-                                 const std::string &name) const {
-  return expr ? context.parenthesize(expr) : name;
 }
 
 /// Attention with a mask, written out.

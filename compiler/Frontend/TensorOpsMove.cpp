@@ -716,6 +716,11 @@ ValueResult TensorOps::callSize(const NamedCall &call) {
   FailureOr<SemaValue> input = tensorOperand(*(*args)[0], call.name);
   if (failed(input))
     return failure();
+  if (call.name == "dim" && (*args)[1])
+    return fail(call.site.range,
+                "dim() is the number of axes and takes no axis",
+                context.quote((*args)[0]->where) + ".shape[" +
+                    context.quote((*args)[1]->where) + "]");
   if (call.name == "dim")
     return SemaValue::makeConstant(rankOf(*input));
   Location location = loc(call.site);

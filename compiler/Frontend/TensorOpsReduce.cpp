@@ -411,7 +411,6 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
   std::string targetName = nameOf(*targets, (*args)[1]->expr);
   if (isInteger(logits->dtype) && isFloat(targets->dtype) &&
       rankOf(*targets) == rankOf(*logits) + 1) {
-    std::string callee = context.quote(call.site.range);
     context
         .error(call.site.range,
                "cross_entropy takes the logits, then the targets: " + name +

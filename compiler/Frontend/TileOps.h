@@ -201,6 +201,8 @@ private:
                             const std::string &callee);
   bool reportWrongLoop(const SemaValue &view, const SemaValue &index,
                        size_t axis, const Expr *expr);
+  mlir::LogicalResult checkStoreIndex(const CallArguments &arguments,
+                                      const OpSite &site);
   bool reportLonelyDim(const SemaValue &view, const SemaValue &index,
                        size_t axis, const Expr *expr);
   bool findDimText(llvm::StringRef name) const;

@@ -43,7 +43,9 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
     return success();
   std::string name = nameOf(value, expr), positions;
   if (value.kind == ValueKind::Range)
-    positions = rewriteRanges(expr, where);
+    positions = what == "a store" && is<Name>(expr)
+                    ? name + ".index"
+                    : rewriteRanges(expr, where);
   bool isStart = llvm::StringRef(positions).ends_with(".start");
   Diagnostic &diagnostic = context.error(
       expr && !isStart ? expr->range : where,
@@ -189,6 +191,16 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
   Diagnostic &diagnostic = context.error(
       argument.where, "an axis of " + what.str() +
                           " is a range or a dim, not " + describe(value));
+  // A number of blocks that the grid counts: its ranges are meant.
+  auto *counter = dynCast<Name>(argument.expr);
+  for (const GridAxis &axis : gridAxes)
+    if (std::string text = context.quote(axis.where);
+        counter && axis.name == counter->id && getBlocks(text).first != "") {
+      auto [whole, size] = getBlocks(text);
+      diagnostic.setFix("tsr.tile(" + whole + ", " + size + ") in place of " +
+                        text);
+      return failure();
+    }
   // A size, or a shape: the ranges of these sizes are meant.
   std::string fix;
   std::vector<SemaValue> sizes = {value};

@@ -40,14 +40,8 @@ bool TileOps::reportWrongLoop(const SemaValue &view, const SemaValue &index,
   const std::string &wanted = view.dims[axis]->name;
   if (!name || !index.axis->dim)
     return false;
-  std::vector<LoopUse> uses = collectLoopUses(context, [&](llvm::StringRef of) {
-    llvm::SmallVector<std::string> dims;
-    std::optional<SemaValue> array = context.tryFix(of.str());
-    if (array && array->kind == ValueKind::View)
-      for (Dim *dim : array->dims)
-        dims.push_back(dim->name);
-    return dims;
-  });
+  std::vector<LoopUse> uses = collectLoopUses(
+      context, [&](llvm::StringRef of) { return context.dimNamesOf(of); });
   const LoopUse *own = nullptr;
   for (const LoopUse &use : uses)
     if (use.name == name->id && isWithin(expr->range, use.loop->range))
@@ -177,6 +171,23 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
     if (!found)
       break;
   }
+  // B[n, :] of B[K, N]: the range belongs to the axis that has the ':'.
+  std::string swapped;
+  for (size_t i = 0; i < indices.size() && fixed.size() < indices.size(); ++i) {
+    bool isWhole =
+        indices[i].kind == ValueKind::Slice && indices[i].elements.empty();
+    if (!isWhole || !index.axis->dim || view.dims[i] != index.axis->dim)
+      continue;
+    for (size_t k = 0; k < indices.size(); ++k) {
+      size_t from = k == i ? axis : k == axis ? i : k;
+      swapped += (k ? ", " : name + "[") +
+                 (from < site.operands.size() && site.operands[from]
+                      ? context.quote(site.operands[from]->range)
+                      : std::string(":"));
+    }
+    swapped += "]";
+    break;
+  }
   // Of "N - 1" elements of N: positions, which no dim has to match.
   bool isPart = false;
   if (index.axis->dim)
@@ -187,6 +198,8 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   if (isPart) {
     diagnostic.setFix(
         replaceIndex(context, name, indices, axis, range + ".index", site));
+  } else if (!swapped.empty()) {
+    diagnostic.setFix(swapped, site.range);
   } else if (fixed.size() == view.dims.size()) {
     std::string fix = name + "[", dims;
     for (auto [i, part] : llvm::enumerate(fixed))
@@ -360,6 +373,25 @@ LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
         fixes.push_back("tsr." + name.str() + "(" +
                         context.quote(call->args[0]->range) + ", " +
                         context.quote(call->args[1]->range) + ")");
+  // A reduction inside it over an axis that is stored: over this one instead.
+  if (valueExpr)
+    walkExpressions(context.getBody(), [&](const Expr *each) {
+      auto *inner = dynCast<Call>(each);
+      if (!inner || inner->args.size() != 2 || !inner->keywords.empty() ||
+          !isWithin(inner->range, valueExpr->range) ||
+          inner->range.begin.line != valueExpr->range.begin.line)
+        return true;
+      std::string over = context.quote(inner->args[1]->range);
+      for (Axis *axis : stored)
+        if (over == axis->name) {
+          std::string fix = text;
+          fix.replace(inner->args[1]->range.begin.column -
+                          valueExpr->range.begin.column,
+                      over.size(), extra.name);
+          fixes.insert(fixes.begin(), fix);
+        }
+      return true;
+    });
   if (!same && !text.empty()) {
     std::string sum = text;
     for (Axis *axis : value.axes)
@@ -418,7 +450,9 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
   };
   // X[m.start:m.stop] is X[m].
   std::string range = context.findRange(*view.dims[axis]);
-  if (slice && !slice->step && !range.empty()) {
+  bool isOfRange = slice && slice->lower &&
+                   context.quote(slice->lower->range) == range + ".start";
+  if (slice && !slice->step && !range.empty() && isOfRange) {
     diagnostic.setFix(replaceIndex(context, name, indices, axis, range, site));
     return failure();
   }
@@ -436,6 +470,22 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
                         llvm::StringRef(line).trim().str());
       return failure();
     }
+  // X[1:][n] is X[n.index + 1].
+  std::string follows = context.quoteBehind(site.range);
+  llvm::StringRef behind = follows;
+  if (slice && !slice->step && behind.consume_front("[") &&
+      behind.contains(']')) {
+    std::string index = behind.split(']').first.str();
+    std::string from = quote(slice->lower, "0");
+    std::string moved = from == "0" ? index : index + ".index + " + from;
+    if (context.isRange(index) && !llvm::StringRef(from).starts_with("-")) {
+      SourceRange whole = site.range;
+      whole.end.column += uint32_t(index.size()) + 2;
+      diagnostic.setFix(replaceIndex(context, name, indices, axis, moved, site),
+                        whole);
+      return failure();
+    }
+  }
   std::string start = quote(slice ? slice->lower : nullptr, "0");
   std::string stop = quote(slice ? slice->upper : nullptr, dim.c_str());
   std::string size = start == "0" ? stop : stop + " - " + start;
@@ -467,8 +517,25 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
                           " * n.index";
     return failure();
   }
-  diagnostic.setFix("r = tsr.range_at(" + dim + ", " + start + ", " + size +
-                    ")\n" +
+  // Only where the line can do with such an axis, and stores by it.
+  std::string made = "tsr.range_at(" + dim + ", " + start + ", " + size + ")";
+  std::string line = context.quoteBefore(site.range) +
+                     replaceIndex(context, name, indices, axis, made, site) +
+                     context.quoteBehind(site.range);
+  size_t equals = line.find("= ");
+  if (equals != std::string::npos) {
+    std::optional<SemaValue> value =
+        context.tryFix(llvm::StringRef(line).substr(equals + 2).trim().str());
+    bool isStored = llvm::StringRef(line).take_front(equals).contains('[');
+    bool hasAxis =
+        value && value->isTile() && llvm::any_of(value->axes, [&](Axis *axis) {
+          return axis->kind == Axis::Kind::Range &&
+                 !context.isRange(axis->name);
+        });
+    if (!value || (isStored && hasAxis))
+      return failure();
+  }
+  diagnostic.setFix("r = " + made + "\n" +
                     replaceIndex(context, name, indices, axis, "r", site));
   return failure();
 }
@@ -540,6 +607,31 @@ LogicalResult TileOps::reportNotIndexable(const SemaValue &object,
     diagnostic.setFix(name + "(...)");
   else
     diagnostic.setFix(name);
+  return failure();
+}
+
+/// tsr.store(C, acc): the index is left out, and the ranges say it.
+LogicalResult TileOps::checkStoreIndex(const CallArguments &arguments,
+                                       const OpSite &site) {
+  const std::vector<CallArgument> &given = arguments.arguments;
+  if (given.size() != 2 || given[0].value.kind != ValueKind::View ||
+      !given[1].keyword.empty() || !given[1].value.isTile())
+    return success();
+  std::string indices;
+  for (Dim *dim : given[0].value.dims) {
+    std::string range = context.findRange(*dim);
+    indices += (indices.empty() ? "" : ", ") + (range.empty() ? ":" : range);
+  }
+  std::string name = context.quote(given[0].where),
+              value = context.quote(given[1].where);
+  bool isPlain = indices.find(':') == std::string::npos;
+  context
+      .error(site.range, "tsr.store takes the tensor, the index and the value, "
+                         "but the index is missing")
+      .setFix(isPlain ? "tsr.store(" + name + ", (" + indices +
+                            (given[0].value.dims.size() == 1 ? ",), " : "), ") +
+                            value + ")"
+                      : name + "[" + indices + "] = " + value);
   return failure();
 }
 

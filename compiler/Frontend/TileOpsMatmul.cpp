@@ -264,7 +264,8 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
     else if (left.axes.front() == first)
       diagnostic.setFix(texts[0] + ".T @ " + texts[1]);
     else if (left.axes.front() == right.axes.back())
-      diagnostic.setFix(texts[0] + ".T @ " + asObject(texts[1]) + ".T");
+      diagnostic.setFix(asObject(texts[1]) + " @ " + asObject(texts[0]),
+                        site.range);
     else if (left.axes.size() == 1 && right.axes.size() == 1)
       diagnostic.setFix(texts[0] + " * " + texts[1] +
                         ", the product of all pairs [" + last->name + ", " +
@@ -273,6 +274,14 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
       diagnostic.setFix("load " + names[1] + " with " + last->name +
                         " as its first axis: " + names[1] + "[" + last->name +
                         ", ...]");
+    // tsr.mma(a, b, acc) stays a call.
+    auto [a, b] = llvm::StringRef(diagnostic.fix).split(" @ ");
+    if (exprs[0] && exprs[1] && !b.empty() &&
+        context.quote(site.nameRange) == "mma")
+      diagnostic.setFix("tsr.mma(" + a.str() + ", " + b.str() +
+                            context.quote({site.range.file, exprs[1]->range.end,
+                                           site.range.end}),
+                        site.range);
     diagnostic.origins = context.findOrigins(site.range);
     return failure();
   }
@@ -303,10 +312,16 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
     std::string text = texts[wider];
     if (is<BinOp>(exprs[wider]) || is<UnaryOp>(exprs[wider]))
       text = "(" + text + ")";
-    context
-        .error(site.range, "@ needs equal dtypes: " + show(0) + ", " + show(1))
-        .setFix(text + ".to(" + dtype + ")",
-                exprs[wider] ? exprs[wider]->range : SourceRange());
+    Diagnostic &diagnostic = context.error(
+        site.range, "@ needs equal dtypes: " + show(0) + ", " + show(1));
+    diagnostic.setFix(text + ".to(" + dtype + ")",
+                      exprs[wider] ? exprs[wider]->range : SourceRange());
+    // A conversion that parts them is left out.
+    for (int i : {0, 1})
+      if (std::string plain =
+              findUnconverted(context, exprs[i], sides[1 - i]->dtype);
+          !plain.empty())
+        diagnostic.setFix(plain, exprs[i]->range);
     return failure();
   }
   if (!isFloat(left.dtype) && left.dtype != DType::I8) {

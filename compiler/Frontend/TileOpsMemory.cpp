@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/LoopUses.h"
 #include "compiler/Frontend/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -160,6 +161,8 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       else if (!tuple && i < indices.size() && i < site.operands.size() &&
                site.operands[i])
         index = context.quote(site.operands[i]->range);
+      else if (indices.size() < view.dims.size())
+        index = findLoop(context, *view.dims[i], fix); // that is there
       fix += (i ? ", " : "") + (index.empty() ? ":" : index);
     }
     // Of too few: where each names a dim, one is missing before them.
@@ -260,12 +263,17 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
       // tsr.load(A, (m, K)): the full form cannot say `:`, and position K of
       // dim K is never inside it, so the dim means the whole axis.
       if (index.dim == view.dims[i] && view.dims[i]->size < 0) {
+        // Where a range over the dim is there, a second axis over it is not
+        // what was meant: the last element is.
+        bool isLast = !context.findRange(*index.dim).empty();
         context
-            .error(where, index.dim->name + " is a size, one past the end; the "
-                                            "whole of an axis is ':'")
+            .error(where, index.dim->name + " is a size, one past the end; " +
+                              (isLast ? "the last element is at " +
+                                            index.dim->name + " - 1"
+                                      : "the whole of an axis is ':'"))
             .addNote(parameterRanges[view.parameter],
                      parameterTexts[view.parameter])
-            .setFix(":");
+            .setFix(isLast ? index.dim->name + " - 1" : ":");
         return failure();
       }
       if (index.dim != view.dims[i]) {
@@ -719,6 +727,8 @@ ValueResult TileOps::callLoad(const CallArguments &arguments,
 
 ValueResult TileOps::callStore(const CallArguments &arguments,
                                const OpSite &site) {
+  if (failed(checkStoreIndex(arguments, site)))
+    return failure();
   FailureOr<BoundArguments> bound =
       bindArguments(context, "tsr.store", arguments,
                     {"x", "index", "value", "*mask", "*cache"}, 3, site);

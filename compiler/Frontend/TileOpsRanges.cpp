@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/LoopUses.h"
 #include "compiler/Frontend/TileOps.h"
 
 #include <limits>
@@ -65,6 +66,12 @@ LogicalResult TileOps::checkRangeDim(const CallArguments &arguments,
     if (std::string blocks = getBlocks(context.quote(axis.where)).first;
         context.findDim(blocks))
       dim = blocks;
+  // Or the dim of what it indexes.
+  if (std::string used = findIndexedDim(
+          context, context.nameHint,
+          [&](llvm::StringRef of) { return context.dimNamesOf(of); });
+      !used.empty())
+    dim = used;
   context
       .error(given[0].where,
              "tsr.range_at needs 'dim' first: " + start + " is a number")

@@ -180,9 +180,9 @@ def _missing(fn, p, bound: dict) -> None:
                  fix=call.written([*call.before(), f"{p.name}={call.text(given)}", *map(call.text, call.keywords)]))
     why = ""
     if p.kind in ("inout", "region"):
-        sizes = _sizes_known(fn, bound)
+        sizes = sizes_known(fn, bound)
         shape = ", ".join(str(sizes.get(dim, dim)) for dim in p.dims or ()) + ("," if len(p.dims or ()) == 1 else "")
-        why = f"; the caller gives it, with what it starts with: {p.name} = np.zeros(({shape}), {_numpy(p.dtype) if p.dtype else 'np.float32'})"
+        why = f"; the caller gives it, with what it starts with: {p.name} = np.zeros(({shape}), {numpy_name(p.dtype) if p.dtype else 'np.float32'})"
     fn._fail(f"argument {p.name} is missing{why}", fix=fn._call_text())
 
 
@@ -197,7 +197,7 @@ def _is_only_written(fn, name: str) -> bool:
     return bool(uses) and all(isinstance(use, ast.Subscript) and isinstance(use.ctx, ast.Store) and not isinstance(parents[use], ast.AugAssign) for use in uses)
 
 
-def _sizes_known(fn, bound: dict) -> dict:
+def sizes_known(fn, bound: dict) -> dict:
     """The sizes of the dims that the arrays of a call say, but for those it is given to write."""
     found: dict = {}
     for p in fn.parameters:
@@ -212,11 +212,13 @@ def shape_of(p, sizes: dict) -> tuple | None:
     """The shape that follows for a parameter from the sizes of dims; None if one does not."""
     if p.dims is None or not names_of(p) <= set(sizes):
         return None
-    # The front end has parsed them: names, integers and arithmetic.
-    return tuple(eval(dim, {"__builtins__": {}}, sizes) for dim in p.dims)
+    try:  # names, integers and arithmetic, or what the front end refuses when it compiles
+        return tuple(eval(dim, {"__builtins__": {}}, sizes) for dim in p.dims)
+    except SyntaxError:
+        return None
 
 
-def _numpy(dtype: str) -> str:
+def numpy_name(dtype: str) -> str:
     """`np.float32` for "fp32", if NumPy has it."""
     storage = by_name(dtype).storage
     name = str(to_numpy(storage)) if storage else ""
@@ -227,7 +229,7 @@ def empty_text(name: str, library: str, shape: tuple, dtype: str) -> str:
     """An array of this shape and dtype, in the words of the library of the array that is in its place."""
     if library == "torch":
         return f"{name}.new_empty({tuple(shape)}, dtype=torch.{str(to_torch(by_name(dtype).storage)).partition('.')[2]})"
-    return f"np.empty({tuple(shape)}, {_numpy(dtype)})" if library == "numpy" and _numpy(dtype) else ""
+    return f"np.empty({tuple(shape)}, {numpy_name(dtype)})" if library == "numpy" and numpy_name(dtype) else ""
 
 
 def _array_of(fn, p, value, bound: dict) -> str:
@@ -238,10 +240,10 @@ def _array_of(fn, p, value, bound: dict) -> str:
         floats = set()
     dtype = p.dtype or (floats.pop() if len(floats) == 1 else "")
     in_torch = any(array.library == "torch" for array in others)
-    more = (f", dtype=torch.{str(to_torch(by_name(dtype).storage)).partition('.')[2]}" if in_torch else f", {_numpy(dtype)}" if _numpy(dtype) else "") if dtype else ""
+    more = (f", dtype=torch.{str(to_torch(by_name(dtype).storage)).partition('.')[2]}" if in_torch else f", {numpy_name(dtype)}" if numpy_name(dtype) else "") if dtype else ""
     if isinstance(value, (list, tuple)):
         return f"{'torch' if in_torch else 'np'}.asarray({p.name}{more})"
-    shape = shape_of(p, _sizes_known(fn, bound))
+    shape = shape_of(p, sizes_known(fn, bound))
     is_number = isinstance(value, (int, float)) or hasattr(value, "item")
     return f"{'torch' if in_torch else 'np'}.full({shape}, {p.name}{more})" if shape is not None and is_number and p.kind != "out" else ""
 
@@ -271,7 +273,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
         if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():
             dims = ", ".join(f'"{name}"' for name in "MNKLPQRS"[:len(value.shape)])
             fn._fail(f"{p.name} is a scalar {p.dtype or ''}".rstrip() + f", but is {a_kind(value)} of shape {tuple(value.shape)}", p.name,
-                       f"{p.name}.item()" if math.prod(value.shape) == 1 else f"{p.name}: Tensor[{dims}]")
+                       f"{p.name}.item()" if math.prod(value.shape) == 1 else "" if p.dtype else f"{p.name}: Tensor[{dims}]")
         if array is not None:
             if len(array.sizes) > MAX_AXES:
                 fn._fail(f"not yet: {p.name} has {len(array.sizes)} axes; arrays have up to {MAX_AXES}", p.name)
@@ -398,10 +400,13 @@ def check_shapes(fn, given: dict, out: tuple = ()) -> None:
     for p in sorted((p for p in fn.parameters if p.name in given), key=lambda p: p.kind == "out"):
         array, name = given[p.name], "out" if p.name in by_out else p.name
         shape = shape_of(p, {dim: size for dim, (_, size) in first.items()}) if p.kind == "out" else None
+        if shape is not None and len(shape) != len(array.sizes):
+            fn._fail(f"{shown(p.name)} must have {len(shape)} {'axis' if len(shape) == 1 else 'axes'}: {' x '.join(map(str, shape))}", p.name,
+                     empty_text(name, array.library, shape, p.dtype or array.dtype.name), name if p.name in by_out else "")
         if shape is not None and len(shape) == len(array.sizes) and shape != tuple(array.sizes):
             origins = [f"{dim} = {first[dim][1]} from {first[dim][0]}" for dim in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", " ".join(p.dims)))]
             fn._fail(f"{shown(p.name)} must be {' x '.join(map(str, shape))}" + (f": {', '.join(origins)}" if origins else ""), p.name,
-                     empty_text(name, array.library, shape, array.dtype.name), name if p.name in by_out else "")
+                     empty_text(name, array.library, shape, p.dtype or array.dtype.name), name if p.name in by_out else "")
         for axis, dim in enumerate(p.dims or ()):
             size = array.sizes[axis]
             if dim.isdigit() and int(dim) != size:
@@ -437,7 +442,7 @@ def names_of(p) -> set:
 def made_outs(fn, outs: list, given: dict) -> dict:
     """Arrays for those of these Outs that are omitted, where the others say the sizes: of the library and dtype of the first array."""
     first, made = next(iter(given.values()), None), {}
-    sizes = _sizes_known(fn, {name: array.owner for name, array in given.items()})
+    sizes = sizes_known(fn, {name: array.owner for name, array in given.items()})
     for p in outs:
         shape = shape_of(p, sizes) if first is not None and p.name not in given else None
         if shape is not None:

@@ -111,7 +111,7 @@ def _plain(value: numpy.ndarray) -> numpy.ndarray:
     if isinstance(value, numpy.ma.MaskedArray):
         _refuse("is a masked array, and no kernel knows its mask", "{x}.filled(0)")
     if not isinstance(value, numpy.memmap):
-        _refuse(f"is a {type(value).__module__}.{type(value).__name__}, which may mean something else by its elements than numpy.ndarray", "numpy.asarray({x})")
+        _refuse(f"is a {type(value).__module__}.{type(value).__name__}, which may mean something else by its elements than numpy.ndarray", "np.asarray({x})")
     return numpy.ndarray.view(value, numpy.ndarray)
 
 

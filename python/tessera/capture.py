@@ -29,6 +29,7 @@ class Scope:
 
     def __init__(self, fn: types.FunctionType | None, module_names: dict | None = None):
         self.globals = fn.__globals__ if fn is not None else (module_names or {})
+        self.locals = fn.__code__.co_varnames if fn is not None else ()  # names of its own, which mean nothing of ours
         self.cells = {}
         if fn is not None and fn.__closure__:
             self.cells = dict(zip(fn.__code__.co_freevars, fn.__closure__))
@@ -82,6 +83,8 @@ def _classify(value, name: str, hidden: dict):
     builtin = _builtin_name(value)
     if builtin is not None:
         return ("builtin", builtin)
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return ("other", "int of more than 64 bits")
     if is_plain(value):
         return ("const", value)
     if isinstance(value, DimName):
@@ -106,6 +109,8 @@ def _classify(value, name: str, hidden: dict):
         return ("other", "list of arrays")
     if isinstance(value, types.FunctionType) and (package := (value.__module__ or "").partition(".")[0]) in ("triton", "torch", "numpy", "jax"):
         return ("other", f"function of {package}")
+    if isinstance(value, types.FunctionType) and "grid" in value.__code__.co_names:
+        return ("other", "function of tiles")
     return ("other", type(value).__name__)
 
 

@@ -46,6 +46,13 @@ def _make(target, kind: str | None) -> Function:
     return made
 
 
+def _space_of_definition() -> str:
+    """Values to try of the constants that the `def` below has: half of each, it and twice."""
+    found = re.findall(r"(\w+): (?:\w+\.)?const = (\d+)", source.definition_of_user().partition("):")[0])
+    spaces = [f"{name}=[{max(int(value) // 2, 1)}, {value}]" for name, value in found[:2] if int(value) > 1]
+    return f"space=dict({', '.join(spaces) or 'num_warps=[4, 8]'})"
+
+
 def _as_space(configs) -> str:
     """A list of configurations, as Triton has it, as a space: dict(BM=[32, 64])."""
     if not isinstance(configs, (list, tuple)):
@@ -149,31 +156,32 @@ class _Maker:
         def fail(message: str, fix: str, part: str = ""):
             raise CompileError(source.at_user(f"tsr.{self._kind}.autotune {message}", fix, part))
 
-        example = "space=dict(BLOCK_M=[64, 128], num_warps=[4, 8])"
+        example = _space_of_definition()
         for name, value in unknown.items():
             ours = source.foreign("keyword", name)
             new = (ours[0] if ours else "").partition("=")[0] or source.nearest(name, names.split(", "))
             fix = f"{new}=..." if new in names.split(", ") else f"@tsr.{self._kind}.schedule({name}={value!r})"
             if new == "space":
-                fix = f"space={_as_space(value)}" if _as_space(value) else example
+                fix = (f"space={_as_space(value)}" if _as_space(value) else example) + ("" if key else f', key=["{_first_dim()}"]')
             elif new == "key" and isinstance(value, (list, tuple)):
                 fix = f"key={list(value)!r}".replace("'", '"')
             fail(f"has no argument {name!r}; it takes {names}", fix, name)
         if callable(space) or isinstance(space, Function):
-            fail("takes space= and key=", f'@tsr.{self._kind}.autotune({example}, key=["M"])')
+            fail("takes space= and key=", f'@tsr.{self._kind}.autotune({example}, key=["{_first_dim()}"])')
         if strategy not in STRATEGIES:
             fail(f"knows no strategy {strategy!r}; there are {', '.join(STRATEGIES)}", f'strategy="{source.nearest(strategy, STRATEGIES, "auto")}"', "strategy")
         if autotuning is not None:
             self._check_attributes(autotuning, fail)
             space, key = space or {"any": [0]}, key or []
         if space is None:
-            fail("needs space=, the values to try", example, "autotune")
+            fail("needs space=, the values to try", example + ("" if key else f', key=["{_first_dim()}"]'), "autotune")
         if not isinstance(space, dict) or not space:
-            fail(f"takes a dict of lists as space, not {type(space).__name__}", f"space={_as_space(space)}" if _as_space(space) else example, "space")
+            fail(f"takes a dict of lists as space, not {type(space).__name__}",
+                 (f"space={_as_space(space)}" if _as_space(space) else example) + ("" if key else f', key=["{_first_dim()}"]'), "space")
         for name, values in space.items():
             if not isinstance(values, (list, tuple)) or not values:
                 shown = values if isinstance(values, (list, tuple, range)) else [values]
-                fail(f"needs a list of values for {name!r}, not {values!r}", f"{name}={list(shown) or [64, 128]!r}", str(name))
+                fail(f"needs a list of values for {name!r}, not {values!r}", f"{name}={list(shown) or {'num_warps': [4, 8], 'num_stages': [2, 3]}.get(name, [64, 128])!r}", str(name))
         if key is None:
             fail("needs key=, the dims whose sizes ask for another choice", f'key=["{_first_dim()}"]', "autotune")
         if isinstance(key, str) or not isinstance(key, (list, tuple)) or not all(isinstance(k, str) for k in key):

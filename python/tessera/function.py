@@ -126,8 +126,8 @@ class Function(_runtime.Callable, Refusals):
         return self._parameters
 
     def _schedule_place(self, key: str, part: str = ""):
-        found = source.find_keyword(self.source, "schedule", key, part)
-        return found and (self.source.file, *found)
+        """Where a decorator of the text has the key; the definition if none has, as the schedule was made by a call."""
+        return (self.source.file, *(source.find_keyword(self.source, "schedule", key, part) or source.find_definition(self.source)))
 
     # ---- arguments --------------------------------------------------------------------------
 
@@ -257,6 +257,11 @@ class Function(_runtime.Callable, Refusals):
         if given_out is not None and not isinstance(given_out, (tuple, list)) and not arrays.is_array(given_out):
             self._fail(f"out= is {a_kind(given_out)}, not an array", fix=self._without_out(), keyword="out")
         out = () if given_out is None else given_out if isinstance(given_out, (tuple, list)) else (given_out,)
+        for each in out:
+            try:
+                arrays.describe(each, True)
+            except ArgumentError as error:
+                self._fail(f"out= {error}", fix=getattr(error, "fix", "").replace("{x}", "out"), keyword="out")
         arguments.refuse_gradients(self, [*bound.items(), *hidden.items(), *(("out", each) for each in out)])
         if self.options.tuning is not None:
             from . import tuner
@@ -337,7 +342,7 @@ class Function(_runtime.Callable, Refusals):
         except ArgumentError as error:
             text, fix = str(error).strip(), getattr(error, "fix", "")
         arguments.check_shapes(self, given, out)
-        self._run_refused(text, fix, out, version.library_of(given))
+        self._run_refused(text, fix, out, version.library_of(given), given)
 
     def note_call(self, spec: Spec, given: dict) -> None:
         """What the last call was, if nobody calls directly after it."""
@@ -583,7 +588,7 @@ class Function(_runtime.Callable, Refusals):
                  "warmup": 'compile(target="cpu")', "lower_ir": 'inspect_ir("tile")', "ir": 'inspect_ir("tile")', "code": 'inspect_ir("target")',
                  "cache": "captured", "best_config": "explain()", "signature": "parameters", "cost_analysis": "explain()", "shape": "parameters"}
         near = fixes.get(name) or source.nearest(name, known, "")
-        fix = f"{self.__name__}.{near}" if near else self._call_text()
+        fix = f"{self.__name__}.{near}" if near else source.call_without_attribute(self.__name__, name) or self._call_text()
         raise UnknownNameError(source.at_user(f"{self.kind} {self.__name__} has no attribute {name!r}; it has {', '.join(known)}", fix, name))
 
     def __reduce__(self):

@@ -166,6 +166,11 @@ def check_accum(value):
     return found
 
 
+# Whole numbers from and to, and what to write for others; the verifiers of Schedule IR hold edited stages to the same.
+MOST = 2**16  # elements of a tile along an axis
+_RANGES = {"threads": (0, MOST, 0), "vector": (0, MOST, 8), "unroll": (0, 64, 4), "num_stages": (1, 64, 2), "group": (1, MOST, 8), "pack": (0, 1, 1), "stream": (0, 2, 1),
+           "fuse": (0, 1, 1), "split_k": (0, MOST, 0)}
+_MEANINGS = {"split_k": "0 (where it pays), 1 (never) or a number of parts", "vector": "0 (a register) or a power of two", "pack": "0 or 1", "fuse": "0 or 1", "stream": "0, 1 or 2"}
 _KINDS = {bool: ("persistent", "warp_specialize"), str: ("swizzle",), dict: ("tile",)}
 
 
@@ -182,6 +187,8 @@ def _check_value(key: str, value, dims, what: str) -> tuple | None:
                 return f"the schedule has a tile size for {name}, but the named dims are {', '.join(dims)}", (near, size) if near else "", str(name)
             if not isinstance(size, int):
                 return f"the tile size of {name} is an int, not {size!r}", (name, 64), str(name)
+            if not 1 <= size <= MOST:
+                return f"a tile has 1 to {MOST} elements along {name}, not {size}", (name, 64), str(name)
         return None
     if wanted is int and key == "cluster" and isinstance(value, (tuple, str)):
         return None
@@ -194,10 +201,11 @@ def _check_value(key: str, value, dims, what: str) -> tuple | None:
     if key == "num_warps" and value not in (1, 2, 4, 8, 16, 32):
         near = min((1, 2, 4, 8, 16, 32), key=lambda good: abs(good - value))
         return f"num_warps of {what} is 1, 2, 4, 8, 16 or 32, not {value}", f"num_warps={near}"
-    if key == "split_k" and value < 0:
-        return f"split_k of {what} is 0 (where it pays), 1 (never) or a number of parts, not {value}", f"{key}=0"
-    if key == "num_stages" and value < 1:
-        return f"{key} of {what} is at least 1, not {value}", f"{key}=2"
+    if key in _RANGES and isinstance(value, int):
+        least, most, instead = _RANGES[key]
+        if not least <= value <= most or key == "vector" and value & (value - 1):
+            near = 2 ** (value.bit_length() - 1) if key == "vector" and least < value <= most else instead
+            return f"{key} of {what} is {_MEANINGS.get(key, f'{least} to {most}')}, not {value}", f"{key}={near}"
     return None
 
 

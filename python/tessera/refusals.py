@@ -30,11 +30,13 @@ class Refusals:
         is_of_library = self.__module__.startswith("tessera.")  # whose text is not what is wrong
         call = source.call_of_user()
         of_definition = re.search(rf"^@|\bdef |\b{parameter}:" if parameter else r"^@|\bdef ", fix)
-        if call is None or of_definition or not (is_of_library or self._is_called_by(call)):
+        if call is None or of_definition and not keyword or not (is_of_library or self._is_called_by(call)):
             raise ArgumentError(self.program.render_error(message + called_at(), parameter if parameter in names else "", fix, colour())) from None
         places = [p.name for p in self.parameters if not p.keyword_only]
         name, place = (keyword, None) if keyword else (parameter, places.index(parameter) if parameter in places else None)
         given = call.argument(name, place) if name else None
+        if given is None and any(p.name == name and p.kind == "out" for p in self.parameters):
+            given = call.argument("out")  # the same array under the other name
         fix = self._in_words_of_call(call, fix, name, given)
         message, note = (f"{self.__name__}: {message}", "") if is_of_library else (message, self._defined(parameter))
         node = call.func if given is None or isinstance(fix, source.Whole) else given
@@ -56,7 +58,7 @@ class Refusals:
 
     def _in_words_of_call(self, call: source.Call, fix: str, name: str, given) -> str:
         """The fix, which is of a parameter, for what the call gives for it; "" if the text of that is not known."""
-        if not fix or isinstance(fix, source.Whole):
+        if not fix or isinstance(fix, source.Whole) or fix[0] == "@":
             return fix if fix != str(call) else ""
         for module, ours in (("numpy", "np"), ("torch", "torch")):
             fix = re.sub(rf"(?<![\w.]){ours}\.(?=\w)", source.module_of_user(module, ours) + ".", fix)
@@ -88,7 +90,8 @@ class Refusals:
             given = [p.name if p in positional[:first] else f"{p.name}={64 if p.kind == 'const' else p.name}" for p in needed]
             return f"{self.__name__}({', '.join(given)})"
         own = call.own or ("out", "target", "stream")
-        texts = [call.text(each) for each in call.positional(len(positional))]
+        given = call.positional(len(positional))
+        texts = [call.text(each) for each in (self._fitting(given, positional, call.keywords) if len(call.positional()) > len(positional) else given)]
         taken = [p.name for p in positional[:len(texts)]]
         known = {None, *own, *(p.name for p in self.parameters if p.name not in taken)}
         keywords = [each for each in call.keywords if each.arg in known]
@@ -99,11 +102,30 @@ class Refusals:
                 continue
             names = (p.name, p.name.lower(), p.name.upper())
             value = "64" if p.kind == "const" else source.variable_of_user(names, lambda found: self._would_do(p, found))
+            if not value and p.kind in ("inout", "region"):
+                value = self._started(p, call, positional)
             if not value:
                 return ""
             in_place = p in positional and len(texts) == positional.index(p)
             texts.append(value if in_place else f"{p.name}={value}")
         return call.written([*call.before(), *texts, *map(call.text, keywords)])
+
+    @staticmethod
+    def _fitting(given: list, positional: list, keywords: list) -> list:
+        """The first arguments of a call: up to a parameter that a keyword gives, too, or that takes no array where one is given."""
+        named = {each.arg for each in keywords}
+        for at, (value, p) in enumerate(zip(given, positional)):
+            is_again = p.is_written and any(ast.dump(value) == ast.dump(each) for each in given[:at])  # of an input
+            if p.name in named or is_again or p.kind in ("scalar", "const") and arrays.is_array(source.value_of_user(value)):
+                return given[:at]
+        return given
+
+    def _started(self, p: Parameter, call: source.Call, positional: list) -> str:
+        """np.zeros((64,), np.float32) for an array that the caller gives; "" if its sizes are not known."""
+        bound = {q.name: source.value_of_user(value) for q, value in zip(positional, call.positional(len(positional)))}
+        bound.update({each.arg: source.value_of_user(each.value) for each in call.keywords if each.arg})
+        shape = arguments.shape_of(p, arguments.sizes_known(self, bound))
+        return f"np.zeros({shape}, {arguments.numpy_name(p.dtype or 'fp32')})" if shape is not None else ""
 
     @staticmethod
     def _would_do(p: Parameter, value) -> bool:
@@ -145,14 +167,20 @@ class Refusals:
 
     def _with_all_names(self, message: str, count: int) -> str:
         """The fix for `*xs` with as many names as the call gives arrays."""
-        star = re.search(r"a '\*' parameter, \*(\w+), is not", message)
+        star = re.search(r"a '\*(\*?)' parameter, \*+(\w+), is not", source.without_colour(message))
         if star is None or self._fn is None:
             return message
         before = [p for p in inspect.signature(self._fn).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        names = ", ".join(f"{star[1]}{i}" for i in range(max(count - len(before), 1)))
-        return message.rpartition("fix:")[0] + f"fix:  {names} in place of *{star[1]}, and {star[1]} = ({names},) as the first line\n"
+        head, _, fix = message.rpartition("fix:")
+        is_used = re.search(rf"\b{star[2]}\b", self._source.text.partition("):")[2])
+        if not is_used or count <= len(before) and any(p.default is not p.empty for p in before):
+            return head + f"fix:  the signature without {star[1]}*{star[2]}\n"  # which gets nothing
+        if star[1]:
+            return message
+        names = ", ".join(f"{star[2]}{i}" for i in range(max(count - len(before), 1)))
+        return head + f"fix:  {names} in place of *{star[2]}, and {star[2]} = ({names},) as the first line\n"
 
-    def _run_refused(self, text: str, fix: str = "", out: tuple = (), library: str = "numpy"):
+    def _run_refused(self, text: str, fix: str = "", out: tuple = (), library: str = "numpy", given: dict | None = None):
         """What the runtime or `Version.run` says about the arguments; a result that is wrong was given as out=."""
         if place := re.match(r"(.+?):(\d+):(\d+): (.*)", text, re.DOTALL):  # a check of the body says where it stands
             file, line, column, message = place.groups()
@@ -189,9 +217,11 @@ class Refusals:
             fix = f"{constant[1].rstrip('=')}.clone()"
         if crooked := re.match(r"(\S+) is not aligned to its element type", text):
             text, fix = crooked[0], crooked[1] + copied
-        overlap = re.search(r"(\S+) is written, but overlaps (\S+) in memory", text)
+        overlap = re.search(r"(\w+=?|out\[\d+\])(?: \([^()]*\))? is written, but overlaps (\S+) in memory", text)
         if overlap:
             written, other = (name.rstrip("=").partition("[")[0] for name in overlap.groups())
+            owner = arguments.described(out[0]) if written == "out" and len(out) == 1 else (given or {}).get(written)
+            copied = copied if owner is None else ".clone()" if owner.library == "torch" else ".copy()"
             reads = other if any(p.name == other and not p.is_written for p in self.parameters) else ""
             text = text.replace("pass a copy of one of them", f"pass a copy of {other}, which is read" if reads else "give each an array of its own")
             parameter, fix = reads, reads + copied if reads else written + copied if other == "itself" else ""

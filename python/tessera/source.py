@@ -304,6 +304,21 @@ def call_without_grid(name: str) -> str:
     return ""
 
 
+def call_without_attribute(name: str, attribute: str) -> str:
+    """"k(x, y)" where the user's line has k.attribute(x, y)."""
+    frame = user_frame()
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip() if frame else ""
+    try:
+        nodes = list(ast.walk(ast.parse(line)))
+    except SyntaxError:
+        return ""
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == attribute and ast.unparse(node.func.value).split(".")[-1] == name:
+            node.func = node.func.value
+            return ast.unparse(node)
+    return ""
+
+
 def at_place(file: str, line: int, column: int, message: str, fix: str = "") -> str:
     """A message at a place of the user's program (columns from 0); the caret stands under the name or number there."""
     lines = linecache.getlines(file)
@@ -363,6 +378,14 @@ def find_keyword(source: Source, method: str, key: str, part: str = ""):
                     end = keyword.end_col_offset + indent if keyword.end_lineno == keyword.lineno else len(row)
                     return source.first_line + keyword.lineno - 1, keyword.col_offset + indent, end, row
     return None
+
+
+def find_definition(source: Source) -> tuple:
+    """The name in the `def` of the source: line, columns, text."""
+    for number, row in enumerate(source.text.splitlines()):
+        if found := re.match(r"\s*(?:async )?def (\w+)", row):
+            return source.first_line + number, *found.span(1), row
+    return source.first_line, 0, 1, source.text.partition("\n")[0]
 
 
 def _block(lines: list[str]) -> list[str]:

@@ -82,6 +82,12 @@ def check_schedule_target(target: str) -> None:
     """A schedule may be for any target of the language, or a family of them."""
     if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or is_later(target)):
         return
+    if isinstance(target, dict) and target and all(isinstance(key, str) and key.isidentifier() for key in target):
+        call = source.call_of_user()
+        fix = f"@{call.callee}({', '.join(f'{key}={value!r}' for key, value in target.items())})" if call else ""
+        raise CompileError(source.at_user("a schedule takes its keys as keywords, not as a dict", fix, "schedule"))
+    if type(target) is int:
+        raise CompileError(source.at_user(f"a schedule takes its keys as keywords; nothing says which key {target} is for", "", str(target)))
     near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90",
                                       f'target="{near}"', target if isinstance(target, str) else "target"))

@@ -67,6 +67,8 @@ class Runner:
                     returned.append((index, owner))
                     if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
                         # What the caller leaves out is written along its last axis: into fresh memory, then copied.
+                        if not array.writable:
+                            refuse(f"{name if mode != 'result' else 'out='} is read-only, but {self.name} writes it", f"{name if mode != 'result' else 'out'}.copy()")
                         copied[index] = owner
                         tensors.append(None)
                         continue

@@ -85,7 +85,7 @@ def as_imported(message: str, scope) -> str:
         return message
     ours = sys.modules["tessera"]
     alias = next((name for name in ("tsr", *scope.globals, *scope.cells) if scope.find(name) is ours), None)
-    missing = [name for name in dict.fromkeys(_BARE.findall(text)) if hasattr(ours, name) and scope.find(name) is not getattr(ours, name)]
+    missing = [name for name in dict.fromkeys(_BARE.findall(text)) if hasattr(ours, name) and name not in scope.locals and scope.find(name) is not getattr(ours, name)]
     if alias:
         text = re.sub(r"(?<![\w.])tsr\.(?=\w)", f"{alias}.", text)
         return head + fix + _BARE.sub(lambda at: f"{alias}.{at[1]}" if at[1] in missing else at[1], text)

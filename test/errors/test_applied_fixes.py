@@ -453,7 +453,7 @@ counted = np.arange(6).reshape(2, 3)
 
 
 @pytest.mark.parametrize(("call", "fix"), (
-    (lambda: quotient(counted, counted), "(i + j).to(tsr.fp32) / (i - j).to(tsr.fp32), or // to round down"),
+    (lambda: quotient(counted, counted), "(i + j).to(tsr.fp32) / (i - j).to(tsr.fp32), or (i + j) // (i - j) to round down"),
     (lambda: truths(counted, counted), "(i > 1).to(tsr.i32)"),
     (lambda: mean_of_truths(X), "(x > 2.0).to(tsr.fp32)"),
     (lambda: halves(X, 4), "(n / 2).to(tsr.i64)"),

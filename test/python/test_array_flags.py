@@ -104,7 +104,7 @@ def test_the_fix_is_accepted(name):
     with pytest.raises(tsr.ArgumentError) as error:
         same(x)
     fix = next(line.partition("fix:")[2].strip() for line in str(error.value).splitlines() if "fix:" in line)
-    same(eval(fix, {"x": x, "numpy": np, "torch": torch}))
+    same(eval(fix, {"x": x, "np": np, "torch": torch}))  # in this module's words
 
 
 def test_taken(tmp_path):

@@ -8,6 +8,7 @@
     python -m tessera.fuzz check 17                                           runs it, says what differs
     python -m tessera.fuzz shrink 17 --to bug.py                              a small reproducer
     python -m tessera.fuzz histogram run.jsonl                                what ran
+    python -m tessera.fuzz mistakes --seeds 0:1000 --poor 20                  mistakes of users, and how good the messages are
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -46,8 +47,13 @@ def main(arguments=None) -> int:
     work.add_argument("folder")
     work.add_argument("stages")
     work.add_argument("targets")
-    given = parser.parse_args(arguments)
     from . import campaign
+    from .mistakes import command as mistakes
+
+    mistakes.add_arguments(commands)
+    given = parser.parse_args(arguments)
+    if given.command == "mistakes":
+        return mistakes.main(given)
 
     if given.command == "worker":
         return campaign.worker(given.folder, *(tuple(s for s in text.split(",") if s) for text in (given.stages, given.targets)))

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Callable
 
 from .generate import generate
 from .runner import NOT_BAD, STAGES, Outcome, check_program
@@ -39,12 +40,25 @@ def worker(folder: str, stages: tuple, targets: tuple) -> int:
     return 0
 
 
+@dataclasses.dataclass
+class Run:
+    """What a campaign starts and counts: the words of a worker's command, what is known of a seed that never answered, and which outcomes are not bad."""
+
+    words: Callable
+    summary: Callable
+    not_bad: tuple
+
+
+def of_programs(stages: tuple, targets: tuple) -> Run:
+    return Run(lambda folder: ["worker", folder, ",".join(stages), ",".join(targets)], lambda seed: generate(seed).summary(), NOT_BAD)
+
+
 class Worker:
-    def __init__(self, folder: str, stages: tuple, targets: tuple):
+    def __init__(self, folder: str, run: Run):
         self.seed = None
         self.log = open(os.path.join(folder, f"stderr-{id(self)}"), "w+")
         environment = dict(os.environ, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"))
-        self.process = subprocess.Popen([sys.executable, "-m", "tessera.fuzz", "worker", folder, ",".join(stages), ",".join(targets)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, "-m", "tessera.fuzz", *run.words(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, bufsize=1, env=environment)
 
     def begin(self, seed: int) -> None:
@@ -59,12 +73,13 @@ class Worker:
             stream.close()
 
 
-def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES, targets=()) -> list:
-    """Runs the seeds; `log` gets a line of JSON for each. Returns the outcomes."""
+def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES, targets=(), run: Run | None = None) -> list:
+    """Runs the seeds; `log` gets a line of JSON for each. Returns the outcomes. `run`: of other things than generated programs."""
+    run = run or of_programs(stages, targets)
     outcomes, queue, started = [], collections.deque(seeds), time.monotonic()
     total = len(queue)
     with tempfile.TemporaryDirectory(prefix="tessera-fuzz-") as folder:
-        workers = [Worker(folder, stages, targets) for _ in range(min(jobs, max(total, 1)))]
+        workers = [Worker(folder, run) for _ in range(min(jobs, max(total, 1)))]
         try:
             busy = []
             while True:
@@ -87,14 +102,14 @@ def fuzz(seeds, jobs: int, seconds: float | None, log, show=True, stages=STAGES,
                         continue
                     if outcome["status"] in ("crashed", "late"):
                         w.end()
-                        workers[workers.index(w)] = Worker(folder, stages, targets)
-                        outcome = {**generate(outcome["seed"]).summary(), **outcome}
+                        workers[workers.index(w)] = Worker(folder, run)
+                        outcome = {**run.summary(outcome["seed"]), **outcome}
                     w.seed = None
                     outcomes.append(outcome)
                     log.write(json.dumps(outcome) + "\n")
                     log.flush()
                     if show:
-                        _progress(outcomes, total, started)
+                        _progress(outcomes, total, started, run.not_bad)
         finally:
             for w in workers:
                 w.end()
@@ -109,8 +124,8 @@ def _died(w: Worker) -> dict:
     return {"seed": w.seed, "status": "crashed", "where": f"signal {-code}" if code < 0 else f"exit {code}", "detail": w.log.read()[-2000:]}
 
 
-def _progress(outcomes: list, total: int, started: float) -> None:
-    bad = sum(1 for o in outcomes if o["status"] not in NOT_BAD)
+def _progress(outcomes: list, total: int, started: float, not_bad: tuple) -> None:
+    bad = sum(1 for o in outcomes if o["status"] not in not_bad)
     done, width = len(outcomes), 30
     filled = width * done // max(total, 1)
     rate = done / max(time.monotonic() - started, 1e-3)

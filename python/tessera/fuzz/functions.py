@@ -323,7 +323,9 @@ class FunctionGenerator(Elementwise, Movement):
 
     def rule_linear(self):
         a = self.float_value(lambda v: len(v.dims) == 2)
-        n = self.random.pick([d for d in self.dims_pool if d.key != a.dims[1].key])
+        others = [d for d in self.dims_pool if d.key != a.dims[1].key]
+        self.need(others)
+        n = self.random.pick(others)
         self.need(a.dims[0].extent * a.dims[1].extent * n.extent <= MAX_PRODUCTS)
         w, b = self.want(a.dtype, (n, a.dims[1])), self.want(a.dtype, (n,))
         bound = self.fits_product(a, w, a.dims[1].extent) + b.size

@@ -400,7 +400,7 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
       |         ^~~~~~~~
  note: k.py:2:5: k is a kernel
  note: k.py:4:9: x is [m] fp32
- fix:  a parameter result: Out["M"], and here result[m] = x
+ fix:  Y[m] = x
 )"},
     {"Break", R"py(@tsr.kernel
 def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
@@ -498,9 +498,9 @@ def k(X: Tensor["M"], Z: Tensor["M"], Y: Out["M"]):
         x = X[m]
         Y[m] = x / math.sqrt(x)
 )py",
-     R"(k.py:5:30: error: math.sqrt needs a constant, but x is [m] fp32
+     R"(k.py:5:20: error: math.sqrt needs a constant, but x is [m] fp32
     5 |         Y[m] = x / math.sqrt(x)
-      |                              ^
+      |                    ^~~~~~~~~
  note: k.py:4:9: x is [m] fp32
  fix:  tsr.sqrt(x)
 )"},

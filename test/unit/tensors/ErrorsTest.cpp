@@ -97,7 +97,7 @@ const Mistake mistakes[] = {
     2 |     return x / y
       |            ^~~~~
  note: f.py:1:7: x is [x.shape[0]] i32
- fix:  x.to(fp32) / y.to(fp32), or // to round down
+ fix:  x.to(fp32) / y.to(fp32), or x // y to round down
 )"},
     {"add_bools",
      "x: [4] bool, y: [4] bool",
