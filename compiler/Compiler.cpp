@@ -376,15 +376,21 @@ bool Compilation::lowerByPass(const std::string &stage,
                               const Plant *plant) {
   std::string last = printBetween(*impl->module);
   int64_t number = 0;
+  auto markBefore = [&] {
+    if (plant && plant->made && plant->pass == number)
+      testing::markBefore(*impl->module);
+  };
+  markBefore();
   auto observe = [&](StringRef toward, StringRef pass, ModuleOp module) {
     std::string planted;
     if (plant && plant->pass == number)
-      planted = testing::mutate(module, plant->seed);
+      planted = testing::mutate(module, plant->seed, plant->made);
     std::string text = printBetween(module);
     if (text != last)
       steps.push_back({number, toward.str(), pass.str(), text, planted});
     last = std::move(text);
     ++number;
+    markBefore();
   };
   return impl->guarded([&] {
     return lowerTo(*impl->module, stage, impl->options, &impl->times, observe);
@@ -460,6 +466,44 @@ plan::Launches Compilation::launches(const plan::CallSizes &call) const {
   plan::Launches none;
   none.unknown = "a program without a plan";
   return none;
+}
+
+ProgramFacts Compilation::facts() const { return factsOf(*impl->module); }
+
+std::vector<std::pair<std::string, tile::KernelWork>>
+Compilation::work(const plan::CallSizes &call) const {
+  std::vector<std::pair<std::string, tile::KernelWork>> all;
+  for (const plan::Launched &one : launches(call).all) {
+    auto func = impl->module->lookupSymbol<tile::FuncOp>(one.kernel);
+    if (!func)
+      continue;
+    std::vector<std::vector<int64_t>> shapes;
+    for (const plan::LaunchedTensor &tensor : one.tensors)
+      shapes.push_back(tensor.shape);
+    all.emplace_back(one.kernel, tile::workOf(func, shapes));
+  }
+  return all;
+}
+
+std::vector<tile::LaunchLoops>
+Compilation::loops(const plan::Launches &launches) const {
+  const Machine *machine = findMachine(impl->options.target);
+  std::vector<tile::LaunchLoops> all;
+  for (const plan::Launched &one : launches.all) {
+    auto func = impl->module->lookupSymbol<tile::FuncOp>(one.kernel);
+    if (!func || !machine || !machine->loops) {
+      all.emplace_back().unknown = "what " + impl->options.target + " runs";
+      continue;
+    }
+    tile::LaunchArguments given;
+    for (const plan::LaunchedTensor &tensor : one.tensors) {
+      given.shapes.push_back(tensor.shape);
+      given.arrays.push_back(tensor.name);
+    }
+    given.scalars = one.scalars;
+    all.push_back(machine->loops(func, given));
+  }
+  return all;
 }
 
 std::vector<std::pair<std::string, plan::LaunchNeeds>>

@@ -12,6 +12,9 @@
 #include "compiler/Pipeline.h"
 #include "compiler/Plan/Export.h"
 #include "compiler/Plan/Launches.h"
+#include "compiler/ProgramFacts.h"
+#include "compiler/Tile/Analysis/KernelWork.h"
+#include "compiler/Tile/Analysis/LoopTree.h"
 
 #include <memory>
 #include <string>
@@ -46,10 +49,12 @@ struct PassStep {
   std::string planted; // what was made wrong
 };
 
-/// A miscompile on purpose, after the pass of that number.
+/// A miscompile on purpose, after the pass of that number; `made`: only in what
+/// that pass made.
 struct Plant {
   int64_t pass;
   uint64_t seed;
+  bool made = false;
 };
 
 /// One program on its way down: a context and a module in it. Errors are kept
@@ -100,6 +105,14 @@ public:
   std::string plan() const;
   /// What a call of it launches.
   plan::Launches launches(const plan::CallSizes &call) const;
+  ProgramFacts facts() const;
+  /// How many operations the launches of a call take, of a program at stage
+  /// tile-value.
+  std::vector<std::pair<std::string, tile::KernelWork>>
+  work(const plan::CallSizes &call) const;
+  /// The launches of a call as loops over nests, of a program at stage tile; in
+  /// the order of `launches`. `unknown` of one says what cannot be followed.
+  std::vector<tile::LaunchLoops> loops(const plan::Launches &launches) const;
   /// Its kernels in the order of their first launches, each with what a launch
   /// gives it.
   std::vector<std::pair<std::string, plan::LaunchNeeds>> kernels() const;

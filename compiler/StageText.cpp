@@ -46,6 +46,15 @@ static FileLineColLoc findSource(Location loc) {
   return found;
 }
 
+std::string tessera::sourcePlace(Location loc) {
+  FileLineColLoc place = findSource(loc);
+  if (!place)
+    return "";
+  return (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" +
+          Twine(place.getColumn()))
+      .str();
+}
+
 std::string tessera::printStage(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -59,15 +68,12 @@ std::string tessera::printStage(ModuleOp module) {
   StringRef(text).split(lines, '\n');
   SmallVector<std::string> remarks(lines.size());
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    FileLineColLoc place = findSource(op->getLoc());
     auto printed = places.find(op);
-    if (!place || printed == places.end() || isa<ModuleOp>(op))
+    if (printed == places.end() || isa<ModuleOp>(op))
       return;
     size_t line = printed->second.first - 1;
     if (line < remarks.size() && remarks[line].empty())
-      remarks[line] = (place.getFilename().getValue() + ":" +
-                       Twine(place.getLine()) + ":" + Twine(place.getColumn()))
-                          .str();
+      remarks[line] = sourcePlace(op->getLoc());
   });
   std::string result;
   for (auto [line, remark] : llvm::zip(lines, remarks)) {

@@ -33,6 +33,10 @@ llvm::StringRef getStage(mlir::ModuleOp module);
 
 std::string printStage(mlir::ModuleOp module);
 
+/// "gemm.py:6:20", the place in the user's source; empty if the location knows
+/// none.
+std::string sourcePlace(mlir::Location loc);
+
 /// Splits "  %x = op ...  // gemm.py:6:20" at the last remark of that form.
 bool splitRemark(llvm::StringRef line, llvm::StringRef &file, unsigned &row,
                  unsigned &column);

@@ -3,6 +3,7 @@
 
 #include "compiler/Dialects.h"
 #include "compiler/StageText.h"
+#include "compiler/Testing/Mutate.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   tessera::registerDialects(registry);
   tessera::registerMachineDialects(registry);
   tessera::registerPasses();
+  tessera::testing::registerPasses();
   mlir::registerTransformsPasses();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "Tessera pass driver\n", registry);

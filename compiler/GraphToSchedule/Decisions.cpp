@@ -209,59 +209,6 @@ NumericsAttr writeGemm(Writer &writer, const Group &group, Value value) {
                          shared ? 1 : writer.user("split_k").value_or(0));
 }
 
-} // namespace
-
-DenseI64ArrayAttr schedule::thinTiles(OpBuilder &builder, const Group &group,
-                                      DictionaryAttr schedule, Model model) {
-  if (model != Model::Caches || group.kind != Group::Kind::Gemm)
-    return {};
-  if (schedule)
-    for (NamedAttribute named : schedule)
-      if (named.getName().getValue().starts_with("tile."))
-        return {};
-  GemmOp gemm = gemmOf(group);
-  Type element = tensorType(gemm.getLhs()).getElementType();
-  Value result = group.root->getResult(0);
-  SmallVector<int64_t> tiles;
-  struct Sizes {
-    int64_t least = 0, most = 0;
-  };
-  auto mayBe = [&](int64_t axis, Sizes sizes) {
-    Extent extent = getExtent(result, group.rank - 2 + axis);
-    return !extent.isConstant() ||
-           (extent.constant >= sizes.least &&
-            (!sizes.most || extent.constant <= sizes.most));
-  };
-  auto offer = [&](ArrayRef<int64_t> tile, Sizes rows, Sizes columns) {
-    if (!mayBe(0, rows) || !mayBe(1, columns))
-      return;
-    tiles.append(tile.begin(), tile.end());
-    tiles.append({rows.least, rows.most, columns.least, columns.most});
-  };
-  if (element.isBF16()) {
-    offer({32, 512, 256}, {0, 32}, {});
-    // AMX is quick with a panel: programs enough, and longer pieces.
-    offer({128, 256, 1024}, {0, 128}, {2048, 0});
-  } else if (element.isF32() || element.isF16()) {
-    // Few steps of k, so that lines of B follow each other for long.
-    offer({4, 1024, 64}, {0, 4}, {4096, 0});
-    offer({4, 512, 64}, {0, 4}, {});
-    offer({16, 512, 64}, {0, 16}, {});
-    // Eight rows are read at a time: sums enough for the multipliers. B is a
-    // panel as it lies.
-    bool computed = llvm::any_of(group.members, [&](const auto &member) {
-      return member.first == gemm.getRhs().getDefiningOp();
-    });
-    for (int64_t few : {16, 32})
-      if (element.isF32() && !computed && group.rank == 2)
-        offer({8, few, 4096}, {128, 0}, {few, few});
-  }
-  return tiles.empty() ? DenseI64ArrayAttr()
-                       : builder.getDenseI64ArrayAttr(tiles);
-}
-
-namespace {
-
 /// The head size stays whole in a tile: the smallest of these that holds it.
 constexpr int64_t headSizes[] = {16, 32, 64, 80, 96, 128, 256, 384, 512};
 
@@ -269,8 +216,8 @@ NumericsAttr writeAttention(Writer &writer, AttentionOp op) {
   int64_t rank = rankOf(op.getResult());
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, op.getResult(), axis);
-  // 0: the plan chooses among the variants by the size it meets.
-  int64_t bucket = 0;
+  // Not known: the widest, with variants for others.
+  int64_t bucket = 512;
   int64_t size = std::max(tensorType(op.getQ()).getDimSize(rank - 1),
                           tensorType(op.getV()).getDimSize(rank - 1));
   bool known = !tensorType(op.getQ()).isDynamicDim(rank - 1) &&
@@ -283,7 +230,7 @@ NumericsAttr writeAttention(Writer &writer, AttentionOp op) {
   bool vectors =
       writer.hasCaches() && tensorType(op.getQ()).getElementType().isF32();
   // A wide head leaves a thread's registers less room for rows and keys.
-  bool wide = !writer.hasCaches() && bucket >= 256;
+  bool wide = !writer.hasCaches() && known && bucket >= 256;
   writer.tile(rank - 2, op.getResult(), rank - 2,
               wide                         ? 32
               : vectors && !op.getCausal() ? 48

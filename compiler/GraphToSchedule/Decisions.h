@@ -15,14 +15,11 @@ namespace tessera::schedule {
 tile::NumericsAttr writeDecisions(mlir::OpBuilder &builder, const Group &group,
                                   mlir::DictionaryAttr schedule, Model model);
 
-/// Sevens: tiles of M, N and K for a product of at least and at most so many
-/// rows, and of at least and at most so many columns (0: any). One of few rows
-/// reads B once and wants long pieces of its rows; one of few columns reads A
-/// once, and its rows to their ends. Null: none.
-mlir::DenseI64ArrayAttr thinTiles(mlir::OpBuilder &builder, const Group &group,
-                                  mlir::DictionaryAttr schedule, Model model);
+/// Gives a kernel of a product, or of attention, the variants that pay for some
+/// calls.
+void offerVariants(FuseOp fuse, mlir::DictionaryAttr schedule, Model model);
 
-/// The same for a copy of `value`.
+/// Writes the decisions for a copy of `value`.
 tile::NumericsAttr writeCopyDecisions(mlir::OpBuilder &builder,
                                       mlir::Value value,
                                       mlir::DictionaryAttr schedule,

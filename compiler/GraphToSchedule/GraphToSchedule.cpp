@@ -135,8 +135,6 @@ private:
     auto [fuse, body] = makeFuse(group.root, result);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
     fuse.setNumericsAttr(writeDecisions(builder, group, schedule, model));
-    if (auto thin = thinTiles(builder, group, schedule, model))
-      fuse.setThinAttr(thin);
     SmallVector<Operation *> members;
     for (auto &[op, maps] : group.members)
       members.push_back(op);
@@ -150,6 +148,8 @@ private:
       builder.clone(*op, mapping);
     }
     schedule::YieldOp::create(builder, fuse.getLoc(), mapping.lookup(result));
+    if (group.kind == Group::Kind::Gemm || group.kind == Group::Kind::Attention)
+      offerVariants(fuse, schedule, model);
     inMemory[result] = fuse.getResult(0);
   }
 

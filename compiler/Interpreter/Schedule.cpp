@@ -25,6 +25,32 @@ static LogicalResult runFuse(Operation *op, Interpreter &in) {
   return success();
 }
 
+/// The first version that is for calls of this size. How operands lie changes
+/// no result, and is not known before there is memory.
+static LogicalResult runVersions(Operation *op, Interpreter &in) {
+  auto versions = cast<schedule::VersionsOp>(op);
+  Data results;
+  if (failed(in.run(versions.getVersions().back(), {}, results)))
+    return failure();
+  DatumRef general = results[0];
+  ArrayRef<int64_t> shape = cast<Array>(general.get())->shape;
+  auto isWithin = [](int64_t size, ArrayRef<int64_t> bounds) {
+    return size >= bounds[0] && (!bounds[1] || size <= bounds[1]);
+  };
+  for (auto [when, region] :
+       llvm::zip_first(versions.getWhen().getAsRange<schedule::WhenAttr>(),
+                       versions.getVersions()))
+    if (isWithin(shape[shape.size() - 2], when.getRows()) &&
+        isWithin(shape.back(), when.getColumns())) {
+      results.clear();
+      if (failed(in.run(region, {}, results)))
+        return failure();
+      break;
+    }
+  in.set(op->getResult(0), results[0]);
+  return success();
+}
+
 static Reduction reductionOf(schedule::PartialKind kind) {
   switch (kind) {
   case schedule::PartialKind::Sum:
@@ -69,6 +95,7 @@ static LogicalResult ignore(Operation *, Interpreter &) { return success(); }
 
 void interpreter::registerSchedule(Handlers &handlers) {
   handlers.add("sched.fuse", runFuse);
+  handlers.add("sched.versions", runVersions);
   handlers.add("sched.partial", runPartial);
   for (StringRef decision :
        {"tile", "pipeline", "place", "autotune", "overlap"})

@@ -264,6 +264,18 @@ static LogicalResult runDim(Operation *op, Interpreter &in) {
   return success();
 }
 
+static LogicalResult runStride(Operation *op, Interpreter &in) {
+  auto stride = cast<tile::StrideOp>(op);
+  int64_t step = in.get<View>(stride.getView()).strides[stride.getAxis()];
+  in.set(op->getResult(0), Array({}, Element::I64, in.domain.integer(step)));
+  return success();
+}
+
+/// No program can tell.
+static LogicalResult runPrefetch(Operation *, Interpreter &) {
+  return success();
+}
+
 static LogicalResult runLoad(Operation *op, Interpreter &in) {
   auto load = cast<tile::LoadOp>(op);
   KernelState &state = stateOf(in);
@@ -422,6 +434,8 @@ static LogicalResult runAtomic(Operation *op, Interpreter &in) {
 
 void interpreter::registerTileAccess(Handlers &handlers) {
   handlers.add("tile.dim", runDim);
+  handlers.add("tile.stride", runStride);
+  handlers.add("tile.prefetch", runPrefetch);
   handlers.add("tile.load", runLoad);
   handlers.add("tile.store", runStore);
   handlers.add("tile.atomic", runAtomic);

@@ -594,9 +594,40 @@ private:
 };
 } // namespace
 
+/// What `two_apart` says of a load.
+static LogicalResult checkTwoApart(tile::NestOp nest, tile::LoadOp load,
+                                   Interpreter &in) {
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  MemRefType type = load.getView().getType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!tile || tile.getRank() != int64_t(nest.getAxes().size()) ||
+      load.getIndexAxes() || tile::CpuPacking::of(load.getView()) ||
+      !(type.getElementType().isF32() || type.getElementType().isF64()) ||
+      failed(type.getStridesAndOffset(strides, offset)))
+    return success();
+  const View &view = in.get<View>(load.getView());
+  int64_t next = 0;
+  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+    if (isa<RankedTensorType>(index.getType()))
+      break;
+    if (isa<tile::RangeType>(index.getType()) &&
+        next++ == int64_t(nest.getVectorAxis()) && strides[axis] != 1 &&
+        view.strides[axis] != 2)
+      return load.emitError()
+             << "elements of " << view.name << " are " << view.strides[axis]
+             << " apart, but the nest says two_apart";
+  }
+  return success();
+}
+
 static LogicalResult runNest(Operation *op, Interpreter &in) {
   KernelState &state = stateOf(in);
   auto nest = cast<tile::NestOp>(op);
+  if (nest.getTwoApart())
+    for (auto load : nest.getBody().getOps<tile::LoadOp>())
+      if (failed(checkTwoApart(nest, load, in)))
+        return failure();
   tile::NestOp outer = std::exchange(state.nest, nest);
   auto forget = [&] {
     state.loadAxes.clear();

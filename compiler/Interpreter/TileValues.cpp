@@ -64,11 +64,14 @@ static LogicalResult runFor(Operation *op, Interpreter &in) {
   Data carried;
   for (Value init : loop.getInits())
     carried.push_back(in.get(init));
-  for (int64_t at = in.scalar(loop.getStart()); at < stop; at += size) {
+  int64_t start = in.scalar(loop.getStart());
+  bool empty = loop.getAtLeastOnce() && start >= stop;
+  for (int64_t at = start; at < stop || empty; at += size) {
     if (failed(in.spend(op, 1)))
       return failure();
-    Data arguments = {
-        std::make_shared<TileRange>(at, std::min(at + size, stop))};
+    Data arguments = {std::make_shared<TileRange>(
+        at, std::max(at, std::min(at + size, stop)))};
+    empty = false;
     llvm::append_range(arguments, carried);
     if (failed(in.run(loop.getBody(), arguments, carried)))
       return failure();
@@ -190,6 +193,29 @@ static LogicalResult runCat(Operation *op, Interpreter &in) {
                    inner[axis] -= input.shape[axis];
                  }
                  llvm_unreachable("the verifier checked the sizes");
+               });
+}
+
+static LogicalResult runSplice(Operation *op, Interpreter &in) {
+  auto splice = cast<tile::SpliceOp>(op);
+  const Cell &place = in.array(splice.getAt()).cells[0];
+  if (!place.present())
+    return in.reject(op, place, "the place of a splice");
+  const Array &head = in.array(splice.getHead()),
+              &tail = in.array(splice.getTail());
+  auto cellOf = [](const Array &input, ArrayRef<int64_t> index) {
+    for (auto [i, size] : llvm::zip_equal(index, input.shape))
+      if (i >= size)
+        return Cell::with(State::Absent);
+    return input.at(index);
+  };
+  return build(op, in, typeShape(op->getResult(0)),
+               [&](ArrayRef<int64_t> index) {
+                 SmallVector<int64_t> inner(index);
+                 if (inner.back() < place.integer)
+                   return cellOf(head, inner);
+                 inner.back() -= place.integer;
+                 return cellOf(tail, inner);
                });
 }
 
@@ -422,6 +448,10 @@ static LogicalResult runMma(Operation *op, Interpreter &in) {
   // What a matrix step reads beyond the end: of a buffer, what lies there; of
   // a packed view, the zeros that whoever packs it has to write.
   auto beyond = [&](Value operand, SmallVector<int64_t> at) -> Cell {
+    if (auto splice = operand.getDefiningOp<tile::SpliceOp>()) {
+      at.back() -= in.scalar(splice.getAt());
+      operand = splice.getTail();
+    }
     if (auto load = operand.getDefiningOp<tile::LocalLoadOp>())
       return readBuffer(op, in.get<Buffer>(load.getBuffer()), at, in);
     return in.domain.constant(from, 0);
@@ -559,6 +589,7 @@ void interpreter::registerTileValues(Handlers &handlers) {
   handlers.add("tile.transpose", runTranspose);
   handlers.add("tile.reshape", runReshape);
   handlers.add("tile.cat", runCat);
+  handlers.add("tile.splice", runSplice);
   handlers.add("tile.filled", runFilled);
   handlers.add("tile.convert_layout", runConvertLayout);
   handlers.add("tile.reduce", runReduce);

@@ -56,9 +56,9 @@ namespace {
 class KernelBuilder {
 public:
   KernelBuilder(schedule::FuseOp fuse, Emitter &emitter, Value output,
-                Kernel &kernel, int64_t width)
+                Kernel &kernel)
       : emitter(emitter), decisions(fuse.getBody().front()), output(output),
-        kernel(kernel), width(width) {
+        kernel(kernel) {
     root = fuse.getBody().front().getTerminator()->getOperand(0);
   }
 
@@ -161,9 +161,8 @@ private:
       kernel.grid.push_back({axis, tiles.back()});
     }
     Indices ids = emitter.makeProgram(extents, tiles);
-    int64_t bucket = loopOf(rank - 1).size;
     Value rows = ids.pop_back_val();
-    emitAttention(emitter, op, ids, rows, bucket > 0 ? bucket : width,
+    emitAttention(emitter, op, ids, rows, loopOf(rank - 1).size,
                   std::max<int64_t>(tileOf(rank), 1), output);
   }
 
@@ -275,16 +274,13 @@ private:
   Decisions decisions;
   Value root, output;
   Kernel &kernel;
-  int64_t width;
 };
 
 } // namespace
 
 FailureOr<Kernel> tessera::tile::buildKernel(OpBuilder &builder,
                                              schedule::FuseOp fuse,
-                                             StringRef symbol,
-                                             const Interface &interface,
-                                             int64_t width) {
+                                             const Interface &interface) {
   Location loc = fuse.getLoc();
   Block &payload = fuse.getBody().front();
   // Arguments: views, the output, scalars.
@@ -307,8 +303,8 @@ FailureOr<Kernel> tessera::tile::buildKernel(OpBuilder &builder,
   take(false);
 
   Kernel kernel;
-  kernel.function =
-      FuncOp::create(builder, loc, symbol, builder.getFunctionType(types, {}));
+  kernel.function = FuncOp::create(builder, loc, fuse.getSymName(),
+                                   builder.getFunctionType(types, {}));
   Block &body = kernel.function.getBody().emplaceBlock();
   DenseMap<Value, Value> arguments;
   for (auto [i, type] : llvm::enumerate(types)) {
@@ -320,8 +316,7 @@ FailureOr<Kernel> tessera::tile::buildKernel(OpBuilder &builder,
       arguments[payload.getArgument(input)] = argument;
   }
   Emitter emitter(&body, loc, arguments);
-  KernelBuilder(fuse, emitter, body.getArgument(outputNumber), kernel, width)
-      .run();
+  KernelBuilder(fuse, emitter, body.getArgument(outputNumber), kernel).run();
   ReturnOp::create(emitter.at(), loc);
   if (emitter.failed) {
     kernel.function.erase();

@@ -43,13 +43,11 @@ struct Interface {
   std::string outputName;
 };
 
-/// Builds the kernel `symbol` of `fuse` at the builder's position. `width` is
-/// the padded head size if the decision leaves it open. Fails with an error on
-/// the op that cannot be emitted.
+/// Builds the kernel of `fuse` at the builder's position. Fails with an error
+/// on the op that cannot be emitted.
 mlir::FailureOr<Kernel> buildKernel(mlir::OpBuilder &builder,
                                     schedule::FuseOp fuse,
-                                    llvm::StringRef symbol,
-                                    const Interface &interface, int64_t width);
+                                    const Interface &interface);
 
 } // namespace tessera::tile
 

@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - The order of the passes into Tile IR ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Schedule/Transforms/Passes.h"
 #include "compiler/ScheduleToTile/Passes.h"
 #include "compiler/Tile/Transforms/Passes.h"
 
@@ -11,6 +12,7 @@
 using namespace mlir;
 
 void tessera::tile::buildScheduleToTilePipeline(OpPassManager &pm) {
+  pm.addPass(schedule::createSpecializePass());
   pm.addPass(createScheduleToTilePass());
   pm.addPass(createSimplifyPass());
   pm.addPass(createCSEPass());

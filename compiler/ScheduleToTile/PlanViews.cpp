@@ -83,7 +83,9 @@ LogicalResult PlanWriter::write(graph::ReshapeOp op) {
   Value input = op.getInput(), result = op.getResult();
   int64_t from = rankOf(input), to = rankOf(result);
   schedule::ReshapeParts parts = schedule::getReshapeParts(op);
-  if (!parts.isView() && !input.getDefiningOp<schedule::FuseOp>())
+  if (!parts.isView() &&
+      !isa_and_present<schedule::FuseOp, schedule::VersionsOp>(
+          input.getDefiningOp()))
     return op.emitOpError() << "merges axes of memory that need not be "
                                "row-major: copy it first";
   IntegerBuilder make = integersAt(op.getLoc());

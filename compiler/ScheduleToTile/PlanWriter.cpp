@@ -16,9 +16,6 @@ using plan::IntegerBuilder;
 using schedule::rankOf;
 using schedule::tensorType;
 
-/// Padded head sizes of the variants when the head size is not known.
-static constexpr int64_t openWidths[] = {64, 128, 256, 512};
-
 /// How many the schedule allows, or nothing.
 static IntegerAttr threadsOf(FuncOp kernel) {
   DictionaryAttr config = kernel.getConfigAttr();
@@ -50,7 +47,8 @@ LogicalResult PlanWriter::writeBlock(Block &block) {
   for (Operation &op : block) {
     LogicalResult done =
         llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case([&](schedule::FuseOp fuse) { return write(fuse); })
+            .Case<schedule::FuseOp, schedule::VersionsOp>(
+                [&](auto kernels) { return write(kernels); })
             .Case<graph::TransposeOp, graph::BroadcastOp, graph::SliceOp,
                   graph::ReshapeOp>([&](auto view) { return write(view); })
             .Case([&](graph::CallKernelOp call) { return write(call); })
@@ -178,7 +176,8 @@ void PlanWriter::findLastUses(Block &block) {
     Value base = baseOf(value);
     Operation *owner = base.getDefiningOp();
     if (owner && owner->getBlock() == &block && !schedule::isScalar(base) &&
-        isa<schedule::FuseOp, graph::CallKernelOp, graph::IfOp>(owner))
+        isa<schedule::FuseOp, schedule::VersionsOp, graph::CallKernelOp,
+            graph::IfOp>(owner))
       last[base] = op;
   };
   for (Operation &op : block) {
@@ -220,6 +219,8 @@ Value PlanWriter::valueOf(const Extent &extent) {
   if (auto argument = dyn_cast<BlockArgument>(extent.value))
     return arguments.sizeOf(argument.getArgNumber(), extent.axis);
   Operation *op = extent.value.getDefiningOp();
+  if (auto versions = dyn_cast<schedule::VersionsOp>(op))
+    return sizeOf(versions.getGeneral().getResult(0), extent.axis);
   if (auto fuse = dyn_cast<schedule::FuseOp>(op)) {
     Value result = fuse.getBody().front().getTerminator()->getOperand(
         cast<OpResult>(extent.value).getResultNumber());
@@ -434,66 +435,38 @@ LogicalResult PlanWriter::write(schedule::FuseOp fuse) {
   interface.output = memoryType(result);
   interface.outputName = tensors[result].name;
 
-  Operation *root =
-      fuse.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-  Decisions decisions(fuse.getBody().front());
-  auto attention = dyn_cast_or_null<graph::AttentionOp>(root);
-  bool open = attention && decisions.loops.lookup(rankOf(result) - 1).size == 0;
-  DenseI64ArrayAttr thin = fuse.getThinAttr();
-  if (thin || open) {
-    // What all variants ask for is computed before the first of them.
-    for (Value input : fuse.getInputs())
-      if (schedule::isScalar(input))
-        (void)integer(input);
-  }
-  OpBuilder::InsertionGuard guard(at);
-  Knowledge before = remember();
-  LogicalResult done = success();
-  if (thin)
-    done = writeThin(fuse, thin.asArrayRef(), interface, decisions);
-  else if (open)
-    done = writeHeads(fuse, attention, interface, decisions);
-  else
-    return launch(fuse, fuse.getSymName(), interface, decisions, 0);
-  forget(std::move(before));
-  return done;
+  // One of several versions is for heads that it holds.
+  if (!isa<schedule::VersionsOp>(fuse->getParentOp()))
+    checkHead(fuse);
+  return launch(fuse, interface);
 }
 
-/// The head size is known at the call only: one variant per padded size.
-LogicalResult PlanWriter::writeHeads(schedule::FuseOp fuse,
-                                     graph::AttentionOp attention,
-                                     const Interface &interface,
-                                     const Decisions &decisions) {
+void PlanWriter::checkHead(schedule::FuseOp fuse) {
+  auto attentions = fuse.getBody().getOps<graph::AttentionOp>();
+  if (attentions.empty())
+    return;
+  graph::AttentionOp attention = *attentions.begin();
+  int64_t last = rankOf(attention) - 1, most = 0;
+  if (!tensorType(attention.getQ()).isDynamicDim(last) &&
+      !tensorType(attention.getV()).isDynamicDim(last))
+    return;
+  for (auto tile : fuse.getBody().getOps<schedule::TileOp>())
+    if (tile.getKind() == schedule::LoopKind::Whole)
+      most = tile.getSize().getValue();
   Location loc = fuse.getLoc();
-  IntegerBuilder make = integersAt(loc);
-  int64_t last = rankOf(fuse.getResult(0)) - 1;
-  Value q = insideSize(fuse, attention.getQ(), last);
-  Value v = insideSize(fuse, attention.getV(), last);
-  Value size = q == v ? q : make.max(q, v);
-  plan::CheckOp::create(
-      at, loc, make.le(size, 512),
-      "the head size of attention is {}, but at most 512 is supported", size);
-  for (int64_t width : ArrayRef(openWidths).drop_back()) {
-    std::string symbol = (fuse.getSymName() + "_d" + Twine(width)).str();
-    if (failed(writeVariant(make.le(size, width), loc, [&] {
-          return launch(fuse, symbol, interface, decisions, width);
-        })))
-      return failure();
-  }
-  int64_t widest = openWidths[std::size(openWidths) - 1];
-  return launch(fuse, (fuse.getSymName() + "_d" + Twine(widest)).str(),
-                interface, decisions, widest);
+  Value size = depthOf(fuse);
+  plan::CheckOp::create(at, loc, integersAt(loc).le(size, most),
+                        "the head size of attention is {}, but at most " +
+                            std::to_string(most) + " is supported",
+                        size);
 }
 
-LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
-                                 const Interface &interface,
-                                 const Decisions &decisions, int64_t width,
-                                 bool asIs) {
-  FailureOr<Kernel> kernel =
-      buildKernel(builder, fuse, symbol, interface, width);
+LogicalResult PlanWriter::launch(schedule::FuseOp fuse,
+                                 const Interface &interface) {
+  FailureOr<Kernel> kernel = buildKernel(builder, fuse, interface);
   if (failed(kernel))
     return failure();
-  if (asIs)
+  if (fuse.getAsIs())
     kernel->function.setAsIs(true);
   std::string name = shared(kernel->function);
   SmallVector<Value> views, scalars, grid;
@@ -508,10 +481,10 @@ LogicalResult PlanWriter::launch(schedule::FuseOp fuse, StringRef symbol,
     grid.push_back(tile > 0 ? make.ceildiv(factor, tile) : factor);
   }
   Value work = workOf(fuse);
+  int64_t threads = Decisions(fuse.getBody().front()).threads;
   plan::LaunchOp::create(
       at, fuse.getLoc(), name, views, scalars, make.product(grid), work,
-      decisions.threads > 0 ? at.getI64IntegerAttr(decisions.threads)
-                            : IntegerAttr());
+      threads > 0 ? at.getI64IntegerAttr(threads) : IntegerAttr());
   return failure(failedExpression);
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to Plan*.cpp: PlanWriter.cpp has lifetimes, integers and launches,
-// PlanViews.cpp the views of memory, PlanControl.cpp branches and loops.
+// PlanViews.cpp the views of memory, PlanControl.cpp branches and loops,
+// PlanVersions.cpp which version of a product a call takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,27 +92,17 @@ private:
   mlir::LogicalResult writeBlock(mlir::Block &block);
   mlir::LogicalResult write(schedule::FuseOp fuse);
 
-  mlir::LogicalResult writeHeads(schedule::FuseOp fuse,
-                                 graph::AttentionOp attention,
-                                 const Interface &interface,
-                                 const Decisions &decisions);
-  mlir::LogicalResult writeThin(schedule::FuseOp fuse,
-                                llvm::ArrayRef<int64_t> thin,
-                                const Interface &interface,
-                                const Decisions &decisions);
-  mlir::Value thinCondition(schedule::FuseOp fuse,
-                            llvm::ArrayRef<int64_t> tiles);
-  mlir::LogicalResult launchThin(schedule::FuseOp fuse, llvm::StringRef suffix,
-                                 llvm::ArrayRef<int64_t> tiles,
-                                 const Interface &interface,
-                                 NumericsKind numerics = NumericsKind::Gemm);
-  mlir::LogicalResult launchTurned(schedule::FuseOp fuse,
-                                   llvm::ArrayRef<int64_t> tiles,
-                                   Interface interface);
-  mlir::LogicalResult launch(schedule::FuseOp fuse, llvm::StringRef symbol,
-                             const Interface &interface,
-                             const Decisions &decisions, int64_t width,
-                             bool asIs = false);
+  mlir::LogicalResult write(schedule::VersionsOp op);
+  mlir::LogicalResult writeVersion(schedule::VersionsOp op,
+                                   mlir::Region &region);
+  /// Whether a call is one of these; null if the layout of its operands says
+  /// that it is not.
+  mlir::Value conditionOf(schedule::WhenAttr when, schedule::FuseOp general);
+  /// No head is larger than the tile that holds it whole.
+  void checkHead(schedule::FuseOp fuse);
+  /// The sum's length of a product, the head size of attention.
+  mlir::Value depthOf(schedule::FuseOp fuse);
+  mlir::LogicalResult launch(schedule::FuseOp fuse, const Interface &interface);
 
   /// The steps of `variant` where the condition holds; what follows is written
   /// into the other arm.

@@ -28,6 +28,11 @@ namespace tessera {
 namespace simt {
 struct Family;
 }
+namespace tile {
+class FuncOp;
+struct LaunchArguments;
+struct LaunchLoops;
+} // namespace tile
 
 /// Called with each pass manager that an emission is about to run: to verify,
 /// to take times, to observe.
@@ -103,6 +108,10 @@ struct Machine {
   /// The architecture that stands beside an image of kernels; null if kernels
   /// are functions of the process.
   std::string (*imageArch)(llvm::StringRef target);
+  /// A launch of a mapped kernel as loops over nests
+  /// (Tile/Analysis/LoopTree.h), for models of speed; null: there is no model.
+  tile::LaunchLoops (*loops)(tile::FuncOp,
+                             const tile::LaunchArguments &) = nullptr;
 
   /// The last one is what ships: object code, PTX, bytecode.
   llvm::ArrayRef<Emission> emissions;

@@ -8,6 +8,7 @@
 #include "compiler/Tile/IR/Tile.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 
 #include <functional>
@@ -26,9 +27,12 @@ struct Mutation {
   std::function<void()> apply, undo;
 };
 
+/// Of an op that was there before a pass: its attributes.
+constexpr StringLiteral beforeName = "test.before";
+
 class Collector {
 public:
-  explicit Collector(ModuleOp module) {
+  Collector(ModuleOp module, bool made) : made(made) {
     // Variants for results of many megabytes do not run on test inputs.
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto name = SymbolTable::getSymbolName(op);
@@ -41,7 +45,11 @@ public:
   std::vector<Mutation> found;
 
 private:
+  /// Only what a pass made: ops that are new, attributes that it changed.
+  bool made;
+
   void visit(Operation *op);
+  void visitAttributes(Operation *op);
   void add(Operation *op, std::string what, std::function<void()> apply,
            std::function<void()> undo) {
     found.push_back({std::move(what), op, std::move(apply), std::move(undo)});
@@ -57,6 +65,7 @@ private:
   void drop(Operation *op);
   void changeConstant(Operation *op);
   void changeKind(Operation *op);
+  void changeBranch(scf::IfOp branch);
   void changeGrid(plan::LaunchOp launch);
 };
 
@@ -68,7 +77,61 @@ static bool isPayload(Operation *op) {
          dialect == "math";
 }
 
+/// An attribute is as before the pass, or another number.
+void Collector::visitAttributes(Operation *op) {
+  auto before = op->getAttrOfType<DictionaryAttr>(beforeName);
+  for (NamedAttribute now : op->getAttrs()) {
+    StringRef name = now.getName();
+    Attribute was = before ? before.get(name) : Attribute();
+    if (name == beforeName || was == now.getValue())
+      continue;
+    Attribute is = now.getValue();
+    if (was || isa<UnitAttr>(is))
+      add(
+          op, ("attribute " + name + " as before").str(),
+          [=] {
+            if (was)
+              op->setAttr(name, was);
+            else
+              op->removeAttr(name);
+          },
+          [=] { op->setAttr(name, is); });
+    if (auto number = dyn_cast<IntegerAttr>(is))
+      change(op, name,
+             IntegerAttr::get(number.getType(), number.getInt() ? 0 : 64),
+             ("attribute " + name + " another number").str());
+  }
+}
+
+/// The branch is always taken, or never.
+void Collector::changeBranch(scf::IfOp branch) {
+  Operation *op = branch;
+  for (bool always : {false, true}) {
+    Value condition = branch.getCondition();
+    add(
+        op, always ? "branch always taken" : "branch never taken",
+        [=] {
+          OpBuilder builder(op);
+          op->setOperand(
+              0, arith::ConstantOp::create(builder, op->getLoc(),
+                                           builder.getBoolAttr(always)));
+        },
+        [=] {
+          Operation *constant = op->getOperand(0).getDefiningOp();
+          op->setOperand(0, condition);
+          constant->erase();
+        });
+  }
+}
+
 void Collector::visit(Operation *op) {
+  if (made) {
+    visitAttributes(op);
+    if (op->hasAttr(beforeName))
+      return;
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      changeBranch(branch);
+  }
   if (auto launch = dyn_cast<plan::LaunchOp>(op))
     return changeGrid(launch);
   if (op->getParentOfType<plan::FuncOp>())
@@ -138,10 +201,10 @@ void Collector::drop(Operation *op) {
           });
       return;
     }
-  } else if (isa<tile::StoreOp, tile::LocalStoreOp>(op)) {
+  } else if (isa<tile::StoreOp, tile::LocalStoreOp, tile::PrefetchOp>(op)) {
     // Nothing follows from a store, so there is never anything to undo; but a
     // matrix step needs its own.
-    auto nest = dyn_cast<tile::NestOp>(op->getParentOp());
+    auto nest = op->getParentOfType<tile::NestOp>();
     if (!nest || !nest.getUnit())
       add(op, "dropped", [=] { op->erase(); }, [] {});
   }
@@ -262,19 +325,33 @@ void Collector::changeGrid(plan::LaunchOp launch) {
   }
 }
 
-std::string testing::mutate(ModuleOp module, uint64_t seed) {
-  Collector collector(module);
-  if (collector.found.empty())
-    return "";
-  std::mt19937_64 random(seed);
-  Mutation &chosen = collector.found[random() % collector.found.size()];
+void testing::markBefore(ModuleOp module) {
+  module.walk([](Operation *op) {
+    op->setAttr(beforeName,
+                DictionaryAttr::get(op->getContext(), op->getAttrs()));
+  });
+}
+
+static std::string describe(const Mutation &mutation) {
   std::string text;
-  llvm::raw_string_ostream(text) << chosen.what << ": " << *chosen.op;
-  for (Operation *parent = chosen.op->getParentOp(); parent;
+  llvm::raw_string_ostream(text) << mutation.what << ": " << *mutation.op;
+  for (Operation *parent = mutation.op->getParentOp(); parent;
        parent = parent->getParentOp())
     if (auto name =
             parent->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()))
       text += " (in @" + name.str() + ")";
+  return text;
+}
+
+std::string testing::mutate(ModuleOp module, uint64_t seed, bool made) {
+  std::vector<Mutation> found = Collector(module, made).found;
+  if (made)
+    module.walk([](Operation *op) { op->removeAttr(beforeName); });
+  if (found.empty())
+    return "";
+  std::mt19937_64 random(seed);
+  Mutation &chosen = found[random() % found.size()];
+  std::string text = describe(chosen);
   chosen.apply();
   ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) {});
   if (succeeded(verify(module)))

@@ -14,6 +14,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -71,6 +72,31 @@ static void check(const Compilation &compilation, bool good) {
 }
 
 namespace {
+
+/// A loop is (trips, name, body), a run of a nest what tessera/nests.py takes.
+static nb::list toPython(const tile::LoopTree &tree) {
+  nb::list body;
+  for (const auto &inner : tree.body) {
+    if (!inner->run) {
+      body.append(nb::make_tuple(inner->trips, inner->name, toPython(*inner)));
+      continue;
+    }
+    const tile::NestRun &run = *inner->run;
+    nb::object matrix = nb::none();
+    if (const auto &block = run.matrix)
+      matrix = nb::make_tuple(block->unit, block->rows, block->columns,
+                              block->depth, block->vectors, block->lanes,
+                              block->reloads, block->thin, block->step);
+    nb::list touches;
+    for (const tile::Touch &touch : run.touches)
+      touches.append(nb::make_tuple(touch.array, touch.bytes, touch.along,
+                                    touch.write, touch.streams, touch.scratch));
+    body.append(nb::make_tuple(run.rows, run.turns, run.vectors, run.ops,
+                               run.chained, run.sums, run.wide, matrix,
+                               touches));
+  }
+  return body;
+}
 
 /// What `finish` returns. A plan may have kernels that no call ever launches,
 /// one per head size for instance, so each is compiled when it is asked for.
@@ -215,9 +241,9 @@ void python::bindCompile(nb::module_ &module) {
       .def(
           "lower_by_pass",
           [](Compilation &c, const std::string &stage, int64_t plantAfter,
-             uint64_t seed) {
+             uint64_t seed, bool made) {
             std::vector<PassStep> steps;
-            Plant plant{plantAfter, seed};
+            Plant plant{plantAfter, seed, made};
             check(c, c.lowerByPass(stage, steps,
                                    plantAfter < 0 ? nullptr : &plant));
             nb::list result;
@@ -226,7 +252,8 @@ void python::bindCompile(nb::module_ &module) {
                                            step.text, step.planted));
             return result;
           },
-          nb::arg("stage"), nb::arg("plant_after") = -1, nb::arg("seed") = 0)
+          nb::arg("stage"), nb::arg("plant_after") = -1, nb::arg("seed") = 0,
+          nb::arg("made") = false)
       .def("lower", [](Compilation &c,
                        const std::string &stage) { check(c, c.lower(stage)); })
       .def("print", &Compilation::print)
@@ -275,25 +302,65 @@ void python::bindCompile(nb::module_ &module) {
                      return all;
                    })
       .def(
-          "launches",
+          "facts",
+          [](const Compilation &c) {
+            ProgramFacts facts = c.facts();
+            nb::list conflicts;
+            for (const BankConflicts &one : facts.bankConflicts)
+              conflicts.append(nb::make_tuple(one.op, one.count, one.place));
+            nb::dict made;
+            made["tiles"] = facts.hasTiles;
+            made["fusions"] = facts.hasFusions;
+            made["attention"] = facts.hasAttention;
+            made["tensor_cores"] = facts.hasTensorCores;
+            made["fast"] = facts.hasFastPolicy;
+            made["exact"] = facts.isExact;
+            made["numerics"] = facts.numerics;
+            made["result_dims"] = facts.resultDims;
+            made["bank_conflicts"] = conflicts;
+            return made;
+          },
+          "compiler/ProgramFacts.h")
+      .def(
+          "work",
+          [](const Compilation &c,
+             const std::map<std::string, std::vector<int64_t>> &shapes) {
+            nb::list all;
+            for (auto &[kernel, work] :
+                 c.work({.shapes = shapes, .everyArm = true}))
+              all.append(nb::make_tuple(kernel, work.flops, work.products,
+                                        work.unknown));
+            return all;
+          },
+          nb::arg("shapes"),
+          "Per launch of a call: operations, those of products by dtype, and "
+          "what could not be counted.")
+      .def(
+          "loops",
           [](const Compilation &c,
              const std::map<std::string, std::vector<int64_t>> &shapes,
-             const std::map<std::string, int64_t> &dims, bool assume,
-             bool everyArm) {
-            plan::Launches found = c.launches({shapes, dims, assume, everyArm});
+             const std::map<std::string, int64_t> &dims, bool assume) {
+            plan::Launches found =
+                c.launches({.shapes = shapes, .dims = dims, .assume = assume});
+            std::string unknown = found.unknown;
             nb::list all;
-            for (const plan::Launched &one : found.all) {
-              nb::list tensors;
+            std::vector<tile::LaunchLoops> loops = c.loops(found);
+            for (size_t i = 0; i < loops.size(); ++i) {
+              const plan::Launched &one = found.all[i];
+              if (unknown.empty())
+                unknown = loops[i].unknown;
+              nb::dict arrays;
               for (const plan::LaunchedTensor &tensor : one.tensors)
-                tensors.append(
-                    nb::make_tuple(tensor.name, tensor.shape, tensor.bytes));
+                arrays[nb::str(tensor.name.c_str())] = tensor.bytes;
               all.append(nb::make_tuple(one.kernel, one.programs, one.work,
-                                        one.threads, tensors, one.scalars));
+                                        one.threads, toPython(loops[i].tree),
+                                        arrays));
             }
-            return nb::make_tuple(all, found.assumed, found.unknown);
+            return nb::make_tuple(all, found.assumed, unknown);
           },
           nb::arg("shapes"), nb::arg("dims"), nb::arg("assume") = false,
-          nb::arg("every_arm") = false);
+          "The launches of a call as loops over nests; the sizes that were "
+          "assumed; what cannot be followed.");
 
   module.def(
       "compile_program",

@@ -90,7 +90,7 @@ class Report:
 
 
 class _Bisection:
-    def __init__(self, fn, args: tuple, kwargs: dict, target: str, plant: tuple[int, int] | None):
+    def __init__(self, fn, args: tuple, kwargs: dict, target: str, plant: tuple | None):
         self.fn, self.target, self.plant = fn, target, plant
         self.spec, self.compilation, self.values = oracle.specialise(fn, args, kwargs, target, asserts=False)
 
@@ -102,11 +102,12 @@ class _Bisection:
         self.bounds = [r.bounds for r in bounds]
         self.ring = self._in_ring(first)
         steps = [Step(-1, "graph", "(the front end)", self.compilation.print(), "", "equal")]
+        self.facts = self.compilation.facts()  # after the pass before
         made = self.compilation.lower_by_pass("target", *(self.plant or (-1, 0)))
         for number, stage, name, text, planted in made:
             step = Step(number, stage, name, text, planted)
             if stage != "target":
-                self._interpret(step, steps[-1].text)
+                self._interpret(step)
             steps.append(step)
             if step.wrong:
                 return steps
@@ -129,9 +130,10 @@ class _Bisection:
             undecided = undecided or wrong
         step.verdict = "within the bound" if undecided is None else f"undecided: {undecided}"
 
-    def _interpret(self, step: Step, before: str) -> None:
+    def _interpret(self, step: Step) -> None:
         try:
             program = oracle.Stage.of_text(step.text, f"<after {step.name}>", self.fn.__name__, self.target, checked=False)
+            before, self.facts = self.facts, program.compilation.facts()
             outcome = program.run(self.values, "exact")
         except TesseraError as error:
             step.wrong, step.verdict = True, str(error).strip()
@@ -145,7 +147,7 @@ class _Bisection:
         if step.wrong or self.ring is None:
             return
         ring = self._in_ring(program)
-        moved = oracle.moves_roundings(before, step.text)
+        moved = oracle.moves_roundings(before, self.facts)
         if moved:
             self.ring = ring
         for name, mine, first in zip(self.names, ring or [], self.ring or []):
@@ -167,8 +169,7 @@ class _Bisection:
             last.wrong, last.verdict = True, f"as machine code {error}"
             return
         self._judge(last, got)
-        mapped = next(step for step in reversed(steps) if step.stage != "target")
-        if not last.wrong and oracle.is_exact(mapped.text):
+        if not last.wrong and self.facts["exact"]:
             for name, g, exact in zip(self.names, got, self.found):
                 wrong = comparison.within(name, g, exact, np.zeros(exact.shape))
                 if wrong and not last.wrong:
@@ -214,8 +215,8 @@ def _in_child(make, seconds: float = 60) -> list:
             return [found[name] for name in found.files]
 
 
-def bisect(fn, args: tuple, kwargs: dict, target: str, folder: str | None = None, plant: tuple[int, int] | None = None) -> Report:
-    """`plant`: a miscompile on purpose after the pass of that number, by that seed (compiler/Testing/Mutate.h)."""
+def bisect(fn, args: tuple, kwargs: dict, target: str, folder: str | None = None, plant: tuple | None = None) -> Report:
+    """`plant`: a miscompile on purpose after the pass of that number, by that seed, and whether only in what that pass made (compiler/Testing/Mutate.h)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = Report(fn.__name__, _Bisection(fn, args, kwargs, target, plant).run())

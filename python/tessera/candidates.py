@@ -5,7 +5,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 
@@ -53,7 +52,7 @@ def numerics_of(candidate: Trial, bound: dict, target: str) -> list[str]:
 
     compilation = candidate._with_key(start)
     compilation.lower("sched")
-    return re.findall(r"numerics = <([^>]*)>", compilation.print())
+    return compilation.facts()["numerics"]
 
 
 def scratch(version) -> int:

@@ -112,7 +112,7 @@ class Checker:
         self.names = result_names(fn, bounds)
         self.exact = [result.of("bound") for result in bounds]
         self.bounds = [result.bounds for result in bounds]
-        self.text = self.compilation.print()
+        self.facts = self.compilation.facts()
         self.values: list = []  # of the last stage
         self.found: list = []  # each row, and what it computed
         self.outside: set = set()  # indices outside their axis, by place
@@ -160,7 +160,7 @@ class Checker:
     def settle(self) -> None:
         """Where each op rounds once and no order of summation is left open, there is one right value, which the first stage computed: the
         bound need not decide."""
-        if not oracle.is_exact(self.text):
+        if not self.facts["exact"]:
             return
         first = self.found[0][1]
         for row, got in self.found:
@@ -196,11 +196,11 @@ class Checker:
                 return row
         self.values = [result.of("exact") for result in outcome.results]
         self.judge(row, self.values)
-        before, self.text = self.text, self.compilation.print()
-        if row.stage == "tile" and re.search(r"instruction = #tile\.instruction<s", self.text):
+        before, self.facts = self.facts, self.compilation.facts()
+        if row.stage == "tile" and self.facts["tensor_cores"]:
             mapped = [result.bounds for result in program.run(self.given, "bound").results]
             self.machine_bounds = [np.maximum(mine, machine) for mine, machine in zip(self.bounds, mapped)]
-        if oracle.moves_roundings(before, self.text):
+        if oracle.moves_roundings(before, self.facts):
             self.ring = None
         try:
             ring = [result.of("ring") for result in program.run(self.given, "ring").results]
@@ -222,7 +222,7 @@ class Checker:
         target = self.target if machines.of(self.target).in_process else "cpu"
         self.computed = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, target))
         row = self.judge(Row(f"{target} (compiled)"), self.computed)
-        if machines.of(self.target).in_process and oracle.is_exact(self.text):
+        if machines.of(self.target).in_process and self.facts["exact"]:
             for name, g, exact in zip(self.names, self.computed, self.values):
                 wrong = comparison.within(name, g, exact, np.zeros(exact.shape))
                 row.wrong = row.wrong or (f"{wrong}; it has one right value; {self.place_of(name)}" if wrong else "")

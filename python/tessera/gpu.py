@@ -28,10 +28,6 @@ def is_gpu(target: str) -> bool:
     return not machine.in_bytecode or architectures.order(machine.arch) >= (8, 0)
 
 
-# An access to shared memory in the mapped stage, with what its two layouts say of it, and the user's line.
-_ACCESS = re.compile(r"tile\.(cp_async|local_load) .*?conflicts = (\d+).*// (\S+)$", re.M)
-
-
 class GpuVersion(Runner):
     """One compiled version: `ptx` or, for `cudatile:...`, `bytecode`; the plan that launches it, and its `kernels`: name, threads of a block
     and bytes of shared memory."""
@@ -46,7 +42,7 @@ class GpuVersion(Runner):
         else:
             if compilation.stage != "target":  # a resumed text is past the stage that shows accesses
                 compilation.lower("tile")
-                self._accesses = _ACCESS.findall(compilation.print())
+                self._accesses = [access for access in compilation.facts()["bank_conflicts"] if access[2]]
             self.ptx = compilation.emit("ptx")
         self.plan = compilation.plan
         # As a launch needs them (docs/abi.md, section 7).

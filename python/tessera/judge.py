@@ -186,9 +186,7 @@ class Judge:
             return written
         _, compilation, _ = oracle.specialise(self.default, (), self.random, "cpu")
         compilation.lower("graph")
-        head = re.search(r"func\.func @.*? -> (.*?) attributes", compilation.print())
-        found = re.findall(r"gir\.dims = \[([^\]]*)\]", head[1]) if head else []
-        return written + [re.findall(r'"([^"]*)"', names) for names in found]
+        return written + compilation.facts()["result_dims"]
 
     def _windows(self) -> list:
         """Parts of the results at full size: where a dim can be cut without changing the rest, which the default shows."""

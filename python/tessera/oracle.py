@@ -9,7 +9,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import numpy
 
@@ -120,19 +119,11 @@ class Stage:
                        [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]], done["remarks"])
 
 
-# Ops of a mapped program whose result has one right value, to the bit: machine code must meet it.
-_INEXACT = re.compile(r"\btile\.(mma|scan|atomic|reduce (sum|prod))\b|\bmath\.(?!absf|absi|floor|ceil|roundeven|trunc|copysign|fma\b|sqrt|isnan|isfinite|isinf)|fastmath<")
-
-
-def is_exact(text: str) -> bool:
-    """Whether nothing in a mapped program depends on an order of summation, or is an approximation."""
-    return "tile.func" in text and _INEXACT.search(text) is None
-
-
-def moves_roundings(before: str, after: str) -> bool:
-    """Whether `after` has other roundings than `before`, which the ring sees, by right: attention was raised, or the policy is fast."""
-    raised = "gir.attention" in after and "gir.attention" not in before
-    return raised or ('gir.policy = "fast"' in before and ("sched.fuse" not in before or "tile.func" not in after))
+def moves_roundings(before: dict, after: dict) -> bool:
+    """Whether a program has other roundings than before, which the ring sees, by right: attention was raised, or the policy is fast. Both are
+    `Compilation.facts()`."""
+    raised = after["attention"] and not before["attention"]
+    return raised or (before["fast"] and not (before["fusions"] and after["tiles"]))
 
 
 def specialise(fn, args: tuple, kwargs: dict, target: str, asserts: bool = True) -> tuple:

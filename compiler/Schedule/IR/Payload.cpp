@@ -30,6 +30,26 @@ bool schedule::isComposite(Operation *op) {
          !isWholeGelu(op);
 }
 
+bool schedule::canSpecialize(Operation *op, VariantForm form) {
+  auto gemm = dyn_cast<GemmOp>(op);
+  if (!gemm || form == VariantForm::Head)
+    return !gemm && form == VariantForm::Head;
+  if (form == VariantForm::Product)
+    return true;
+  if (!isa<BlockArgument>(gemm.getRhs()))
+    return false;
+  if (form == VariantForm::Turned)
+    return true;
+  RankedTensorType type = gemm.getType();
+  Type element = type.getElementType();
+  return type.getRank() == 2 &&
+         (type.isDynamicDim(0) || type.getDimSize(0) == 1) &&
+         isa<BlockArgument>(gemm.getLhs()) && element.isF32() &&
+         tensorType(gemm.getLhs()).getElementType() == element &&
+         gemm.getAccumulate().value_or(element) == element &&
+         gemm.getPrecision() == "ieee";
+}
+
 schedule::ReshapeParts schedule::getReshapeParts(ReshapeOp op) {
   Value input = op.getInput(), result = op.getResult();
   int64_t from = rankOf(input), to = rankOf(result);

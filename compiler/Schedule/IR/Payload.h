@@ -28,6 +28,11 @@ bool isElementwise(mlir::Operation *op);
 /// A composite that must be decomposed before fusion.
 bool isComposite(mlir::Operation *op);
 
+/// Whether `form` can compute this product or attention of a kernel. `turned`
+/// reads the right operand where it lies in memory; `row`, a sum along each
+/// column of it, is of f32 matrices.
+bool canSpecialize(mlir::Operation *op, VariantForm form);
+
 /// How a reshape maps axes: the first `front` and the last `back` axes of both
 /// shapes are the same; the axes between are merged and split in row-major
 /// order.

@@ -63,4 +63,47 @@ def Schedule_ParamAttr : AttrDef<Schedule_Dialect, "Param"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Schedule_VariantForm : Schedule_Enum<"VariantForm", "how a variant computes a product or attention", [
+    I32EnumAttrCase<"Product", 0, "product">, I32EnumAttrCase<"Turned", 1, "turned">,
+    I32EnumAttrCase<"Row", 2, "row">, I32EnumAttrCase<"Head", 3, "head">]>;
+
+def Schedule_Layout : Schedule_Enum<"RightLayout", "how the right operand of a product must lie in memory", [
+    I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"ColumnMajor", 1, "column_major">,
+    I32EnumAttrCase<"NotColumnMajor", 2, "not_column_major">, I32EnumAttrCase<"NearRowMajor", 3, "near_row_major">]>;
+
+def Schedule_WhenAttr : AttrDef<Schedule_Dialect, "When"> {
+  let mnemonic = "when";
+  let summary = "The calls that a variant of a product is for";
+  let description = [{
+    Bounds of the product's rows, columns and depth, each the least and the most
+    (0: any; the depth of attention is its head size), and how its right operand lies in memory: `column_major` has
+    stride 1 along a column, `near_row_major` has stride 1 along a row and is
+    small enough to be read from a near cache again and again.
+
+    Example: `#sched.when<rows = [0, 16], depth = [256, 0], right = column_major>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$rows, ArrayRefParameter<"int64_t">:$columns,
+                        ArrayRefParameter<"int64_t">:$depth, "::tessera::schedule::RightLayout":$right);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Schedule_VariantAttr : AttrDef<Schedule_Dialect, "Variant"> {
+  let mnemonic = "variant";
+  let summary = "Another way to compute a fused product or attention, for some calls";
+  let description = [{
+    `name` is what the kernel's name ends with, `tiles` are those of rows,
+    columns and depth. `product` changes tiles only. `turned` computes
+    `(B^T A^T)^T`, which reads the columns of B along memory. `row` is the
+    product of one row: a sum along each column of B. `head` is attention whose
+    heads are padded to the one tile that it has.
+
+    Example: `#sched.variant<thin4, product, [4, 1024, 64], <rows = [0, 4]>>`
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::tessera::schedule::VariantForm":$form,
+                        ArrayRefParameter<"int64_t">:$tiles, "::tessera::schedule::WhenAttr":$when);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 #endif // TESSERA_SCHEDULE_DIALECT_TD

@@ -1,7 +1,7 @@
 //===- ScheduleOps.cpp - Schedule IR: verifiers ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Schedule/IR/Schedule.h"
+#include "compiler/Schedule/IR/Payload.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -13,8 +13,34 @@ using namespace tessera::schedule;
 
 /// More in one axis of a tile, or more vectors in a turn, is a mistake.
 static constexpr int64_t maxTile = 1 << 16;
-/// More kinds of tiles for thin products than anybody offers.
-static constexpr int64_t maxThin = 16;
+/// More variants than anybody offers.
+static constexpr size_t maxVariants = 16;
+
+/// (C3) of FuseOp.
+static LogicalResult verifyVariants(FuseOp fuse) {
+  SmallVector<Operation *> products;
+  for (Operation &op : fuse.getBody().front())
+    if (isa<tessera::graph::GemmOp, tessera::graph::AttentionOp>(op))
+      products.push_back(&op);
+  if (products.size() != 1 ||
+      cast<RankedTensorType>(fuse.getResult(0).getType()).getRank() < 2)
+    return fuse.emitOpError() << "variants are of one product or attention";
+  ArrayAttr variants = fuse.getVariantsAttr();
+  if (variants.size() > maxVariants)
+    return fuse.emitOpError()
+           << "has " << variants.size() << " variants; at most " << maxVariants;
+  llvm::SmallDenseSet<StringRef> names;
+  for (auto variant : variants.getAsRange<VariantAttr>()) {
+    if (!names.insert(variant.getName()).second)
+      return fuse.emitOpError()
+             << "two variants are called '" << variant.getName() << "'";
+    if (!canSpecialize(products[0], variant.getForm()))
+      return fuse.emitOpError()
+             << "the product has no form '"
+             << stringifyVariantForm(variant.getForm()) << "'";
+  }
+  return success();
+}
 
 LogicalResult FuseOp::verify() {
   // (C1)
@@ -28,23 +54,31 @@ LogicalResult FuseOp::verify() {
   if (getNumResults() != 1)
     return emitOpError() << "makes one result";
   // (C3)
-  if (DenseI64ArrayAttr thin = getThinAttr()) {
-    auto result = cast<RankedTensorType>(getResult(0).getType());
-    bool good = thin.size() % 7 == 0 && thin.size() <= 7 * maxThin &&
-                result.getRank() >= 2;
-    for (auto [i, number] :
-         llvm::enumerate(good ? thin.asArrayRef() : ArrayRef<int64_t>()))
-      good = good && number >= (i % 7 < 3 ? 1 : 0) &&
-             number <= (i % 7 < 3 ? maxTile : int64_t(1) << 40);
-    // A tile spans two of the three.
-    for (size_t i = 0; good && i < size_t(thin.size()); i += 7)
-      for (size_t k : {0, 1, 2})
-        good &= thin[i + k] * thin[i + (k + 1) % 3] <= int64_t(1) << 24;
-    if (!good)
-      return emitOpError() << "thin has three sizes of tiles and four bounds "
-                              "of extents for each tile, not "
-                           << thin;
+  return getVariantsAttr() ? verifyVariants(*this) : success();
+}
+
+FuseOp VersionsOp::getGeneral() {
+  auto yield = cast<YieldOp>(getVersions().back().front().getTerminator());
+  return yield.getValues()[0].getDefiningOp<FuseOp>();
+}
+
+LogicalResult VersionsOp::verify() {
+  // (C1)
+  if (getVersions().size() != getWhen().size() + 1 || getWhen().empty())
+    return emitOpError() << "has " << getVersions().size() << " regions and "
+                         << getWhen().size()
+                         << " conditions; all but the last region have one";
+  // (C2)
+  for (Region &region : getVersions()) {
+    auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+    if (!yield || yield.getValues().size() != 1 ||
+        yield.getValues()[0].getType() != getType())
+      return emitOpError() << "every region yields one " << getType();
   }
+  if (getType().getRank() < 2)
+    return emitOpError() << "has rows and columns; " << getType() << " has not";
+  if (!getGeneral())
+    return emitOpError() << "the last region yields a kernel's result";
   return success();
 }
 
@@ -75,7 +109,7 @@ LogicalResult PartialOp::verify() {
 LogicalResult TileOp::verify() {
   // (C1)
   int64_t size = getSize().getValue();
-  if (size < (getKind() == LoopKind::Whole ? 0 : 1) || size > maxTile)
+  if (size < 1 || size > maxTile)
     return emitOpError() << "a tile has 1 to " << maxTile << " elements, not "
                          << size;
   // (C2)

@@ -15,6 +15,9 @@ def Schedule_NumericsAttr : Attr<CPred<"::llvm::isa<::tessera::tile::NumericsAtt
   let convertFromStorage = "$_self";
 }
 
+def Schedule_VariantArrayAttr : TypedArrayAttrBase<Schedule_VariantAttr, "variants of a product">;
+def Schedule_WhenArrayAttr : TypedArrayAttrBase<Schedule_WhenAttr, "the calls that versions are for">;
+
 def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEffects,
                                            SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "These ops become one kernel";
@@ -27,7 +30,12 @@ def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEff
     Constraints:
     * (C1) region arguments have the inputs' types, yielded values the results'.
     * (C2) there is one result.
-    * (C3) `thin`, tiles for thin products, has for each three sizes of tiles and four bounds of extents.
+    * (C3) `variants` are of one product or attention, at most 16 and of
+      different names; those of the form `turned` or `row` read the right
+      operand from memory, and `row` both, which are f32 matrices.
+
+    `schedule-specialize` makes `sched.versions` of the variants. `as_is` is
+    what it makes: the plan looks for no other way to launch this kernel.
 
     Example:
     ```mlir
@@ -40,10 +48,10 @@ def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEff
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Variadic<AnyType>:$inputs, Schedule_NumericsAttr:$numerics,
-                       OptionalAttr<DenseI64ArrayAttr>:$thin);
+                       OptionalAttr<Schedule_VariantArrayAttr>:$variants, UnitAttr:$as_is);
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$sym_name,
                                  "::mlir::ValueRange":$inputs, "::tessera::tile::NumericsAttr":$numerics), [{
-    build($_builder, $_state, results, sym_name, inputs, numerics, ::mlir::DenseI64ArrayAttr());
+    build($_builder, $_state, results, sym_name, inputs, numerics, ::mlir::ArrayAttr(), /*as_is=*/false);
   }]>];
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -52,6 +60,48 @@ def Schedule_FuseOp : Schedule_Op<"fuse", [IsolatedFromAbove, RecursiveMemoryEff
     `:` functional-type($inputs, $results) $body
   }];
   let hasVerifier = 1;
+}
+
+def Schedule_VersionsOp : Schedule_Op<"versions", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "One kernel in several ways; a call takes the first that is for it";
+  let description = [{
+    Each region holds one `sched.fuse` and the views it reads, and yields its
+    result. All compute the same. Version `i` is for the calls of `when[i]`, the
+    last one, which is the kernel as it was written, for all others.
+
+    Constraints:
+    * (C1) every region but the last has its `when`.
+    * (C2) the result has two axes at least; every region ends with a yield of
+      its type, and the last one yields the result of a `sched.fuse`.
+
+    Example:
+    ```mlir
+    %y = sched.versions [#sched.when<rows = [0, 4]>] : tensor<?x?xf32> {
+      %few = sched.fuse @product_0_thin4 (%a, %b) numerics = <gemm step = 64> {as_is} : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32> {
+      ^bb0(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>):
+        %p = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+        sched.yield %p : tensor<?x?xf32>
+      }
+      sched.yield %few : tensor<?x?xf32>
+    }, {
+      %all = sched.fuse @product_0 (%a, %b) numerics = <gemm step = 2048> : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32> {
+      ^bb0(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>):
+        %p = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+        sched.yield %p : tensor<?x?xf32>
+      }
+      sched.yield %all : tensor<?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Schedule_WhenArrayAttr:$when);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$versions);
+  let assemblyFormat = "$when attr-dict `:` type($result) $versions";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The version for calls that no other one is for.
+    ::tessera::schedule::FuseOp getGeneral();
+  }];
 }
 
 def Schedule_YieldOp : Schedule_Op<"yield", [Pure, Terminator, ReturnLike]> {
@@ -69,7 +119,7 @@ def Schedule_TileOp : Schedule_Op<"tile", []> {
     a program) or whole.
 
     Constraints:
-    * (C1) the size is positive (or 0, for whole).
+    * (C1) the size is positive.
     * (C2) `loop` is 0 to 31.
 
     In a `sched.fuse` every axis of the result has one such op, and loop `rank`

@@ -83,11 +83,68 @@ func.func @place_c1_stream() {
 // -----
 
 func.func @fuse_c3(%x: tensor<?x?xf32>) {
-  // expected-error @+1 {{thin has three sizes of tiles and four bounds of extents for each tile}}
-  %y = sched.fuse @relu_0 (%x) numerics = <elementwise> {thin = array<i64: 2147483648, 1, 1, 0, 0, 0, 0>} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // expected-error @+1 {{variants are of one product or attention}}
+  %y = sched.fuse @relu_0 (%x) numerics = <elementwise> {variants = [#sched.variant<few, product, [4, 64, 64], <rows = [0, 4]>>]} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
   ^bb0(%a: tensor<?x?xf32>):
     %r = gir.relu %a : tensor<?x?xf32>
     sched.yield %r : tensor<?x?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fuse_c3_names(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{two variants are called 'few'}}
+  %y = sched.fuse @f_0 (%x) numerics = <gemm> {variants = [#sched.variant<few, product, [4, 64, 64], <rows = [0, 4]>>, #sched.variant<few, product, [8, 64, 64], <rows = [0, 8]>>]} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  ^bb0(%a: tensor<?x?xf32>):
+    %r = gir.gemm %a, %a : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+    sched.yield %r : tensor<?x?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fuse_c3_form(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{the product has no form 'turned'}}
+  %y = sched.fuse @f_0 (%x) numerics = <gemm> {variants = [#sched.variant<turned16, turned, [16, 64, 64], <rows = [0, 16], right = column_major>>]} : (tensor<?x?xf32>) -> tensor<?x?xf32> {
+  ^bb0(%a: tensor<?x?xf32>):
+    %w = gir.relu %a : tensor<?x?xf32>
+    %r = gir.gemm %a, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+    sched.yield %r : tensor<?x?xf32>
+  }
+  return
+}
+
+// -----
+
+// expected-error @+1 {{a variant of this form has 3 sizes of tiles, each 1 to 65536, and tiles of at most 2^24 elements}}
+func.func private @variant_tiles() attributes {test.v = #sched.variant<few, product, [2147483648, 1, 1], <rows = [0, 4]>>}
+
+// -----
+
+// expected-error @+1 {{bounds are the least and the most, each 0 (any) to 2^40}}
+func.func private @when_bounds() attributes {test.v = #sched.when<rows = [8, 4]>}
+
+// -----
+
+func.func @versions_c1(%x: tensor<?xf32>) {
+  // expected-error @+1 {{has 1 regions and 1 conditions; all but the last region have one}}
+  %y = sched.versions [#sched.when<rows = [0, 4]>] : tensor<?xf32> {
+    sched.yield %x : tensor<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @versions_c2(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{the last region yields a kernel's result}}
+  %y = sched.versions [#sched.when<rows = [0, 4]>] : tensor<?x?xf32> {
+    sched.yield %x : tensor<?x?xf32>
+  }, {
+    sched.yield %x : tensor<?x?xf32>
   }
   return
 }

@@ -61,6 +61,41 @@ func.func @partial(%x: tensor<?xf32>, %n: tensor<i64>) {
   return
 }
 
+// CHECK-LABEL: func @versions
+// CHECK: sched.versions [#sched.when<rows = [0, 4]>] : tensor<?x?xf32> {
+// CHECK: sched.fuse @product_0_thin4 (%{{.*}}, %{{.*}}) numerics = <gemm step = 64> {as_is}
+// CHECK: }, {
+// CHECK: sched.fuse @product_0 (%{{.*}}, %{{.*}}) numerics = <gemm step = 2048> :
+func.func @versions(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) {
+  %y = sched.versions [#sched.when<rows = [0, 4]>] : tensor<?x?xf32> {
+    %few = sched.fuse @product_0_thin4 (%a, %b) numerics = <gemm step = 64> {as_is} : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32> {
+    ^bb0(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>):
+      %p = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+      sched.yield %p : tensor<?x?xf32>
+    }
+    sched.yield %few : tensor<?x?xf32>
+  }, {
+    %all = sched.fuse @product_0 (%a, %b) numerics = <gemm step = 2048> : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32> {
+    ^bb0(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>):
+      %p = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+      sched.yield %p : tensor<?x?xf32>
+    }
+    sched.yield %all : tensor<?x?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @variants
+// CHECK: variants = [#sched.variant<row, row, [1, 1, 1024], <rows = [1, 1], right = column_major>>, #sched.variant<narrow16, product, [8, 16, 4096], <rows = [128, 0], columns = [16, 16], right = near_row_major>>]
+func.func @variants(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) {
+  %y = sched.fuse @product_1 (%a, %b) numerics = <gemm step = 2048> {variants = [#sched.variant<row, row, [1, 1, 1024], <rows = [1, 1], right = column_major>>, #sched.variant<narrow16, product, [8, 16, 4096], <rows = [128, 0], columns = [16, 16], right = near_row_major>>]} : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32> {
+  ^bb0(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>):
+    %p = gir.gemm %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+    sched.yield %p : tensor<?x?xf32>
+  }
+  return
+}
+
 // CHECK-LABEL: func @overlap
 // CHECK: sched.overlap "relu_0" with "gemm_1"
 func.func @overlap() {

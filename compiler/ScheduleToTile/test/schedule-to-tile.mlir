@@ -109,7 +109,7 @@ func.func @attention(%q: tensor<?x?x72xf16> {gir.name = "q", gir.dims = ["H", "S
 // PLAN:       function linear
 // PLAN:         view %[[C:.*]] = %w offset 0
 // PLAN:         if $M == 1
-// PLAN:         launch @linear_0_row(%b, %{{.*}}, %x, %y) grid $M * $N
+// PLAN:         launch @linear_0_row(%b, %{{.*}}, %{{.*}}, %y) grid $M * $N
 // PLAN:         if $M <= 16 and $K >= 256
 // PLAN-NEXT:    view %[[R:.*]] = %[[C]] offset 0 sizes [$N, $K]
 // PLAN-NEXT:    launch @linear_0_turned16(%x, %b, %[[R]], %y)

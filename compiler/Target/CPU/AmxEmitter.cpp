@@ -116,8 +116,8 @@ private:
   int64_t resultStride;
   Value first; // i1: nothing was summed before
   std::optional<CpuDirect> direct;
-  tile::NestOp after; // makes results of the sum
-  Value last;         // i1: and may do so now
+  tile::NestOp epilogue; // makes results of the sum
+  Value last;            // i1: and may do so now
   Type element, sum;
   AmxTiles amx;
 };
@@ -125,7 +125,8 @@ private:
 
 AmxStep::AmxStep(CpuLowering &lower, tile::NestOp nest)
     : lower(lower), builder(lower.builder), loc(lower.loc), nest(nest),
-      mma(stepIn(nest)), element(getElementTypeOrSelf(mma.getLhs().getType())),
+      mma(cpu::stepIn(nest)),
+      element(getElementTypeOrSelf(mma.getLhs().getType())),
       sum(getElementTypeOrSelf(mma.getAcc().getType())),
       amx{lower, builder, element.isInteger()} {
   m = lower.ranges[nest.getAxes()[0]].length;
@@ -137,13 +138,13 @@ AmxStep::AmxStep(CpuLowering &lower, tile::NestOp nest)
   // What lies outside of its view is 0: nothing is added.
   if (inside)
     k = arith::SelectOp::create(builder, loc, inside, k, lower.constant(0));
-  out = sumOf(nest);
+  out = cpu::sumOf(nest);
   result = lower.buffers[out];
-  resultStride = tile::CpuBuffer(sumOf(nest).getType()).stride(0);
-  first = lower.isFirst(nest);
-  direct = lower.resultOf(nest);
-  if ((after = lower.finishOf(nest)))
-    last = lower.isLast(nest);
+  resultStride = tile::CpuBuffer(cpu::sumOf(nest).getType()).stride(0);
+  first = lower.startsFromZero(nest);
+  direct = lower.directOf(nest);
+  if ((epilogue = cpu::epilogueOf(nest)))
+    last = lower.values.lookup(cpu::branchOf(nest).getCondition());
 }
 
 Value AmxStep::panelAt(Value base, Value stride, Value at) {
@@ -166,8 +167,9 @@ Value AmxStep::placeOfPair() {
 AmxStep::Block AmxStep::blockAt(int64_t columns) {
   Block block;
   block.columns = columns;
-  Value corner = after ? lower.pointerTo(placeOfPair(), lower.sub(j, pair), sum)
-                       : placeAt(j);
+  Value corner = epilogue
+                     ? lower.pointerTo(placeOfPair(), lower.sub(j, pair), sum)
+                     : placeAt(j);
   for (int64_t row : {0, 16}) {
     Value at = lower.addConstant(i, row);
     block.a.push_back(panelAt(lhs.base, lhs.stride, at));
@@ -335,13 +337,13 @@ void AmxStep::run() {
   i = open(zero, m, 32);
   j = open(pair, lower.minimum(lower.addConstant(pair, 64), n), 32);
   emitBlocks();
-  if (!after)
+  if (!epilogue)
     return;
   builder.setInsertionPointAfter(j.getParentBlock()->getParentOp());
   auto now = scf::IfOp::create(builder, loc, last, false);
   builder.setInsertionPointToStart(now.thenBlock());
   llvm::SaveAndRestore place(lower.buffers[out], placeOfPair());
-  lower.emitPart(after, {i, pair}, {32, 64});
+  lower.emitPart(epilogue, {i, pair}, {32, 64});
 }
 
 void CpuLowering::emitAmxStep(tile::NestOp nest) { AmxStep(*this, nest).run(); }

@@ -72,6 +72,10 @@ void registerCpuTranslations(mlir::DialectRegistry &registry);
 /// The passes and pipelines, for command-line tools.
 void registerCpuPasses();
 
+/// A launch of a mapped kernel, for models of speed.
+tile::LaunchLoops cpuLoopTree(tile::FuncOp func,
+                              const tile::LaunchArguments &given);
+
 } // namespace tessera::target
 
 #endif // TESSERA_COMPILER_TARGET_CPU_CPU_H

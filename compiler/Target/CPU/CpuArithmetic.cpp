@@ -182,7 +182,7 @@ Value CpuLowering::elementwise(Operation *op, ValueRange given, int64_t lanes) {
       return store && isStreaming(store);
     });
     return truncate(operands[0], result,
-                    near || (isSumOfAmx(wide) && !streams));
+                    near || (cpu::isSumOfAmx(wide) && !streams));
   }
   if (isa<arith::ExtFOp>(op))
     return extend(operands[0], result);

@@ -13,6 +13,7 @@
 #ifndef TESSERA_COMPILER_TARGET_CPU_CPULOWERING_H
 #define TESSERA_COMPILER_TARGET_CPU_CPULOWERING_H
 
+#include "compiler/Target/CPU/Mapping/MatrixSteps.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
 #include "compiler/Tile/IR/IndexBounds.h"
 #include "compiler/Tile/IR/Tile.h"
@@ -51,13 +52,6 @@ struct CpuPanels {
   mlir::Value base, stride, along, row, rest, restBase, restStride;
 };
 
-/// Where the operand lies that a buffer would hold in panels, and whether this
-/// program reads it there. Its lines are `line` elements apart. Positions from
-/// `rest` on are in the buffer all the same.
-struct CpuInPlace {
-  mlir::Value usable, base, line, rest;
-};
-
 struct CpuRange {
   mlir::Value start, stop, length;
 };
@@ -87,7 +81,6 @@ public:
   llvm::DenseMap<mlir::Value, CpuView> views;
   llvm::DenseMap<mlir::Value, CpuRange> ranges;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // buffer -> pointer
-  llvm::DenseMap<mlir::Value, CpuInPlace> inPlace;  // buffer ->
   mlir::IRMapping values;
 
   // Integers.
@@ -122,11 +115,12 @@ public:
   mlir::Value offsetAlong(const CpuView &view, int64_t axis, mlir::Value at);
   /// Elements from one panel of a packed view to the next.
   mlir::Value panelStride(const CpuView &view);
-  /// Where the tile that a load of a matrix operand reads begins; `inside`
-  /// becomes whether its scalar indices are within the view (null: they are).
-  mlir::Value tileStart(tile::LoadOp load, mlir::Value &inside);
-  /// The panels an operand of a matrix step is read from: a buffer's or a
-  /// packed view's.
+  /// Where the tile at `indices` of a view begins; `inside` becomes whether
+  /// the scalars among them are within the view (null: they are).
+  mlir::Value tileStart(mlir::Value view, mlir::OperandRange indices,
+                        mlir::Value &inside);
+  /// The panels an operand of a matrix step is read from: a buffer's, a packed
+  /// view's, or the rows of a view as they lie.
   CpuPanels panelsOf(mlir::Value operand, int64_t wideAxis, int64_t width,
                      mlir::Value &inside);
   /// While `rows` rows after row `at` of a nest are multiplied by a panel, the
@@ -190,28 +184,10 @@ public:
          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> both);
   mlir::Value random(mlir::Value seed, mlir::Value index, int64_t lanes);
 
-  // What a matrix step can do without (MatrixShortcuts.cpp).
-  /// Whether (i1) this program needs not run the nest, which packs an operand
-  /// or clears a sum; null: it always runs. A range that need not be walked
-  /// whole is made shorter.
-  mlir::Value isSuperfluous(tile::NestOp nest);
-  /// Does the step have so few rows that B is read along its lines, and once?
-  static bool isThin(tile::NestOp step);
-  /// Does it read one or two vectors of a panel where no more exist?
-  static bool readsFewVectors(tile::NestOp step);
-  /// Where the nest after the loop would copy the sum to, if it is one.
-  std::optional<CpuDirect> resultOf(tile::NestOp step);
-  /// The nest after the loop that makes results of the sum, if the last step
-  /// does that, block by block while they are near. Then the loop takes a step
-  /// even if there is nothing to sum.
-  static tile::NestOp finishOf(tile::NestOp step);
-  /// Does the step always do what this nest would?
-  static bool isPartOfStep(tile::NestOp nest);
-  /// Whether (i1) the step is the first, or the last, one of its sum.
-  mlir::Value isFirst(tile::NestOp step);
-  mlir::Value isLast(tile::NestOp step);
-  /// Is this tile a sum as AMX leaves it, without subnormals?
-  static bool isSumOfAmx(mlir::Value tile);
+  // What the passes let a matrix step do (Mapping/MatrixSteps.h).
+  /// Whether (i1) its sum starts from zero.
+  mlir::Value startsFromZero(tile::NestOp step);
+  std::optional<CpuDirect> directOf(tile::NestOp step);
 
   // Emitters.
   void emitNest(tile::NestOp nest);
@@ -220,7 +196,6 @@ public:
   void emitPart(tile::NestOp nest, llvm::ArrayRef<mlir::Value> at,
                 llvm::ArrayRef<int64_t> sizes);
   void emitWhole(tile::NestOp nest);
-  void emitVersions(tile::NestOp nest, NestEmitter &emitter);
   void emitMatrixStep(tile::NestOp nest);
   void emitAmxStep(tile::NestOp nest);
   void exchangeBf16(tile::ReduceKind how, mlir::Value value,
@@ -228,18 +203,6 @@ public:
   void atomic(tile::ReduceKind kind, mlir::Value value, mlir::Value pointer);
   void emitAssert(mlir::Value condition, mlir::StringRef message);
 };
-
-/// The product of a matrix step; null if the nest is none.
-inline tile::MmaOp stepIn(tile::NestOp nest) {
-  auto steps = nest.getBody().front().getOps<tile::MmaOp>();
-  return steps.empty() ? tile::MmaOp() : *steps.begin();
-}
-
-/// The buffer that a matrix step sums into.
-inline mlir::TypedValue<tile::BufferType> sumOf(tile::NestOp step) {
-  return mlir::cast<tile::LocalStoreOp>(*stepIn(step).getResult().user_begin())
-      .getBuffer();
-}
 
 inline bool isHalf(mlir::Type element) {
   return element.isF16() || element.isBF16();

@@ -4,6 +4,8 @@
 #include "compiler/Target/CPU/CPU.h"
 #include "compiler/Target/CPU/Mapping/Passes.h"
 #include "compiler/Target/CPU/Passes.h"
+#include "compiler/Tile/Analysis/LoopTree.h"
+#include "compiler/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
@@ -96,6 +98,7 @@ const Machine &tessera::target::cpuMachine() {
       .simt = nullptr,
       .features = featuresOf,
       .imageArch = nullptr,
+      .loops = cpuLoopTree,
       .emissions = emissions,
   };
   return machine;

@@ -131,10 +131,10 @@ Value CpuLowering::offsetAlong(const CpuView &view, int64_t axis, Value at) {
                : add(far, near);
 }
 
-Value CpuLowering::tileStart(tile::LoadOp load, Value &inside) {
-  const CpuView &view = views[load.getView()];
+Value CpuLowering::tileStart(Value from, OperandRange indices, Value &inside) {
+  const CpuView &view = views[from];
   Value offset = constant(0);
-  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
+  for (auto [axis, index] : llvm::enumerate(indices)) {
     Value at;
     if (isa<tile::RangeType>(index.getType())) {
       at = ranges[index].start;
@@ -155,29 +155,78 @@ Value CpuLowering::tileStart(tile::LoadOp load, Value &inside) {
 
 CpuPanels CpuLowering::panelsOf(Value operand, int64_t wideAxis, int64_t width,
                                 Value &inside) {
-  if (auto load = operand.getDefiningOp<tile::LoadOp>())
-    return {tileStart(load, inside), panelStride(views[load.getView()]),
-            constant(width), constant(64)};
-  Value buffer = operand.getDefiningOp<tile::LocalLoadOp>().getBuffer();
-  tile::CpuBuffer layout(cast<tile::BufferType>(buffer.getType()));
-  CpuPanels panels = {buffers[buffer], constant(layout.offset(wideAxis, width)),
-                      constant(width), constant(64)};
-  auto found = inPlace.find(buffer);
-  if (found == inPlace.end())
-    return panels;
-  const CpuInPlace &source = found->second;
-  auto choose = [&](Value there, Value here) -> Value {
-    return arith::SelectOp::create(builder, loc, source.usable, there, here);
+  if (auto load = operand.getDefiningOp<tile::LoadOp>()) {
+    const CpuView &view = views[load.getView()];
+    Value base = tileStart(load.getView(), load.getIndices(), inside);
+    if (view.packing)
+      return {base, panelStride(view), constant(width), constant(64)};
+    // Rows as they lie: of panels along them, or of one for each.
+    Value line;
+    for (auto [axis, index] : llvm::enumerate(load.getIndices()))
+      if (!line && isa<tile::RangeType>(index.getType()))
+        line = view.strides[axis];
+    Value bytes = mul(line, constant(tile::scratchBytesOf(view.element)));
+    if (wideAxis == 0)
+      return {base, mul(line, constant(width)), constant(1), bytes};
+    return {base, constant(width), line, bytes};
+  }
+  if (auto local = operand.getDefiningOp<tile::LocalLoadOp>()) {
+    tile::CpuBuffer layout(local.getBuffer().getType());
+    return {buffers[local.getBuffer()],
+            constant(layout.offset(wideAxis, width)), constant(width),
+            constant(64)};
+  }
+  // Both, and which of them is known when the program runs.
+  Value there, here, usable, rest;
+  if (auto splice = operand.getDefiningOp<tile::SpliceOp>()) {
+    there = splice.getHead();
+    here = splice.getTail();
+    rest = values.lookup(splice.getAt());
+    usable = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest,
+                                   constant(0));
+  } else {
+    auto choice = operand.getDefiningOp<arith::SelectOp>();
+    there = choice.getTrueValue();
+    here = choice.getFalseValue();
+    usable = values.lookup(choice.getCondition());
+  }
+  CpuPanels rows = panelsOf(there, wideAxis, width, inside),
+            packed = panelsOf(here, wideAxis, width, inside);
+  auto choose = [&](Value CpuPanels::*of) -> Value {
+    return arith::SelectOp::create(builder, loc, usable, rows.*of, packed.*of);
   };
-  bool rows = wideAxis == 0;
-  return {choose(source.base, panels.base),
-          choose(rows ? mul(source.line, panels.along) : panels.along,
-                 panels.stride),
-          choose(rows ? constant(1) : source.line, panels.along),
-          choose(mul(source.line, constant(layout.elementBytes)), panels.row),
-          source.rest,
-          panels.base,
-          panels.stride};
+  CpuPanels panels = {choose(&CpuPanels::base), choose(&CpuPanels::stride),
+                      choose(&CpuPanels::along), choose(&CpuPanels::row)};
+  if (rest) {
+    panels.rest =
+        arith::SelectOp::create(builder, loc, usable, rest,
+                                constant(std::numeric_limits<int64_t>::max()));
+    panels.restBase = packed.base;
+    panels.restStride = packed.stride;
+  }
+  return panels;
+}
+
+Value CpuLowering::startsFromZero(tile::NestOp step) {
+  bool always = false;
+  if (Value where = cpu::startsWhere(step, always))
+    return values.lookup(where);
+  return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(always));
+}
+
+std::optional<CpuDirect> CpuLowering::directOf(tile::NestOp step) {
+  tile::StoreOp store = cpu::directStoreOf(step);
+  if (!store)
+    return std::nullopt;
+  Value inside; // its scalars are those of the program
+  Value base = tileStart(store.getView(), store.getIndices(), inside);
+  const CpuView &view = views[store.getView()];
+  Value row;
+  for (auto [axis, index] : llvm::enumerate(store.getIndices()))
+    if (!row && isa<tile::RangeType>(index.getType()))
+      row = view.strides[axis];
+  return CpuDirect{base, row, values.lookup(cpu::branchOf(step).getCondition()),
+                   isStreaming(store)};
 }
 
 CpuLowering::Ahead CpuLowering::fetchAhead(tile::NestOp nest, int64_t rows,

@@ -331,6 +331,16 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
                          lower.views[dim.getView()].sizes[dim.getAxis()]);
         return success();
       })
+      .Case([&](tile::StrideOp stride) {
+        lower.values.map(
+            stride.getResult(),
+            lower.views[stride.getView()].strides[stride.getAxis()]);
+        return success();
+      })
+      .Case([&](tile::PrefetchOp prefetch) {
+        emitPrefetch(prefetch);
+        return success();
+      })
       .Case([&](tile::AllocOp alloc) {
         int64_t offset = alloc.getOffset().value_or(0);
         lower.buffers[alloc.getBuffer()] = lower.pointerTo(
@@ -387,58 +397,32 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
 
 static void emptyBody(OpBuilder &, Location, Value, ValueRange) {}
 
-/// While products are summed, what their sum is combined with comes nearer: its
-/// rows are too short and too far apart for the machine to see.
-void KernelEmitter::fetchForResults(tile::ForOp loop) {
-  if (loop->getBlock() != &func.getBody().front() ||
-      !loop.walk([](tile::MmaOp) { return WalkResult::interrupt(); })
-           .wasInterrupted())
-    return;
-  for (Operation *op = loop->getNextNode(); op; op = op->getNextNode())
-    if (auto nest = dyn_cast<tile::NestOp>(op))
-      for (auto load : nest.getBody().getOps<tile::LoadOp>())
-        fetchTile(load);
-}
-
-void KernelEmitter::fetchTile(tile::LoadOp load) {
-  const CpuView &view = lower.views[load.getView()];
-  SmallVector<int64_t> axes; // of rows and columns
-  for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
-    bool isRange = isa<tile::RangeType>(index.getType());
-    if (isRange ? !lower.ranges.contains(index)
-                : !index.getType().isIndex() || !lower.values.contains(index))
-      return; // not known yet
-    if (isRange)
-      axes.push_back(axis);
-  }
-  if (axes.size() != 2 || axes[1] + 1 != int64_t(view.strides.size()) ||
-      view.packing || view.staticStrides.back() != 1)
-    return;
-  Value rows = load.getIndices()[axes[0]], columns = load.getIndices().back();
-  Value inside; // or not: the fetch reads nothing
-  Value start = lower.tileStart(load, inside);
+void KernelEmitter::emitPrefetch(tile::PrefetchOp op) {
+  const CpuView &view = lower.views[op.getView()];
+  Value inside; // or not: a prefetch reads nothing
+  Value start = lower.tileStart(op.getView(), op.getIndices(), inside);
+  int64_t rowAxis = -1;
+  for (auto [axis, index] : llvm::enumerate(op.getIndices()))
+    if (rowAxis < 0 && isa<tile::RangeType>(index.getType()))
+      rowAxis = int64_t(axis);
+  Value rows = op.getIndices()[rowAxis], columns = op.getIndices().back();
   int64_t bytes = tile::scratchBytesOf(view.element);
   auto loop = scf::ForOp::create(builder, lower.loc, lower.constant(0),
                                  lower.ranges[rows].length, lower.constant(1));
   OpBuilder::InsertionGuard saved(builder);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
   Value row =
-      lower.mul(lower.offsetAlong(view, axes[0], loop.getInductionVar()),
+      lower.mul(lower.offsetAlong(view, rowAxis, loop.getInductionVar()),
                 lower.constant(bytes));
   int64_t size = cast<tile::RangeType>(columns.getType()).getSize();
-  for (int64_t line = 0; line < size * bytes; line += 64)
+  for (int64_t line = 0; line < size * bytes; line += x86::cacheLine)
     lower.prefetch(start, lower.addConstant(row, line));
 }
 
 LogicalResult KernelEmitter::emitFor(tile::ForOp loop) {
-  fetchForResults(loop);
   Value start = lower.values.lookup(loop.getStart());
   Value stop = lower.values.lookup(loop.getStop()), end = stop;
-  auto steps = loop.getBody().getOps<tile::NestOp>();
-  bool finishes = llvm::any_of(steps, [&](tile::NestOp step) {
-    return stepIn(step) && lower.finishOf(step);
-  });
-  if (finishes) { // one step at least, be it of nothing
+  if (loop.getAtLeastOnce()) {
     stop = arith::MaxSIOp::create(builder, lower.loc, start, stop);
     end = arith::MaxSIOp::create(builder, lower.loc, stop,
                                  lower.addConstant(start, 1));

@@ -45,8 +45,7 @@ private:
   void defineRange(mlir::Value range, mlir::Value start, mlir::Value extent,
                    int64_t size);
   mlir::LogicalResult emitFor(tile::ForOp loop);
-  void fetchForResults(tile::ForOp loop);
-  void fetchTile(tile::LoadOp load);
+  void emitPrefetch(tile::PrefetchOp op);
   mlir::LogicalResult emitScfFor(mlir::scf::ForOp loop);
   mlir::LogicalResult emitIf(mlir::scf::IfOp branch);
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp loop);

@@ -86,7 +86,7 @@ private:
 } // namespace
 
 MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
-    : lower(lower), builder(lower.builder), mma(stepIn(nest)), nest(nest) {
+    : lower(lower), builder(lower.builder), mma(cpu::stepIn(nest)), nest(nest) {
   m = lower.ranges[nest.getAxes()[0]].length;
   n = lower.ranges[nest.getAxes()[1]].length;
   k = lower.ranges[nest.getAxes()[2]].length;
@@ -103,11 +103,12 @@ MatrixStep::MatrixStep(CpuLowering &lower, tile::NestOp nest)
   if (inside)
     k = arith::SelectOp::create(builder, lower.loc, inside, k,
                                 lower.constant(0));
-  result = lower.buffers[sumOf(nest)];
-  resultStride = tile::CpuBuffer(sumOf(nest).getType()).stride(0);
-  packed = isa<tile::LoadOp>(mma.getRhs().getDefiningOp());
-  first = lower.isFirst(nest);
-  direct = lower.resultOf(nest);
+  result = lower.buffers[cpu::sumOf(nest)];
+  resultStride = tile::CpuBuffer(cpu::sumOf(nest).getType()).stride(0);
+  auto load = mma.getRhs().getDefiningOp<tile::LoadOp>();
+  packed = load && tile::CpuPacking::of(load.getView());
+  first = lower.startsFromZero(nest);
+  direct = lower.directOf(nest);
 }
 
 Matrix MatrixStep::readLhs(Value tile, Value &inside) {
@@ -128,7 +129,8 @@ Matrix MatrixStep::readLhs(Value tile, Value &inside) {
   for (auto [axis, index] : llvm::enumerate(load.getIndices()))
     if (isa<tile::RangeType>(index.getType()))
       strides.push_back(view.strides[axis]);
-  return {lower.tileStart(load, inside), strides[0], strides[1]};
+  return {lower.tileStart(load.getView(), load.getIndices(), inside),
+          strides[0], strides[1]};
 }
 
 Value MatrixStep::multiplyAdd(Value a, Value b, Value c) {
@@ -169,14 +171,11 @@ void MatrixStep::steps(SmallVectorImpl<Value> &sums, const Block &block,
   }
 }
 
-/// Whether (i1) two neighbours along k are one broadcast; null: never. Of A
-/// they must be side by side. That the whole result has few columns decides,
-/// not that a tile has, so that tiles do not change the order of sums.
+/// Whether (i1) two neighbours along k are one broadcast; null: never.
 Value MatrixStep::takesPairs() {
-  auto program = nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
-  if (!program || !element.isF32() || lanes != 16 ||
-      !matchPattern(lhs.column, m_One()))
+  if (!nest.getPairsOfK())
     return {};
+  auto program = nest.getAxes()[1].getDefiningOp<tile::ProgramOp>();
   int64_t axis = cast<OpResult>(nest.getAxes()[1]).getResultNumber();
   return lower.less(lower.values.lookup(program.getExtents()[axis]),
                     lower.constant(lanes + lanes / 2 + 1));
@@ -484,7 +483,7 @@ void MatrixStep::runThin() {
 }
 
 void MatrixStep::run() {
-  if (CpuLowering::isThin(nest)) {
+  if (cpu::isThin(nest)) {
     MatrixStep one = *this;
     one.rows = 1;
     Value single = arith::CmpIOp::create(
@@ -529,9 +528,8 @@ void MatrixStep::run() {
       upTo(lanes + lanes / 2, 2, 3);
     builder.setInsertionPointToStart(choice.elseBlock());
   }
-  if (CpuLowering::readsFewVectors(nest))
-    for (int64_t few : {1, 2})
-      upTo(few * lanes, few, 0);
+  for (int64_t few = 1; few <= int64_t(nest.getNarrowVectors()); ++few)
+    upTo(few * lanes, few, 0);
   panelLoop(j, vectors);
 }
 

@@ -18,6 +18,7 @@
 #define TESSERA_COMPILER_TARGET_CPU_NESTEMITTER_H
 
 #include "compiler/Target/CPU/CpuLowering.h"
+#include "compiler/Target/CPU/Mapping/NestVectors.h"
 
 #include <map>
 
@@ -33,9 +34,6 @@ public:
   bool runAsPacking();
   /// The same for a nest that stores a transposed tile.
   bool runAsTransposing();
-
-  llvm::SmallVector<mlir::Value> stridesOfLanes();
-  llvm::SmallVector<mlir::Value> twoApart; ///< those that are 2
 
 private:
   /// Where along one axis of a tile: at the nest's axis, or anywhere.
@@ -63,21 +61,11 @@ private:
     llvm::SmallVector<mlir::Value> values; // [copy], argmax: then indices
   };
 
-  /// What a packing nest writes: a packed buffer or a packed view.
-  struct Packed {
-    mlir::Operation *store = nullptr;
-    mlir::Value value;
-    mlir::Type element;
-    int64_t width = 1, group = 1;
-    bool isPanel = false; // else rows of a plain buffer
-    bool isView = false;  // plain memory: nothing may be written past an end
-  };
-  std::optional<Packed> findPacked();
+  using Packed = cpu::PackedStore;
+  bool transposes();
   mlir::Value packedPlace(const Packed &to, mlir::Value k, mlir::Value n);
   void emitPackedBlocks(const Packed &to, int64_t rows, bool interleave);
   void emitPackedBlock(const Packed &to, int64_t rows, bool interleave);
-  bool isTransposing(tile::StoreOp store) const;
-  bool isReadAlongRows(mlir::Value root) const;
   mlir::Value orZero(mlir::Value value, mlir::Value keep);
 
   void emitLoops(size_t depth);
@@ -104,7 +92,6 @@ private:
                           int64_t copy);
   mlir::Value evalCat(tile::CatOp op, const Positions &at, int64_t copy);
   void storeToView(tile::StoreOp op);
-  tile::StoreOp otherPart(tile::StoreOp op);
   void storeToBuffer(mlir::Value value, tile::LocalStoreOp store,
                      const Positions &at, int64_t copy);
   void emitAtomic(tile::AtomicOp op);
@@ -157,7 +144,8 @@ private:
   int64_t blockAxis = -1; // packing: copies count along this axis
   bool packsRows = false; // packing: rows of memory into a buffer, as they lie
   mlir::Value mask;       // lanes that exist; null: all
-  bool paired = false;    // lanes of f32: of even places, then of odd ones
+  llvm::SmallVector<mlir::Value> twoApart; // strides that are 2
+  bool paired = false; // lanes of f32: of even places, then of odd ones
   std::vector<std::map<Key, mlir::Value>> memo;
   llvm::DenseMap<mlir::Value, uint64_t> depends;
   std::vector<Carry> carriesNow;

@@ -1,12 +1,9 @@
 //===- NestLoops.cpp - Loops, reductions and stores of a nest -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Target/CPU/Mapping/PairBf16.h"
 #include "compiler/Target/CPU/NestEmitter.h"
 
 #include "llvm/Support/SaveAndRestore.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -37,75 +34,20 @@ static Type carriedElement(Operation *op) {
 
 NestEmitter::NestEmitter(CpuLowering &lower, tile::NestOp nest)
     : lower(lower), nest(nest), vectorAxis(nest.getVectorAxis()) {
-  // As many lanes as the narrowest element in memory fills, f16 counting as
-  // f32 because that is how it is computed.
-  int64_t narrowest = 8;
-  for (Operation &op : nest.getBody().front()) {
-    Type element;
-    if (auto load = dyn_cast<tile::LoadOp>(op))
-      element = getElementTypeOrSelf(load.getResult().getType());
-    else if (auto load = dyn_cast<tile::LocalLoadOp>(op))
-      element = load.getBuffer().getType().getElementType();
-    else if (auto store = dyn_cast<tile::LocalStoreOp>(op))
-      element = store.getBuffer().getType().getElementType();
-    else if (auto store = dyn_cast<tile::StoreOp>(op))
-      element = getElementTypeOrSelf(store.getValue().getType());
-    if (element)
-      narrowest = std::min(narrowest,
-                           std::max<int64_t>(4, tile::scratchBytesOf(element)));
-  }
-  lanes = vectorAxis < 0 ? 0 : lower.vectorBytes / narrowest;
-  unroll = vectorAxis < 0 ? 1 : nest.getUnroll();
-  if (int64_t asked = nest.getLanes(); asked > 0 && vectorAxis >= 0) {
-    lanes = std::min(lanes, asked);
-  } else if (lanes == 16 && cpu::hasHalfLines(nest, vectorAxis) &&
-             cast<tile::RangeType>(nest.getAxes()[vectorAxis].getType())
-                         .getSize() %
-                     32 ==
-                 0) {
-    lanes = 32;
-    unroll = std::max<int64_t>(1, unroll / 2);
-    paired = nest.getPairs();
-  }
-  if (!lower.partSizes.empty() && vectorAxis >= 0)
-    unroll =
-        std::clamp<int64_t>(lower.partSizes[vectorAxis] / lanes, 1, unroll);
-  // A vector lies within one panel: of f64, 24 wide, not 16 lanes of f32; and
-  // within a row of few columns, which is padded to 8 lanes of f64.
-  for (Operation &op : nest.getBody().front()) {
-    auto store = dyn_cast<tile::LocalStoreOp>(op);
-    if (!store || vectorAxis < 0 || store.getZeroPadding())
-      continue;
-    tile::CpuBuffer layout(store.getBuffer().getType());
-    // (A reduction's result has no vector axis.)
-    if (layout.terms.size() != nest.getAxes().size())
-      continue;
-    int64_t run = layout.run(vectorAxis);
-    if (layout.terms[vectorAxis].size() > 1 || (run > 1 && run < lanes))
-      lanes = std::gcd(lanes, run);
-  }
-  for (Operation &op : nest.getBody().front())
-    if (auto store = dyn_cast<tile::StoreOp>(op); store && vectorAxis >= 0)
-      if (const CpuView &view = lower.views[store.getView()]; view.packing)
-        lanes = std::gcd(lanes, view.packing->width);
-  for (Operation &op : nest.getBody().front())
-    if (std::optional<int64_t> k = tile::zeroPaddingOf(&op);
-        k && vectorAxis >= 0) {
-      zeroPadding = true;
-      // Along k a whole AMX row, so that the masked tail ends the last one.
-      Type element =
-          isa<tile::LocalStoreOp>(op)
-              ? cast<tile::LocalStoreOp>(op)
-                    .getBuffer()
-                    .getType()
-                    .getElementType()
-              : lower.views[cast<tile::StoreOp>(op).getView()].element;
-      lanes = vectorAxis == k ? tile::amxStep(element) : 16;
-    }
+  cpu::NestVectors vectors =
+      cpu::vectorsOf(nest, lower.vectorBytes, lower.partSizes);
+  lanes = vectors.lanes;
+  unroll = vectors.unroll;
+  paired = vectors.halfLines && nest.getPairs();
+  zeroPadding = vectors.zeroPadding;
+  if (nest.getTwoApart())
+    for (const cpu::LanesApart &apart :
+         cpu::lanesApart(nest, lower.vectorBytes))
+      twoApart.push_back(lower.views[apart.view].strides[apart.axis]);
   // What is left of a panel is multiplied: not whatever lies there, which may
   // be subnormal and slow.
   if (nest.getAxes().size() == 2 && vectorAxis == 1 && !zeroPadding)
-    if (std::optional<Packed> to = findPacked();
+    if (std::optional<Packed> to = cpu::packedBy(nest);
         to && to->group == 1 && to->isPanel)
       panelWidth = to->width;
 
@@ -528,31 +470,10 @@ void NestEmitter::storeToBuffer(Value value, tile::LocalStoreOp op,
 }
 
 /// The store of the other part of the same pairs, if this nest has it.
-tile::StoreOp NestEmitter::otherPart(tile::StoreOp op) {
-  const CpuView &view = lower.views[op.getView()];
-  int64_t last = view.staticSizes.size() - 1;
-  if (op.getMask() || op.getIndexAxes() || view.packing || last < 1 ||
-      view.staticSizes[last] != 2 || view.staticStrides[last] != 1)
-    return {};
-  for (auto other : nest.getBody().getOps<tile::StoreOp>()) {
-    APInt one, two;
-    if (other != op && other.getView() == op.getView() && !other.getMask() &&
-        !other.getIndexAxes() &&
-        other.getValue().getType() == op.getValue().getType() &&
-        llvm::equal(other.getIndices().drop_back(),
-                    op.getIndices().drop_back()) &&
-        matchPattern(op.getIndices().back(), m_ConstantInt(&one)) &&
-        matchPattern(other.getIndices().back(), m_ConstantInt(&two)) &&
-        one.ult(2) && two.ult(2) && one != two)
-      return other;
-  }
-  return {};
-}
-
 void NestEmitter::storeToView(tile::StoreOp op) {
   OpBuilder &builder = lower.builder;
   const CpuView &view = lower.views[op.getView()];
-  tile::StoreOp other = otherPart(op);
+  tile::StoreOp other = cpu::otherPart(op);
   Positions at = identity();
   SmallVector<Value> values;
   for (int64_t copy = 0; copy < copies; ++copy)
@@ -702,52 +623,19 @@ void CpuLowering::atomic(ReduceKind how, Value value, Value pointer) {
                             LLVM::AtomicOrdering::monotonic);
 }
 
-/// A nest that would gather is there a second time for lanes two apart.
-void CpuLowering::emitVersions(tile::NestOp nest, NestEmitter &emitter) {
-  SmallVector<Value> strides = emitter.stridesOfLanes();
-  if (strides.empty() || nest.getNumResults() != 0)
-    return emitter.run();
-  Value all;
-  for (Value stride : strides) {
-    Value two = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      stride, constant(2));
-    all = all ? Value(arith::AndIOp::create(builder, loc, all, two)) : two;
-  }
-  auto choice = scf::IfOp::create(builder, loc, all, /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(choice.thenBlock());
-  NestEmitter fast(*this, nest);
-  fast.twoApart = strides;
-  fast.run();
-  builder.setInsertionPointToStart(choice.elseBlock());
-  emitter.run();
-}
-
 void CpuLowering::emitNest(tile::NestOp nest) {
-  if (isPartOfStep(nest))
-    return;
-  Location outer = loc;
-  loc = nest.getLoc();
-  bool matrix = llvm::any_of(nest.getBody().front(), [](Operation &op) {
-    return isa<tile::MmaOp>(op);
-  });
+  llvm::SaveAndRestore outer(loc, nest.getLoc());
   OpBuilder::InsertionGuard guard(builder);
-  llvm::SaveAndRestore whole(ranges);
-  if (Value superfluous = matrix ? Value() : isSuperfluous(nest)) {
-    auto unless = scf::IfOp::create(builder, loc, superfluous, true);
-    builder.setInsertionPointToStart(unless.elseBlock());
-  }
-  if (matrix)
+  if (cpu::stepIn(nest))
     emitMatrixStep(nest);
   else
     emitWhole(nest);
-  loc = outer;
 }
 
 void CpuLowering::emitWhole(tile::NestOp nest) {
   NestEmitter emitter(*this, nest);
   if (!emitter.runAsPacking() && !emitter.runAsTransposing())
-    emitVersions(nest, emitter);
+    emitter.run();
 }
 
 void CpuLowering::emitPart(tile::NestOp nest, ArrayRef<Value> at,

@@ -53,45 +53,6 @@ Value NestEmitter::orZero(Value value, Value keep) {
                                  lower.splat(keep, lanes), value, zero);
 }
 
-/// The one store of a nest of [k, n] into panels along n.
-std::optional<NestEmitter::Packed> NestEmitter::findPacked() {
-  Packed found;
-  for (Operation &op : nest.getBody().front()) {
-    if (isa<tile::AtomicOp, tile::AssertOp, tile::PrintOp>(op))
-      return std::nullopt;
-    if (!isa<tile::LocalStoreOp, tile::StoreOp>(op))
-      continue;
-    if (found.store)
-      return std::nullopt;
-    found.store = &op;
-  }
-  if (auto store = dyn_cast_or_null<tile::LocalStoreOp>(found.store)) {
-    tile::CpuBuffer layout(store.getBuffer().getType());
-    found.value = store.getValue();
-    found.element = store.getBuffer().getType().getElementType();
-    int64_t group = tile::amxGroup(found.element);
-    if (group > 1 && layout.stride(0) == 1 && layout.run(0) == group)
-      found.group = group;
-    if (found.group == 1 && (layout.stride(0) == 1 || layout.stride(1) != 1))
-      return std::nullopt;
-    found.width = layout.run(1);
-    found.isPanel = layout.terms[1].size() > 1;
-    return found;
-  }
-  auto store = dyn_cast_or_null<tile::StoreOp>(found.store);
-  if (!store || store.getMask())
-    return std::nullopt;
-  const CpuView &view = lower.views[store.getView()];
-  if (!view.packing || view.packing->deepLast)
-    return std::nullopt;
-  found.value = store.getValue();
-  found.element = view.element;
-  found.group = view.packing->group;
-  found.width = view.packing->width;
-  found.isPanel = true;
-  return found;
-}
-
 /// Where element (k, n) of the nest goes.
 Value NestEmitter::packedPlace(const Packed &to, Value k, Value n) {
   if (auto local = dyn_cast<tile::LocalStoreOp>(to.store)) {
@@ -121,109 +82,34 @@ Value NestEmitter::packedPlace(const Packed &to, Value k, Value n) {
 bool NestEmitter::runAsPacking() {
   if (nest.getAxes().size() != 2 || vectorAxis < 0 || carryAxis >= 0)
     return false;
-  std::optional<Packed> to = findPacked();
+  std::optional<Packed> to = cpu::packedBy(nest);
   if (!to)
     return false;
-  blockAxis = 1 - vectorAxis;
   packsRows = vectorAxis == 1 && isa<tile::LocalStoreOp>(to->store);
-  if (zeroPadding && to->group > 1) {
-    bool interleave = vectorAxis == 1;
-    emitPackedBlocks(*to, interleave ? to->group : 16, interleave);
-    return true;
-  }
-  // Plain panels: transposing pays where lanes would be scattered.
-  int64_t bytes = tile::scratchBytesOf(to->element);
-  if (zeroPadding || vectorAxis != 0 || to->group != 1 ||
-      to->width % lanes != 0 || bytes < 4 ||
-      bytes * lanes != lower.vectorBytes) {
-    blockAxis = -1;
+  bool inGroups = zeroPadding && to->group > 1;
+  if (!inGroups && !transposes())
     return false;
-  }
-  emitPackedBlocks(*to, lanes, false);
+  blockAxis = 1 - vectorAxis;
+  bool interleave = inGroups && vectorAxis == 1;
+  emitPackedBlocks(*to,
+                   interleave ? to->group
+                   : inGroups ? 16
+                              : lanes,
+                   interleave);
   return true;
 }
 
-/// Is all that the tile is loaded from, and there is some, contiguous along its
-/// first axis where it depends on that?
-bool NestEmitter::isReadAlongRows(Value root) const {
-  bool some = false;
-  SetVector<std::pair<Value, int64_t>> worklist; // and what the axis is there
-  worklist.insert({root, 0});
-  for (size_t next = 0; next < worklist.size(); ++next) {
-    auto [tile, wanted] = worklist[next];
-    Operation *op = tile.getDefiningOp();
-    if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
-      const CpuView &view = lower.views[load.getView()];
-      if (load.getMask() || load.getIndexAxes() || view.packing)
-        return false;
-      int64_t axisOfTile = 0;
-      for (auto [axis, index] : llvm::enumerate(load.getIndices())) {
-        if (isa<RankedTensorType>(index.getType()))
-          return false;
-        if (!isa<tile::RangeType>(index.getType()) || axisOfTile++ != wanted)
-          continue;
-        if (view.staticStrides[axis] != 1)
-          return false;
-        some = true;
-      }
-    } else if (auto transpose = dyn_cast_or_null<tile::TransposeOp>(op)) {
-      worklist.insert(
-          {transpose.getInput(), transpose.getPermutation()[wanted]});
-    } else if (op && OpTrait::hasElementwiseMappableTraits(op)) {
-      for (Value operand : op->getOperands())
-        if (isa<RankedTensorType>(operand.getType()))
-          worklist.insert({operand, wanted});
-    } else {
-      return false;
-    }
-  }
-  return some;
-}
-
-/// Does the store write along its last axis what lies along the other one?
-bool NestEmitter::isTransposing(tile::StoreOp store) const {
-  if (store.getMask() || store.getIndexAxes())
-    return false;
-  const CpuView &view = lower.views.find(store.getView())->second;
-  if (view.packing || tile::scratchBytesOf(view.element) != 4 ||
-      view.staticStrides.back() != 1 ||
-      !isa<tile::RangeType>(store.getIndices().back().getType()) ||
-      llvm::count_if(store.getIndices().getTypes(),
-                     llvm::IsaPred<tile::RangeType>) != 2 ||
-      llvm::any_of(store.getIndices().getTypes(),
-                   llvm::IsaPred<RankedTensorType>))
-    return false;
-  for (auto [axis, index] : llvm::enumerate(store.getIndices()))
-    if (!isa<tile::RangeType>(index.getType()) &&
-        !tile::isInside(index, view.argument, int64_t(axis)))
-      return false;
-  return isReadAlongRows(store.getValue());
+/// Of a text that was made for another machine, no.
+bool NestEmitter::transposes() {
+  return nest.getTransposes() && cpu::mayTranspose(nest, lower.vectorBytes);
 }
 
 bool NestEmitter::runAsTransposing() {
-  if (nest.getAxes().size() != 2 || vectorAxis < 0 || carryAxis >= 0 ||
-      lanes * 4 != lower.vectorBytes)
-    return false;
-  SmallVector<tile::StoreOp> stores;
-  for (Operation &op : nest.getBody().front()) {
-    if (isa<tile::AtomicOp, tile::AssertOp, tile::PrintOp, tile::LocalStoreOp>(
-            op))
-      return false;
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      stores.push_back(store);
-  }
-  // One after the other, so that none may read what another one writes.
-  for (auto load : nest.getBody().getOps<tile::LoadOp>())
-    if (stores.size() > 1 && llvm::any_of(stores, [&](tile::StoreOp store) {
-          return store.getView() == load.getView();
-        }))
-      return false;
-  if (stores.empty() ||
-      !llvm::all_of(stores, [&](auto store) { return isTransposing(store); }))
+  if (!transposes())
     return false;
   vectorAxis = 0;
   blockAxis = 1;
-  for (tile::StoreOp store : stores) {
+  for (auto store : nest.getBody().getOps<tile::StoreOp>()) {
     Packed to;
     to.store = store;
     to.value = store.getValue();

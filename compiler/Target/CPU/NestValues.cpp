@@ -363,39 +363,6 @@ void NestEmitter::fetchRowsAhead(tile::LoadOp load, const CpuView &view,
                     lower.constant(tile::scratchBytesOf(view.element))));
 }
 
-/// The strides along the vector of loads that would be gathered, and of pairs
-/// that would be scattered.
-SmallVector<Value> NestEmitter::stridesOfLanes() {
-  SmallVector<Value> strides;
-  if (vectorAxis < 0)
-    return strides;
-  int64_t rank = nest.getAxes().size();
-  auto look = [&](Value tile, const CpuView &view, OperandRange indices,
-                  bool plain) {
-    auto type = dyn_cast<RankedTensorType>(tile.getType());
-    if (!type || type.getRank() != rank || !plain || view.packing ||
-        !(view.element.isF32() || view.element.isF64()) ||
-        lanes * tile::scratchBytesOf(view.element) != lower.vectorBytes)
-      return;
-    int64_t next = 0;
-    for (auto [axis, index] : llvm::enumerate(indices)) {
-      if (isa<RankedTensorType>(index.getType()))
-        break;
-      if (isa<tile::RangeType>(index.getType()) && next++ == vectorAxis &&
-          view.staticStrides[axis] != 1)
-        strides.push_back(view.strides[axis]);
-    }
-  };
-  for (auto load : nest.getBody().getOps<tile::LoadOp>())
-    look(load.getResult(), lower.views[load.getView()], load.getIndices(),
-         !load.getIndexAxes());
-  for (auto store : nest.getBody().getOps<tile::StoreOp>())
-    if (otherPart(store))
-      look(store.getValue(), lower.views[store.getView()], store.getIndices(),
-           true);
-  return strides;
-}
-
 /// A half of what two vectors are in turns: 0 of both, 1 of both, ...
 Value NestEmitter::interleave(Value even, Value odd, int64_t half) {
   SmallVector<int64_t> chosen(lanes);

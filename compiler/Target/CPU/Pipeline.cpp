@@ -33,6 +33,20 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   map.vectorBytes = options.vectorBytes();
   tile::addKernelPass(manager, cpu::createMapToNestsPass(map));
   manager.addPass(createCSEPass());
+  // Around matrix steps, from the last nest to the first.
+  tile::addKernelPass(manager, cpu::createPrefetchPass());
+  tile::addKernelPass(manager, cpu::createElideCopyPass());
+  tile::addKernelPass(manager, cpu::createFuseEpiloguePass());
+  tile::addKernelPass(manager, cpu::createElideZeroInitPass());
+  tile::addKernelPass(manager, cpu::createNarrowPanelsPass());
+  tile::addKernelPass(manager, cpu::createElidePackingPass());
+  // How nests are done.
+  cpu::RegisterTransposePassOptions turn;
+  turn.vectorBytes = options.vectorBytes();
+  tile::addKernelPass(manager, cpu::createRegisterTransposePass(turn));
+  cpu::VersionStridesPassOptions strides;
+  strides.vectorBytes = options.vectorBytes();
+  tile::addKernelPass(manager, cpu::createVersionStridesPass(strides));
   cpu::PairBf16PassOptions pair;
   pair.vectorBytes = options.vectorBytes();
   tile::addKernelPass(manager, cpu::createPairBf16Pass(pair));

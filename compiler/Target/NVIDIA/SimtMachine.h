@@ -41,6 +41,11 @@ public:
                   mlir::Value address, mlir::Value predicate) const override;
   void atomic(simt::KernelLowering &, tile::ReduceKind kind, mlir::Value value,
               mlir::Value address, mlir::Value predicate) const override;
+  mlir::Value loadRelaxed(simt::KernelLowering &, mlir::Type whole,
+                          mlir::Value address) const override;
+  mlir::Value compareAndSwap(simt::KernelLowering &, mlir::Value address,
+                             mlir::Value seen,
+                             mlir::Value wanted) const override;
   void copy(simt::KernelLowering &, mlir::Value from, mlir::Value to,
             mlir::Value bytes) const override;
   void commitCopies(simt::KernelLowering &) const override;

@@ -184,12 +184,7 @@ void NvidiaSimt::store(KernelLowering &lowering, Value value, Value address,
 }
 
 //===----------------------------------------------------------------------===//
-// Atomics: `red` where the machine has the op for the type; else a loop that
-// compares and swaps until nobody came between:
-//
-//     old = ld; do { seen = old; old = cas(seen, seen op value) } while
-//     (old != seen)
-//
+// Atomics: `red` where the machine has the op for the type; else Machine's loop
 //===----------------------------------------------------------------------===//
 
 /// `add.f32`, or nothing if `red` has no such form on sm_70 and newer.
@@ -217,55 +212,49 @@ static StringRef reductionForm(ReduceKind kind, Type type) {
   }
 }
 
+/// The letter of a constraint for a number of so many bits.
+static StringRef letterOf(Type whole) {
+  int64_t bits = whole.getIntOrFloatBitWidth();
+  return bits == 16 ? "h" : bits == 32 ? "r" : "l";
+}
+
 void NvidiaSimt::atomic(KernelLowering &lowering, ReduceKind kind, Value value,
                         Value address, Value predicate) const {
   OpBuilder &builder = lowering.builder;
   Location loc = lowering.loc;
-  Type type = value.getType();
-  int64_t bits = type.getIntOrFloatBitWidth();
-  Type whole = builder.getIntegerType(bits);
-  StringRef letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
-  auto asBits = [&](Value given) -> Value {
-    if (given.getType() == whole)
-      return given;
-    return arith::BitcastOp::create(builder, loc, whole, given);
-  };
-  auto assembly = [&](TypeRange results, ValueRange operands, std::string text,
-                      std::string constraints) {
-    return createInlinePtx(builder, loc, results, operands, text, constraints,
-                           /*hasSideEffects=*/true);
-  };
-  if (StringRef form = reductionForm(kind, type); !form.empty()) {
-    assembly({}, {address, asBits(value), predicate},
-             ("@$2 red.relaxed.gpu.global." + form + " [$0], $1;").str(),
-             ("l," + letter + ",b").str());
-    return;
-  }
-  auto guard = scf::IfOp::create(builder, loc, predicate, false);
-  OpBuilder::InsertionGuard inner(builder);
-  builder.setInsertionPointToStart(guard.thenBlock());
-  std::string size = "b" + std::to_string(bits);
-  Value first =
-      assembly(whole, {address}, "ld.relaxed.gpu.global." + size + " $0, [$1];",
-               ("=" + letter + ",l").str())
-          .getRes();
-  auto loop = scf::WhileOp::create(builder, loc, whole, first);
-  Block *before = builder.createBlock(&loop.getBefore(), {}, whole, loc);
-  Value seen = before->getArgument(0);
-  Value old = type == whole
-                  ? seen
-                  : Value(arith::BitcastOp::create(builder, loc, type, seen));
-  Value swapped =
-      assembly(whole,
-               {address, seen, asBits(lowering.combine(kind, old, value))},
-               "atom.relaxed.gpu.global.cas." + size + " $0, [$1], $2, $3;",
-               ("=" + letter + ",l," + letter + "," + letter).str())
-          .getRes();
-  Value again = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                      swapped, seen);
-  scf::ConditionOp::create(builder, loc, again, swapped);
-  Block *after = builder.createBlock(&loop.getAfter(), {}, whole, loc);
-  scf::YieldOp::create(builder, loc, after->getArguments());
+  StringRef form = reductionForm(kind, value.getType());
+  if (form.empty())
+    return Machine::atomic(lowering, kind, value, address, predicate);
+  Type whole = builder.getIntegerType(value.getType().getIntOrFloatBitWidth());
+  if (value.getType() != whole)
+    value = arith::BitcastOp::create(builder, loc, whole, value);
+  createInlinePtx(builder, loc, {}, {address, value, predicate},
+                  ("@$2 red.relaxed.gpu.global." + form + " [$0], $1;").str(),
+                  ("l," + letterOf(whole) + ",b").str(),
+                  /*hasSideEffects=*/true);
+}
+
+Value NvidiaSimt::loadRelaxed(KernelLowering &lowering, Type whole,
+                              Value address) const {
+  std::string size = "b" + std::to_string(whole.getIntOrFloatBitWidth());
+  return createInlinePtx(lowering.builder, lowering.loc, whole, address,
+                         "ld.relaxed.gpu.global." + size + " $0, [$1];",
+                         ("=" + letterOf(whole) + ",l").str(),
+                         /*hasSideEffects=*/true)
+      .getRes();
+}
+
+Value NvidiaSimt::compareAndSwap(KernelLowering &lowering, Value address,
+                                 Value seen, Value wanted) const {
+  Type whole = seen.getType();
+  std::string size = "b" + std::to_string(whole.getIntOrFloatBitWidth());
+  StringRef letter = letterOf(whole);
+  return createInlinePtx(
+             lowering.builder, lowering.loc, whole, {address, seen, wanted},
+             "atom.relaxed.gpu.global.cas." + size + " $0, [$1], $2, $3;",
+             ("=" + letter + ",l," + letter + "," + letter).str(),
+             /*hasSideEffects=*/true)
+      .getRes();
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,17 +38,19 @@ void tessera::simt::registerDialectsOfMachines(DialectRegistry &registry) {
     family->registerDialects(registry);
 }
 
-const Machine *tessera::simt::machineOf(tile::FuncOp func) {
-  std::optional<StringRef> name = func.getArch();
-  if (!name) {
-    func.emitError() << "a kernel of threads says its machine, arch = ...";
-    return nullptr;
-  }
-  const Machine *machine = findMachine(*name);
+const Machine *tessera::simt::requireMachine(Operation *op, StringRef name) {
+  const Machine *machine = findMachine(name);
   if (!machine)
-    func.emitError() << "no architecture is called " << func.getArchAttr()
-                     << "; there are " << machineNames();
+    op->emitError() << "no architecture is called '" << name << "'; there are "
+                    << machineNames();
   return machine;
+}
+
+const Machine *tessera::simt::machineOf(tile::FuncOp func) {
+  if (std::optional<StringRef> name = func.getArch())
+    return requireMachine(func, *name);
+  func.emitError() << "a kernel of threads says its machine, arch = ...";
+  return nullptr;
 }
 
 std::optional<layout::MmaShape>

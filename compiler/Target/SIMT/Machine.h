@@ -101,10 +101,21 @@ public:
             mlir::Value address, mlir::Value predicate) const;
   virtual void storeWords(KernelLowering &, mlir::ValueRange words,
                           mlir::Value address, mlir::Value predicate) const;
-  /// Combines into global memory.
+  /// Combines into global memory: here by a loop that compares and swaps until
+  /// nobody came between,
+  ///     old = load; do { seen = old; old = cas(seen, seen op value) }
+  ///                 while (old != seen)
   virtual void atomic(KernelLowering &, tile::ReduceKind kind,
                       mlir::Value value, mlir::Value address,
                       mlir::Value predicate) const;
+
+  /// What that loop is made of; `whole` is an integer as wide as the element.
+  virtual mlir::Value loadRelaxed(KernelLowering &, mlir::Type whole,
+                                  mlir::Value address) const;
+  /// What was there.
+  virtual mlir::Value compareAndSwap(KernelLowering &, mlir::Value address,
+                                     mlir::Value seen,
+                                     mlir::Value wanted) const;
 
   /// For CopyCompletion::ByGroup. 16 bytes from global memory (i64) to a
   /// pointer; the last `16 - bytes` of them are zeros (null: all are there).
@@ -136,6 +147,8 @@ struct Family {
 void addFamily(const Family &family);
 /// Null if no machine is called so.
 const Machine *findMachine(llvm::StringRef name);
+/// The same, after an error at `op`.
+const Machine *requireMachine(mlir::Operation *op, llvm::StringRef name);
 std::string machineNames();
 void registerDialectsOfMachines(mlir::DialectRegistry &registry);
 

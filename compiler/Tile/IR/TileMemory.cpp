@@ -14,12 +14,29 @@ using namespace tessera::tile;
 // Views
 //===----------------------------------------------------------------------===//
 
-LogicalResult DimOp::verify() {
+/// Has the view this axis?
+template <typename Op> static LogicalResult verifyAxis(Op op) {
+  int64_t rank = cast<MemRefType>(op.getView().getType()).getRank();
+  if (int64_t(op.getAxis()) < 0 || int64_t(op.getAxis()) >= rank)
+    return op.emitOpError()
+           << "axis " << int64_t(op.getAxis()) << " of a view of rank " << rank;
+  return success();
+}
+
+LogicalResult DimOp::verify() { return verifyAxis(*this); }    // (C1)
+LogicalResult StrideOp::verify() { return verifyAxis(*this); } // (C1)
+
+LogicalResult PrefetchOp::verify() {
   // (C1)
-  int64_t rank = cast<MemRefType>(getView().getType()).getRank();
-  if (int64_t(getAxis()) < 0 || int64_t(getAxis()) >= rank)
-    return emitOpError() << "axis " << int64_t(getAxis())
-                         << " of a view of rank " << rank;
+  auto type = cast<MemRefType>(getView().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (int64_t(getIndices().size()) != type.getRank() || type.getRank() == 0 ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1 || !isa<RangeType>(getIndices().back().getType()) ||
+      llvm::count_if(getIndices().getTypes(), llvm::IsaPred<RangeType>) != 2)
+    return emitOpError() << "asks for rows of a view: two ranges, the second "
+                            "along its last axis, which is contiguous";
   return success();
 }
 

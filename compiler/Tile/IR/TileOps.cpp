@@ -205,6 +205,11 @@ LogicalResult ForOp::verify() {
   if (int64_t(getStages()) < 0 || int64_t(getStages()) > maxStages)
     return emitOpError() << "stages is 0 to " << maxStages << ", not "
                          << int64_t(getStages());
+  // (C3)
+  if (getAtLeastOnce() && llvm::none_of(body.getOps<NestOp>(), [](NestOp nest) {
+        return nest.getUnit().has_value();
+      }))
+    return emitOpError() << "without a matrix step runs at_least_once";
   return success();
 }
 
@@ -350,14 +355,16 @@ static LogicalResult verifyMatrixStep(NestOp nest) {
   auto steps = nest.getBody().getOps<MmaOp>();
   if (!llvm::hasSingleElement(steps))
     return nest.emitOpError() << "with a unit has one tile.mma";
-  MmaOp mma = *steps.begin();
-  auto load = mma.getRhs().getDefiningOp<LoadOp>();
-  bool panels = mma.getRhs().getDefiningOp<LocalLoadOp>() ||
-                (load && CpuPacking::of(load.getView()));
-  if (!panels || !mma.getResult().hasOneUse() ||
-      !isa<LocalStoreOp>(*mma.getResult().user_begin()))
-    return nest.emitOpError() << "with a unit multiplies by a buffer and "
-                                 "stores the product to a buffer";
+  int64_t kept = 0, stored = 0;
+  for (Operation *user : (*steps.begin()).getResult().getUsers()) {
+    kept += isa<LocalStoreOp>(user);
+    stored += isa<StoreOp>(user);
+    if (!isa<LocalStoreOp, StoreOp>(user))
+      kept = 2;
+  }
+  if (kept != 1 || stored > 1)
+    return nest.emitOpError() << "with a unit stores the product to one buffer "
+                                 "and at most one view";
   return success();
 }
 
@@ -373,5 +380,15 @@ LogicalResult NestOp::verify() {
   if (lanes < 0 || lanes > maxLanes || (lanes & (lanes - 1)))
     return emitOpError() << "lanes is 0 or a power of two up to " << maxLanes
                          << ", not " << lanes;
+  // (C4)
+  if (getTransposes() && (getAxes().size() != 2 || axis < 0 || getTwoApart()))
+    return emitOpError() << "with transposes has two axes and a vector_axis, "
+                            "and nothing two apart";
+  if (getTwoApart() && axis < 0)
+    return emitOpError() << "with two_apart has a vector_axis";
+  bool fma = getUnit() == MatrixUnit::Fma;
+  if (getNarrowVectors() > 2 || (!fma && (getNarrowVectors() || getPairsOfK())))
+    return emitOpError() << "with unit fma has narrow_vectors of 0 to 2, or "
+                            "pairs_of_k; another has neither";
   return getUnit() ? verifyMatrixStep(*this) : success();
 }

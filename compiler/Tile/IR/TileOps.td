@@ -183,6 +183,23 @@ def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
 }
 
+def Tile_StrideOp : Tile_Op<"stride", [Pure]> {
+  let summary = "Elements from one position along an axis of a view to the next";
+  let description = [{
+    Constraints:
+    * (C1) the axis exists.
+
+    Example:
+    ```mlir
+    %s = tile.stride %x, 0 : memref<?xf32, strided<[?]>>
+    ```
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Tile_View:$view, I64Attr:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
+}
+
 def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>, RecursiveMemoryEffects]> {
   let summary = "Sequential loop over the tiles of a dim";
@@ -191,11 +208,13 @@ def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTe
     region's first argument is the range (positions at or past `stop` are
     absent), the others are carried. `stop` never exceeds the dim's extent: the
     front end takes the smaller. `stages` is a hint for pipelining. Of a row that
-    is kept on a CPU (KeepRows.h) the loop over what does not fit is `rest`.
+    is kept on a CPU (KeepRows.h) the loop over what does not fit is `rest`. One
+    `at_least_once` takes a turn over an empty range if there is none else.
 
     Constraints:
     * (C1) the region's first argument is a range; the rest match the carried values.
     * (C2) `stages` is 0 to 64.
+    * (C3) only a loop of matrix steps (`tile.nest` with a `unit`) runs `at_least_once`.
 
     Example:
     ```mlir
@@ -205,7 +224,7 @@ def Tile_ForOp : Tile_Op<"for", [AutomaticAllocationScope, SingleBlockImplicitTe
     ```
   }];
   let arguments = (ins Index:$start, Index:$stop, Variadic<AnyType>:$inits,
-                       DefaultValuedAttr<I64Attr, "0">:$stages, UnitAttr:$rest);
+                       DefaultValuedAttr<I64Attr, "0">:$stages, UnitAttr:$rest, UnitAttr:$at_least_once);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
@@ -843,13 +862,26 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     registers as those of even places, then those of odd ones. Scalars leave
     through the terminator.
 
+    How it is done:
+    * `transposes`: what is contiguous along the first axis is stored so along
+      the second, a square of registers at a time.
+    * `two_apart`: of f32 and f64 that are loaded over all axes, neighbours
+      along `vector_axis` that are not one element apart by a view's type are
+      two apart, as the parts of complex numbers are.
+    * `narrow_vectors`: a matrix step takes so many vectors of a panel, or
+      fewer, where no more columns are left. `pairs_of_k`: where the result has
+      one vector and a half or less, it sums even and odd k beside each other.
+
     Constraints:
     * (C1) tiles stored at full rank have the nest's axes, in order.
     * (C2) `vector_axis` is -1 or an axis, `unroll` is 1 to 64, `lanes` is 0 or
       a power of two up to 64.
     * (C3) a matrix step that has its `unit` has three axes, three positive
-      numbers as `register_tile`, and one `tile.mma`, whose right operand is a
-      `tile.local_load` and whose result only a `tile.local_store` uses.
+      numbers as `register_tile`, and one `tile.mma`, whose result is stored by
+      one `tile.local_store` and at most one `tile.store`, and not used else.
+    * (C4) `transposes` needs two axes and a `vector_axis`, and `two_apart` a
+      `vector_axis`, but not both; `narrow_vectors`, of 0 to 2, and `pairs_of_k`
+      need `unit` fma.
 
     Example:
     ```mlir
@@ -864,11 +896,13 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
                        DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "0">:$lanes,
                        OptionalAttr<Tile_MatrixUnitAttr>:$unit,
                        OptionalAttr<Tile_Numbers<1, 1024, "a register tile">>:$register_tile,
-                       UnitAttr:$pairs);
+                       UnitAttr:$pairs, UnitAttr:$transposes, UnitAttr:$two_apart,
+                       DefaultValuedAttr<I64Attr, "0">:$narrow_vectors, UnitAttr:$pairs_of_k);
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::ValueRange":$axes,
                                  "int64_t":$vector_axis, "int64_t":$unroll), [{
     build($_builder, $_state, results, axes, uint64_t(vector_axis), uint64_t(unroll), uint64_t(0),
-          MatrixUnitAttr(), ::mlir::DenseI64ArrayAttr(), /*pairs=*/false);
+          MatrixUnitAttr(), ::mlir::DenseI64ArrayAttr(), /*pairs=*/false,
+          /*transposes=*/false, /*two_apart=*/false, /*narrow_vectors=*/uint64_t(0), /*pairs_of_k=*/false);
   }]>];
   let results = (outs Variadic<Tile_Scalar>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -876,6 +910,44 @@ def Tile_NestOp : Tile_Op<"nest", [SingleBlockImplicitTerminator<"NestYieldOp">,
     `[` $axes `]` attr-dict `:` functional-type($axes, $results) $body
   }];
   let hasVerifier = 1;
+}
+
+def Tile_PrefetchOp : Tile_Op<"prefetch", []> {
+  let summary = "Asks for a tile of a view that will be read (CPU)";
+  let description = [{
+    Nothing depends on it: what lies outside of the view is not read.
+
+    Constraints:
+    * (C1) there is one index per axis of the view: two ranges, of which one is that of the last axis, which is
+      contiguous, and scalars.
+
+    Example:
+    ```mlir
+    tile.prefetch %r[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Tile_View:$view, Variadic<AnyTypeOf<[Tile_RangeType, Index]>>:$indices);
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) (`,` type($indices)^)?";
+}
+
+def Tile_SpliceOp : Tile_Op<"splice", [Pure, AllTypesMatch<["head", "tail", "result"]>]> {
+  let summary = "Columns of one tile up to a place, then those of another (CPU)";
+  let description = [{
+    Along the last axis, elements before position `at` are those of `head`;
+    from there on those of `tail`, from its first.
+
+    Constraints:
+    * (C1) both tiles have the result's type.
+
+    Example:
+    ```mlir
+    %a = tile.splice %x, %y at %whole : tensor<64x32xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$head, Tile_Tile:$tail, Index:$at);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$head `,` $tail `at` $at attr-dict `:` type($result)";
 }
 
 def Tile_NestYieldOp : Tile_Op<"nest_yield", [Pure, Terminator, ReturnLike, ParentOneOf<["NestOp"]>]> {

@@ -136,6 +136,89 @@ tile.func @nest_c2_lanes(%N: index) {
 
 // -----
 
+tile.func @stride_c1(%x: memref<?xf32, strided<[?]>>) {
+  // expected-error @+1 {{axis 1 of a view of rank 1}}
+  %s = tile.stride %x, 1 : memref<?xf32, strided<[?]>>
+  tile.return
+}
+
+// -----
+
+tile.func @prefetch_c1(%x: memref<?x?xf32, strided<[?, ?]>>, %m: !tile.range<64>) {
+  // expected-error @+1 {{asks for rows of a view}}
+  tile.prefetch %x[%m, %m] : memref<?x?xf32, strided<[?, ?]>>, !tile.range<64>, !tile.range<64>
+  tile.return
+}
+
+// -----
+
+tile.func @splice_c1(%x: tensor<64x32xbf16>, %y: tensor<64x64xbf16>, %at: index) {
+  // expected-error @+1 {{failed to verify that all of {head, tail, result} have same type}}
+  %a = "tile.splice"(%x, %y, %at) : (tensor<64x32xbf16>, tensor<64x64xbf16>, index) -> tensor<64x32xbf16>
+  tile.return
+}
+
+// -----
+
+tile.func @for_c3(%a: index, %b: index) {
+  // expected-error @+1 {{without a matrix step runs at_least_once}}
+  tile.for %k = %a to %b : !tile.range<64> {
+  } {at_least_once}
+  tile.return
+}
+
+// -----
+
+tile.func @nest_c4_axes(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{with transposes has two axes and a vector_axis}}
+  tile.nest [%n] {transposes, vector_axis = 0 : i64} : (!tile.range<64>) -> () {
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @nest_c4_both(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{with transposes has two axes and a vector_axis, and nothing two apart}}
+  tile.nest [%n, %n] {transposes, two_apart, vector_axis = 0 : i64} : (!tile.range<64>, !tile.range<64>) -> () {
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @nest_c4_two_apart(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{with two_apart has a vector_axis}}
+  tile.nest [%n] {two_apart} : (!tile.range<64>) -> () {
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @nest_c4_narrow(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{with unit fma has narrow_vectors of 0 to 2, or pairs_of_k}}
+  tile.nest [%n] {narrow_vectors = 2 : i64, vector_axis = 0 : i64} : (!tile.range<64>) -> () {
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @nest_c4_pairs(%N: index) {
+  %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
+  // expected-error @+1 {{another has neither}}
+  tile.nest [%n] {pairs_of_k, vector_axis = 0 : i64} : (!tile.range<64>) -> () {
+  }
+  tile.return
+}
+
+// -----
+
 tile.func @nest_c3_axes(%N: index) {
   %n = tile.program extents(%N) tiles = [64] : !tile.range<64>
   // expected-error @+1 {{with a unit has three axes and a register_tile of three}}
@@ -159,7 +242,7 @@ tile.func @nest_c3_product(%N: index) {
 tile.func @nest_c3_store(%N: index) {
   %m, %n, %k = tile.program extents(%N, %N, %N) tiles = [64, 64, 64] : !tile.range<64>, !tile.range<64>, !tile.range<64>
   %a = tile.alloc : !tile.buffer<64x64xf32, scratch>
-  // expected-error @+1 {{with a unit multiplies by a buffer and stores the product to a buffer}}
+  // expected-error @+1 {{with a unit stores the product to one buffer and at most one view}}
   tile.nest [%m, %n, %k] {register_tile = array<i64: 4, 4, 16>, unit = #tile.unit<fma>} : (!tile.range<64>, !tile.range<64>, !tile.range<64>) -> () {
     %x = tile.local_load %a : !tile.buffer<64x64xf32, scratch> -> tensor<64x64xf32>
     %y = tile.mma %x, %x, %x : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>

@@ -54,6 +54,27 @@ tile.func @dim(%x: memref<?xf32, strided<[?]>>) {
   tile.return
 }
 
+// CHECK-LABEL: tile.func @stride
+// CHECK: %{{.*}} = tile.stride %{{.*}}, 0 : memref<?xf32, strided<[?]>>
+tile.func @stride(%x: memref<?xf32, strided<[?]>>) {
+  %s = tile.stride %x, 0 : memref<?xf32, strided<[?]>>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @prefetch
+// CHECK: tile.prefetch %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<32>
+tile.func @prefetch(%r: memref<?x?xf32, strided<[?, 1]>>, %m: !tile.range<64>, %n: !tile.range<32>) {
+  tile.prefetch %r[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, !tile.range<64>, !tile.range<32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @splice
+// CHECK: %{{.*}} = tile.splice %{{.*}}, %{{.*}} at %{{.*}} : tensor<64x32xbf16>
+tile.func @splice(%x: tensor<64x32xbf16>, %y: tensor<64x32xbf16>, %whole: index) {
+  %a = tile.splice %x, %y at %whole : tensor<64x32xbf16>
+  tile.return
+}
+
 // CHECK-LABEL: tile.func @for
 // CHECK: tile.for %{{.*}} = %{{.*}} to %{{.*}} carry(%{{.*}} = %{{.*}}) : {{(!tile.range)?}}<64>, (tensor<16xf32>) {
 // CHECK: tile.yield %{{.*}} : tensor<16xf32>

@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/Mapping/BufferLifetimes.h"
+#include "compiler/Target/CPU/Mapping/MatrixSteps.h"
+#include "compiler/Target/CPU/Mapping/NestVectors.h"
 #include "compiler/Target/CPU/Mapping/PairBf16.h"
 #include "compiler/Target/CPU/Mapping/Passes.h"
 #include "compiler/Tile/IR/CpuBuffer.h"
@@ -35,16 +37,26 @@ static SmallVector<int64_t> sizesOf(NestOp nest) {
   return sizes;
 }
 
+/// A matrix step has one branch, and an epilogue stands in it.
+static bool mayStandInStep(Operation *op, NestOp step) {
+  if (!step.getUnit())
+    return false;
+  if (isa<scf::IfOp>(op))
+    return op->getParentOp() == step;
+  auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+  return isa<NestOp>(op) && branch && branch == branchOf(step);
+}
+
 /// Tiles are made and used in one nest.
 static LogicalResult checkTiles(Operation *op, NestOp nest) {
-  if (op->getNumRegions() && nest)
+  if (op->getNumRegions() && nest && !mayStandInStep(op, nest))
     return op->emitError() << "'" << op->getName()
                            << "' may not stand in a nest";
   for (Value operand : op->getOperands()) {
     if (!isTile(operand))
       continue;
     Operation *source = operand.getDefiningOp();
-    if (!nest || !source || source->getParentOp() != nest)
+    if (!nest || !source || source->getParentOfType<NestOp>() != nest)
       return op->emitError()
              << "a tile is made in the nest that uses it, and goes from one "
                 "nest to another through a buffer";
@@ -126,6 +138,85 @@ static bool isMatrix(Operation *source, bool panels) {
   return ranges == 2;
 }
 
+static bool liesInRows(Value tile) {
+  auto load = tile.getDefiningOp<LoadOp>();
+  return load && isMatrix(load, false) &&
+         hasRows(load.getView(), load.getIndices());
+}
+
+/// Panels; of a left operand without AMX any matrix; or (Mapping/MatrixSteps.h)
+/// rows as they lie, of a right operand without AMX or a left one with it.
+static bool isOperand(Value tile, NestOp step, bool isLhs) {
+  bool amx = isAmx(step), mayLie = amx == isLhs;
+  if (auto choice = tile.getDefiningOp<arith::SelectOp>())
+    return mayLie && !amx && !isTile(choice.getCondition()) &&
+           liesInRows(choice.getTrueValue()) &&
+           choice.getFalseValue().getDefiningOp<LocalLoadOp>() &&
+           isMatrix(choice.getFalseValue().getDefiningOp(), true);
+  if (auto splice = tile.getDefiningOp<SpliceOp>())
+    return mayLie && amx && liesInRows(splice.getHead()) &&
+           splice.getTail().getDefiningOp<LocalLoadOp>() &&
+           isMatrix(splice.getTail().getDefiningOp(), true);
+  bool any = isLhs && !amx;
+  return isMatrix(sourceOf(tile, any), !any) ||
+         (mayLie && !isLhs && isThin(step) && liesInRows(tile));
+}
+
+/// What stands in a step behind its product: one branch, with the store of the
+/// sum where the result lies, or with an epilogue of AMX.
+static LogicalResult checkBranch(NestOp step) {
+  MmaOp mma = stepIn(step);
+  for (Operation *user : mma.getResult().getUsers())
+    if (auto store = dyn_cast<LocalStoreOp>(user);
+        store && store->getParentOp() != step &&
+        !(branchOf(step) && store->getBlock() == branchOf(step).elseBlock()))
+      return store.emitError() << "a matrix step keeps its sum, but for the "
+                                  "turn that stores the result";
+  auto branches = step.getBody().getOps<scf::IfOp>();
+  if (branches.empty())
+    return success();
+  scf::IfOp branch = branchOf(step);
+  if (!llvm::hasSingleElement(branches) || branch.getNumResults())
+    return branch.emitError() << "a matrix step has one branch";
+  auto then = branch.thenBlock()->without_terminator();
+  if (!llvm::hasSingleElement(then))
+    return branch.emitError() << "a matrix step stores its sum, or has one "
+                                 "nest for an epilogue";
+  if (StoreOp store = dyn_cast<StoreOp>(*then.begin())) {
+    bool keeps =
+        branch.elseBlock() &&
+        llvm::hasSingleElement(branch.elseBlock()->without_terminator()) &&
+        isa<LocalStoreOp>(branch.elseBlock()->front());
+    auto whole = ArrayRef<Value>(llvm::to_vector(step.getAxes())).take_front(2);
+    SmallVector<Value> ranges;
+    for (Value index : store.getIndices())
+      if (isa<RangeType>(index.getType()))
+        ranges.push_back(index);
+    if (!keeps || store.getValue() != mma.getResult() || store.getMask() ||
+        store.getIndexAxes() || ArrayRef(ranges) != whole ||
+        !hasRows(store.getView(), store.getIndices()) ||
+        (isAmx(step) && isStreaming(store)))
+      return store.emitError() << "a matrix step stores its sum, row by row";
+    return success();
+  }
+  auto epilogue = dyn_cast<NestOp>(*then.begin());
+  auto loop = dyn_cast<ForOp>(step->getParentOp());
+  bool fits = epilogue && isAmx(step) && !branch.elseBlock() && loop &&
+              loop.getAtLeastOnce() && epilogue.getNumResults() == 0 &&
+              epilogue.getAxes() == step.getAxes().take_front(2);
+  if (fits)
+    for (Operation &op : epilogue.getBody().front().without_terminator()) {
+      auto local = dyn_cast<LocalLoadOp>(op);
+      fits &= local ? local.getBuffer() == sumOf(step) && !local.getSlot()
+                    : isa<StoreOp, LoadOp, FillOp, BroadcastOp, IndexOp>(op) ||
+                          OpTrait::hasElementwiseMappableTraits(&op);
+    }
+  if (!fits)
+    return branch.emitError() << "an epilogue makes results of a sum of AMX, "
+                                 "element by element";
+  return success();
+}
+
 static LogicalResult checkStep(NestOp nest) {
   MmaOp mma = *nest.getBody().getOps<MmaOp>().begin();
   SmallVector<int64_t> sizes = sizesOf(nest);
@@ -146,23 +237,61 @@ static LogicalResult checkStep(NestOp nest) {
   if (!amx && lhs.getElementType() != sum.getElementType())
     return mma.emitError() << "a matrix step sums " << lhs.getElementType()
                            << " in " << sum.getElementType();
-  if (!isMatrix(sourceOf(mma.getLhs(), !amx), amx) ||
-      !isMatrix(sourceOf(mma.getRhs(), false), true))
+  if (!isOperand(mma.getLhs(), nest, /*isLhs=*/true) ||
+      !isOperand(mma.getRhs(), nest, /*isLhs=*/false))
     return mma.emitError()
            << "the operands of a matrix step are matrices in buffers or views";
-  auto store = cast<LocalStoreOp>(*mma.getResult().user_begin());
-  auto acc = mma.getAcc().getDefiningOp<LocalLoadOp>();
-  bool isStart = isa_and_present<FillOp>(mma.getAcc().getDefiningOp());
-  bool isSame = acc && acc.getBuffer() == store.getBuffer() && !acc.getSlot();
-  if (!(isStart || isSame) || store.getSlot() ||
-      store.getBuffer().getType().getShape().size() != 2)
+  if (failed(checkBranch(nest)))
+    return failure();
+  TypedValue<BufferType> buffer = sumOf(nest);
+  bool hasSlot = llvm::any_of(mma.getResult().getUsers(), [](Operation *user) {
+    auto store = dyn_cast<LocalStoreOp>(user);
+    return store && store.getSlot();
+  });
+  Value start = mma.getAcc();
+  if (auto choice = start.getDefiningOp<arith::SelectOp>()) {
+    if (isTile(choice.getCondition()) || !isZero(choice.getTrueValue()))
+      return choice.emitError() << "a matrix step starts from zero";
+    start = choice.getFalseValue();
+  }
+  auto acc = start.getDefiningOp<LocalLoadOp>();
+  bool isStart = start == mma.getAcc() && start.getDefiningOp<FillOp>();
+  bool isSame = acc && acc.getBuffer() == buffer && !acc.getSlot();
+  if (!(isStart || isSame) || hasSlot ||
+      buffer.getType().getShape().size() != 2)
     return mma.emitError() << "a matrix step sums into one buffer";
   return success();
 }
 
+/// What a nest says of how it is done, on some machine.
+static LogicalResult checkForm(NestOp nest) {
+  constexpr int64_t vectorBytes[] = {32, 64};
+  if (nest.getPairs() && !mayPair(nest))
+    return nest.emitError() << "lines of bf16 are taken in pairs only where "
+                               "no op can tell the order of lanes, and by "
+                               "all nests that share a buffer";
+  if (nest.getTransposes() && llvm::none_of(vectorBytes, [&](int64_t bytes) {
+        return mayTranspose(nest, bytes);
+      }))
+    return nest.emitError() << "a nest transposes what is contiguous along "
+                               "its first axis and stored so along the second";
+  auto isNoTwo = [](const LanesApart &one) {
+    return one.stride != 2 && !ShapedType::isDynamic(one.stride);
+  };
+  if (nest.getTwoApart() && llvm::any_of(vectorBytes, [&](int64_t bytes) {
+        return llvm::any_of(lanesApart(nest, bytes), isNoTwo);
+      }))
+    return nest.emitError() << "a view of this nest has elements that are not "
+                               "two apart";
+  if (nest.getPairsOfK() && !mayPairK(nest))
+    return nest.emitError() << "pairs of k are of f32, 16 lanes, and a left "
+                               "operand that is contiguous along k";
+  return success();
+}
+
 static LogicalResult checkNests(FuncOp func) {
-  WalkResult result = func.getBody().walk([](Operation *op) -> WalkResult {
-    auto nest = dyn_cast<NestOp>(op->getParentOp());
+  WalkResult result = func.getBody().walk([&](Operation *op) -> WalkResult {
+    auto nest = op->getParentOfType<NestOp>();
     if (failed(checkTiles(op, nest)))
       return WalkResult::interrupt();
     for (Region &region : op->getRegions())
@@ -172,11 +301,9 @@ static LogicalResult checkNests(FuncOp func) {
     auto inner = dyn_cast<NestOp>(op);
     if (!inner)
       return WalkResult::advance();
-    if (inner.getPairs() && !mayPair(inner))
-      return inner.emitError() << "lines of bf16 are taken in pairs only where "
-                                  "no op can tell the order of lanes, and by "
-                                  "all nests that share a buffer";
-    return inner.getUnit() ? checkStep(inner) : checkNest(inner);
+    if (failed(inner.getUnit() ? checkStep(inner) : checkNest(inner)))
+      return WalkResult::interrupt();
+    return checkForm(inner);
   });
   return failure(result.wasInterrupted());
 }

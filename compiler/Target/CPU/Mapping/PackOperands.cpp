@@ -9,7 +9,7 @@
 // and a branch in the plan: where several programs would pack the same piece,
 // it is packed once before, and once for all calls if it is a constant; else @f
 // runs as it is. Left operands are read where they lie
-// (Target/CPU/MatrixShortcuts.cpp), but for @f_packed_both: AMX has it for rows
+// (ElidePacking.cpp), but for @f_packed_both: AMX has it for rows
 // that are not contiguous or not whole lines of the cache, vectors for columns
 // of 4 bytes, which are made rows.
 //
@@ -484,7 +484,7 @@ bool Packer::hasContiguousColumns(Operand &operand) {
 
 /// A right operand is not read well where it lies: it is large, its rows fall
 /// on the same lines of the first-level cache, or it has no whole panels
-/// (MatrixShortcuts.cpp). Null if it never is read well.
+/// (ElidePacking.cpp). Null if it never is read well.
 Value Packer::isFar(Operand &operand, plan::LaunchOp launch,
                     IntegerBuilder &make) {
   auto view = cast<MemRefType>(operand.load.getView().getType());

@@ -149,6 +149,234 @@ def MapToNestsPass : Pass<"cpu-map-to-nests", "::tessera::tile::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tessera::tile::TileDialect"];
 }
 
+def PrefetchPass : Pass<"cpu-prefetch", "::tessera::tile::FuncOp"> {
+  let summary = "Fetch what a sum is combined with while it is summed";
+  let description = [{
+    After a loop of matrix steps its sum may be combined with a matrix, as in a
+    residual connection. The rows of a tile of it are too short and too far
+    apart for the machine's own prefetcher. They are asked for before the loop,
+    and arrive while it runs.
+
+    Before:
+    ```mlir
+    tile.for %k = %none to %deep : !tile.range<256> { ... }
+    tile.nest [%m, %n] ... {
+      %s = tile.local_load %sum ...
+      %r = tile.load %R[%m, %n] ...
+    ```
+    After:
+    ```mlir
+    tile.prefetch %R[%m, %n] ...
+    tile.for %k = %none to %deep : !tile.range<256> { ... }
+    ```
+  }];
+}
+
+def ElideCopyPass : Pass<"cpu-elide-copy", "::tessera::tile::FuncOp"> {
+  let summary = "Let the last matrix step store its sum where the result lies";
+  let description = [{
+    A matrix step sums in registers and keeps sums in a buffer from one turn of
+    its loop to the next. A nest after the loop that only copies the buffer to
+    a result is left out: the last turn stores there at once. With AMX, which
+    stores whole tiles, where the result is whole tiles; not past the caches.
+
+    Before:
+    ```mlir
+    tile.for %k = %none to %deep : !tile.range<256> {
+      tile.nest [%m, %n, %k] {unit = #tile.unit<fma>, ...} ... {
+        %c = tile.mma %a, %b, %acc ...
+        tile.local_store %c, %sum ...
+      }
+    }
+    tile.nest [%m, %n] ... { ... tile.store %copy, %C[%m, %n] ... }
+    ```
+    After:
+    ```mlir
+        scf.if %last {
+          tile.store %c, %C[%m, %n] ...
+        } else {
+          tile.local_store %c, %sum ...
+        }
+    ...
+    scf.if %nothing { tile.nest [%m, %n] ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def FuseEpiloguePass : Pass<"cpu-fuse-epilogue", "::tessera::tile::FuncOp"> {
+  let summary = "Let the last AMX step make results of its sum";
+  let description = [{
+    What a nest after the loop of an AMX step makes of the sum, element by
+    element (a bias, an activation, rounding), the last turn of the loop makes,
+    block by block while the sum is in the first-level cache. Where there is
+    nothing to sum the loop takes one turn, of nothing.
+
+    Before:
+    ```mlir
+    tile.for %k = %none to %deep : !tile.range<256> {
+      tile.nest [%m, %n, %k] {unit = #tile.unit<amx>, ...} ... { ... }
+    }
+    tile.nest [%m, %n] ... {
+      %s = tile.local_load %sum ...
+      %h = arith.truncf %s ...
+      tile.store %h, %C[%m, %n] ...
+    }
+    ```
+    After:
+    ```mlir
+    tile.for %k = %none to %deep : !tile.range<256> {
+      tile.nest [%m, %n, %k] {unit = #tile.unit<amx>, ...} ... {
+        ...
+        scf.if %last {
+          tile.nest [%m, %n] ... { ... }
+        }
+      }
+    } {at_least_once}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ElideZeroInitPass : Pass<"cpu-elide-zero-init", "::tessera::tile::FuncOp"> {
+  let summary = "Let the first matrix step begin its sum at zero";
+  let description = [{
+    A nest that clears a sum before the loop of its matrix step writes memory
+    that the first turn reads again. The step begins at zero in registers; the
+    nest remains for a loop without turns.
+
+    Before:
+    ```mlir
+    tile.nest [%m, %n] ... { ... tile.local_store %zeros, %sum ... }
+    tile.for %k = %none to %deep : !tile.range<256> {
+      tile.nest [%m, %n, %k] ... {
+        %acc = tile.local_load %sum ...
+        %c = tile.mma %a, %b, %acc ...
+    ```
+    After:
+    ```mlir
+    scf.if %nothing { tile.nest [%m, %n] ... }
+    tile.for %k = %none to %deep : !tile.range<256> {
+      tile.nest [%m, %n, %k] ... {
+        %before = tile.local_load %sum ...
+        %acc = arith.select %first, %zeros, %before ...
+        %c = tile.mma %a, %b, %acc ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ElidePackingPass : Pass<"cpu-elide-packing", "::tessera::tile::FuncOp"> {
+  let summary = "Read an operand where it lies if it is read well there";
+  let description = [{
+    A matrix step reads its operands from panels, which a nest packs. Where rows
+    are contiguous the right operand of `fma` is as good where it lies: if it is
+    whole panels, its rows do not alias in the first-level cache, and all of it
+    stays in the second-level cache; and always if the step has few rows. AMX
+    reads whole tiles of its left operand row by row; what is left of k is
+    packed, with zeros behind it. Sizes decide when the program runs.
+
+    Before:
+    ```mlir
+    tile.nest [%k, %n] ... { %x = tile.load %B[%k, %n] ... tile.local_store %x, %panels ... }
+    tile.nest [%m, %n, %k] {unit = #tile.unit<fma>, ...} ... {
+      %b = tile.local_load %panels ...
+    ```
+    After:
+    ```mlir
+    scf.if %unusable { tile.nest [%k, %n] ... }
+    tile.nest [%m, %n, %k] {unit = #tile.unit<fma>, ...} ... {
+      %packed = tile.local_load %panels ...
+      %there = tile.load %B[%k, %n] ...
+      %b = arith.select %usable, %there, %packed ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def NarrowPanelsPass : Pass<"cpu-narrow-panels", "::tessera::tile::FuncOp"> {
+  let summary = "Multiply fewer vectors where few columns are left";
+  let description = [{
+    A panel of the right operand is three or four vectors wide. Of a result of
+    few columns, or the last ones of many, most of a panel would be multiplied
+    for nothing: a step may take one or two vectors of it, masked. A result of
+    at most one vector and a half is a step of few independent sums; in f32, if
+    neighbours along k of the left operand are neighbours in memory, even and
+    odd k are summed beside each other, two to a broadcast. That the result has
+    so few columns decides when the program runs, not that a tile has, so that
+    tiles do not change the order of sums.
+
+    Before:
+    ```mlir
+    tile.nest [%m, %n, %k] {register_tile = array<i64: 8, 3, 16>, unit = #tile.unit<fma>, ...} ...
+    ```
+    After:
+    ```mlir
+    tile.nest [%m, %n, %k] {narrow_vectors = 2 : i64, pairs_of_k, register_tile = array<i64: 8, 3, 16>, unit = #tile.unit<fma>, ...} ...
+    ```
+  }];
+}
+
+def RegisterTransposePass : Pass<"cpu-register-transpose", "::tessera::tile::FuncOp"> {
+  let summary = "Turn tiles in squares of registers";
+  let description = [{
+    A tile that is read along its first axis and stored along its second would
+    be gathered or scattered, an element at a time. As many rows as a vector has
+    lanes are loaded, turned in registers and stored, if elements have 32 bits;
+    of panels that a nest fills, also of 64.
+
+    Before:
+    ```mlir
+    tile.nest [%m, %n] {vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<64>) -> () {
+      %x = tile.load %X[%n, %m] : memref<?x?xf32, strided<[?, 1]>>, ...
+      %y = tile.transpose %x ...
+      tile.store %y, %Y[%m, %n] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, 1]>>, ...
+    }
+    ```
+    After:
+    ```mlir
+    tile.nest [%m, %n] {transposes, vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<64>) -> () {
+    ```
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+}
+
+def VersionStridesPass : Pass<"cpu-version-strides", "::tessera::tile::FuncOp"> {
+  let summary = "Load numbers two apart by vectors, not by gathers";
+  let description = [{
+    Where a view's elements along the vector are not neighbours by its type,
+    they are gathered. Two apart, as the parts of complex numbers are, they are
+    two loads and a shuffle. If the type has no number, the nest is there twice,
+    and strides decide when the program runs.
+
+    Before:
+    ```mlir
+    tile.nest [%n] {vector_axis = 0 : i64} : (!tile.range<256>) -> () {
+      %x = tile.load %X[%n] : memref<?xf32, strided<[?]>>, !tile.range<256> -> tensor<256xf32>
+      ...
+    }
+    ```
+    After:
+    ```mlir
+    %stride = tile.stride %X, 0 : memref<?xf32, strided<[?]>> -> index
+    %two = arith.cmpi eq, %stride, %c2 : index
+    scf.if %two {
+      tile.nest [%n] {two_apart, vector_axis = 0 : i64} ...
+    } else {
+      tile.nest [%n] {vector_axis = 0 : i64} ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def PairBf16Pass : Pass<"cpu-pair-bf16", "::tessera::tile::FuncOp"> {
   let summary = "Take lines of bf16 as pairs in words of 32 bits";
   let description = [{

@@ -1,6 +1,6 @@
 // Of 80 columns, the last 16 take one column of AMX tiles, not two.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-pair-bf16 --cpu-place-buffers \
+// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-prefetch --cpu-elide-copy --cpu-fuse-epilogue --cpu-elide-zero-init --cpu-narrow-panels --cpu-elide-packing --cpu-place-buffers \
 // RUN:   --target-lower-to-cpu | FileCheck %s
 
 // CHECK-LABEL:   tessera_target.kernel @columns

@@ -2,7 +2,7 @@
 // and 64 columns at a time. AMX has no subnormal sums: they are rounded without
 // looking for those.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-pair-bf16 --cpu-place-buffers \
+// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-prefetch --cpu-elide-copy --cpu-fuse-epilogue --cpu-elide-zero-init --cpu-narrow-panels --cpu-elide-packing --cpu-place-buffers \
 // RUN:   --target-lower-to-cpu=bf16=true | FileCheck %s
 
 // CHECK-LABEL: tessera_target.kernel @rounded

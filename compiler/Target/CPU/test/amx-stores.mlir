@@ -1,7 +1,7 @@
 // The last step of a sum stores whole AMX tiles where the result lies, else the
 // sum is copied; results that go past the caches are always copied.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-pair-bf16 --cpu-place-buffers \
+// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-prefetch --cpu-elide-copy --cpu-fuse-epilogue --cpu-elide-zero-init --cpu-narrow-panels --cpu-elide-packing --cpu-place-buffers \
 // RUN:   --target-lower-to-cpu | FileCheck %s
 
 // CHECK-LABEL:   tessera_target.kernel @near

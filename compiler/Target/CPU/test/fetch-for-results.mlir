@@ -1,7 +1,7 @@
 // What a sum of products is combined with is fetched before the sum: of each row
 // of 64 numbers, four lines.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-pair-bf16 --cpu-place-buffers \
+// RUN: tessera-opt %s --cpu-map-to-nests=amx=true --cpu-prefetch --cpu-elide-copy --cpu-fuse-epilogue --cpu-elide-zero-init --cpu-narrow-panels --cpu-elide-packing --cpu-place-buffers \
 // RUN:   --target-lower-to-cpu | FileCheck %s
 
 // CHECK-LABEL:   tessera_target.kernel @sum_and_more

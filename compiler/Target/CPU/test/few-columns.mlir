@@ -1,5 +1,5 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
-// RUN: tessera-opt %s --cpu-map-to-nests=vector-bytes=32 --cpu-pair-bf16=vector-bytes=32 --cpu-place-buffers --target-lower-to-cpu=vector-bytes=32 | FileCheck %s --check-prefix=AVX2
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-prefetch --cpu-elide-copy --cpu-fuse-epilogue --cpu-elide-zero-init --cpu-narrow-panels --cpu-elide-packing --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests=vector-bytes=32 --cpu-prefetch --cpu-elide-copy --cpu-fuse-epilogue --cpu-elide-zero-init --cpu-narrow-panels --cpu-elide-packing --cpu-place-buffers --target-lower-to-cpu=vector-bytes=32 | FileCheck %s --check-prefix=AVX2
 
 // With one vector of columns two steps of k are one: a pair of A for pairs of
 // B, whose sums of even and odd k are added in the end. One and a half: three

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-register-transpose --cpu-version-strides --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
 
 // The last pass over a row brings the next program's nearer.
 // CHECK-LABEL: tessera_target.kernel @three_passes

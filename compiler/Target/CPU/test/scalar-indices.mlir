@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-register-transpose --cpu-version-strides --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
 
 // Rows 8 p + 3 and 8 p + 4 of 128, with p below 16, are always there and never
 // the same: nothing is asked at run time, and one loop writes both.

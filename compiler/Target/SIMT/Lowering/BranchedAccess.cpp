@@ -137,7 +137,6 @@ void Machine::storeWords(KernelLowering &lowering, ValueRange words,
              unsigned(count * word.getIntOrFloatBitWidth() / 8));
 }
 
-/// A loop that compares and swaps until nobody came between.
 void Machine::atomic(KernelLowering &lowering, tile::ReduceKind kind,
                      Value value, Value address, Value predicate) const {
   OpBuilder &builder = lowering.builder;
@@ -152,21 +151,33 @@ void Machine::atomic(KernelLowering &lowering, tile::ReduceKind kind,
   auto guard = scf::IfOp::create(builder, loc, predicate, false);
   OpBuilder::InsertionGuard inner(builder);
   builder.setInsertionPointToStart(guard.thenBlock());
-  Value pointer = getPointer(*this, lowering, address);
-  Value first = LLVM::LoadOp::create(builder, loc, whole, pointer);
+  Value first = loadRelaxed(lowering, whole, address);
   auto loop = scf::WhileOp::create(builder, loc, whole, first);
   Block *before = builder.createBlock(&loop.getBefore(), {}, whole, loc);
   Value seen = before->getArgument(0);
   Value wanted = as(lowering.combine(kind, as(seen, type), value), whole);
-  auto swap = LLVM::AtomicCmpXchgOp::create(builder, loc, pointer, seen, wanted,
-                                            LLVM::AtomicOrdering::monotonic,
-                                            LLVM::AtomicOrdering::monotonic);
-  Value found = LLVM::ExtractValueOp::create(builder, loc, swap.getRes(), 0);
+  Value found = compareAndSwap(lowering, address, seen, wanted);
   Value again = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                       found, seen);
   scf::ConditionOp::create(builder, loc, again, found);
   Block *after = builder.createBlock(&loop.getAfter(), {}, whole, loc);
   scf::YieldOp::create(builder, loc, after->getArguments());
+}
+
+Value Machine::loadRelaxed(KernelLowering &lowering, Type whole,
+                           Value address) const {
+  return LLVM::LoadOp::create(lowering.builder, lowering.loc, whole,
+                              getPointer(*this, lowering, address));
+}
+
+Value Machine::compareAndSwap(KernelLowering &lowering, Value address,
+                              Value seen, Value wanted) const {
+  auto swap = LLVM::AtomicCmpXchgOp::create(
+      lowering.builder, lowering.loc, getPointer(*this, lowering, address),
+      seen, wanted, LLVM::AtomicOrdering::monotonic,
+      LLVM::AtomicOrdering::monotonic);
+  return LLVM::ExtractValueOp::create(lowering.builder, lowering.loc,
+                                      swap.getRes(), 0);
 }
 
 void Machine::copy(KernelLowering &, Value, Value, Value) const {

@@ -1,11 +1,8 @@
 //===- LowerAtomics.cpp - Combining into memory ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `red` where the machine has the op for the type; else a loop that compares
-// and swaps until nobody came between:
-//
-//     old = ld; do { seen = old; old = cas(seen, seen op value) } while
-//     (old != seen)
+// Of the threads that hold the same element, one combines it
+// (`Machine::atomic`).
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,12 +19,9 @@ struct ChooseInstructionsPass
   using ChooseInstructionsPassBase::ChooseInstructionsPassBase;
 
   void runOnOperation() override {
-    const Machine *machine = findMachine(target);
-    if (!machine) {
-      getOperation().emitError() << "no architecture is called '" << target
-                                 << "'; there are " << machineNames();
+    const Machine *machine = requireMachine(getOperation(), target);
+    if (!machine)
       return signalPassFailure();
-    }
     bool good = true;
     getOperation().walk([&](tile::MmaOp mma) {
       if ((mma.getMeta() || mma.getLhsScale()) &&

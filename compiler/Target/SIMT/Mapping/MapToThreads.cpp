@@ -304,12 +304,9 @@ struct MapToThreadsPass
   }
 
   void runOnOperation() override {
-    const Machine *machine = findMachine(target);
-    if (!machine) {
-      getOperation().emitError() << "no architecture is called '" << target
-                                 << "'; there are " << machineNames();
+    const Machine *machine = requireMachine(getOperation(), target);
+    if (!machine)
       return signalPassFailure();
-    }
     if (failed(map(getOperation(), *machine)))
       signalPassFailure();
   }

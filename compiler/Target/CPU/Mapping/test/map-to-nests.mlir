@@ -305,3 +305,69 @@ tile.func @pack_turned(%k: memref<?x?xf32, strided<[?, 1]>>, %p: memref<?x?xf32,
   tile.store %t, %p[%i#0, %i#1] : tensor<512x64xf32>, memref<?x?xf32, strided<[?, 1]>>, !tile.range<512>, !tile.range<64>
   tile.return
 }
+
+// How every nest is done.
+// RUN: tessera-opt %s --cpu-map-to-nests | FileCheck %s --check-prefix=NEST
+// NEST-LABEL: tile.func @add(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @silu(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @exp_and_sum(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @less_the_mean(
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 1 : i64} : (!tile.range<4>, !tile.range<256>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<4>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 2 : i64, vector_axis = 1 : i64} : (!tile.range<4>, !tile.range<256>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 1 : i64} : (!tile.range<4>, !tile.range<256>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @load_before_store(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @gemm(
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 1 : i64} : (!tile.range<32>, !tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}, %{{.*}}, %{{.*}}] {register_tile = array<i64: 4, 4, 16>, unit = #tile.unit<fma>} : (!tile.range<64>, !tile.range<64>, !tile.range<32>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 1 : i64} : (!tile.range<64>, !tile.range<64>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @kept_row(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @kept_row_of_another_dim(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @no_kept_row(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<1024>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @stores_apart(
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<256>) ->
+// NEST-NOT:     tile.nest[
+// NEST:         tile.nest[%{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<256>) ->
+// NEST-NOT:     tile.nest[
+// NEST-LABEL: tile.func @pack_turned(
+// NEST:         tile.nest[%{{.*}}, %{{.*}}] {unroll = 4 : i64, vector_axis = 0 : i64} : (!tile.range<512>, !tile.range<64>) ->
+// NEST-NOT:     tile.nest[
