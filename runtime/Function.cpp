@@ -1,5 +1,6 @@
 // Functions of libraries built ahead of time: choosing a version.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/Dispatch.h"
 #include "runtime/Status.h"
 
 #include "tessera-c/device.h"
@@ -11,37 +12,14 @@ using namespace tessera::runtime;
 
 /// The images of a version; none for one of the CPU.
 static tsr_image_list imagesOf(const tsr_function &function, size_t index) {
-  // Libraries of older compilers end before this field.
-  if (function.struct_size < sizeof(tsr_function) || !function.images)
+  if (!function.images)
     return {};
   return function.images[index];
 }
 
-/// Of a row-major tensor without strides too.
-static int64_t strideOf(const tsr_tensor &tensor, int64_t axis) {
-  if (tensor.strides)
-    return tensor.strides[axis];
-  int64_t stride = 1;
-  for (int64_t i = tensor.rank - 1; i > axis; --i)
-    stride *= tensor.sizes[i] ? tensor.sizes[i] : 1;
-  return stride;
-}
-
 static bool holds(const tsr_guard &guard, const tsr_call &call) {
-  if (guard.tensor >= call.num_tensors)
-    return true;
-  const tsr_tensor &tensor = call.tensors[guard.tensor];
-  if (tensor.rank == TSR_ABSENT)
-    return true;
-  if (guard.kind == TSR_GUARD_DTYPE)
-    return tensor.dtype == guard.value;
-  if (guard.axis >= tensor.rank || !tensor.sizes)
-    return true;
-  if (guard.kind == TSR_GUARD_SIZE)
-    return tensor.sizes[guard.axis] == guard.value;
-  // With one element or none along it, a stride is never used.
-  return tensor.sizes[guard.axis] <= 1 ||
-         strideOf(tensor, guard.axis) == guard.value;
+  return guard.argument >= call.num_tensors ||
+         holds(guard, Argument::of(call.tensors[guard.argument]));
 }
 
 /// "Q is f32, but this library has f16".
@@ -49,21 +27,21 @@ static std::string complain(const tsr_guard &guard, const tsr_call &call,
                             const tsr_plan *plan) {
   tsr_tensor_info info{};
   info.struct_size = sizeof info;
-  tsr_status_free(tsr_plan_tensor(plan, guard.tensor, &info));
-  const tsr_tensor &tensor = call.tensors[guard.tensor];
+  tsr_status_free(tsr_plan_tensor(plan, guard.argument, &info));
+  const tsr_tensor &tensor = call.tensors[guard.argument];
   std::string name = info.name ? info.name : "?";
-  if (guard.kind == TSR_GUARD_DTYPE) {
+  if (guard.field == TSR_FIELD_TYPE) {
     const char *given = tsr_dtype_name(tensor.dtype);
     return name + " is " + (given ? given : "of no known dtype") +
            ", but this library has " +
            tsr_dtype_name(static_cast<int32_t>(guard.value));
   }
-  bool size = guard.kind == TSR_GUARD_SIZE;
-  int64_t given =
-      size ? tensor.sizes[guard.axis] : strideOf(tensor, guard.axis);
+  bool size = guard.field == TSR_FIELD_SIZE;
+  int64_t given = size ? tensor.sizes[guard.axis]
+                       : strideOf(Argument::of(tensor), guard.axis);
   return (size ? "size " : "stride ") + std::to_string(guard.axis) + " of " +
          name + " is " + std::to_string(given) + ", but this library has " +
-         std::to_string(guard.value);
+         std::to_string(size ? guard.value : 1);
 }
 
 /// The executable of a version, made at its first use.
@@ -139,6 +117,12 @@ tsr_status tsr_function_run(const tsr_function *function,
   if (tsr_status status = refuseNull("tsr_function_run",
                                      {{"function", function}, {"call", call}}))
     return status;
+  if (function->struct_size < sizeof(tsr_function) ||
+      function->guard_format != TSR_GUARD_FORMAT)
+    return makeError(TSR_UNSUPPORTED,
+                     std::string(function->name) +
+                         ": this library was built by another version of "
+                         "Tessera; build it again");
   if (call->struct_size < offsetof(tsr_call, device))
     return makeError(TSR_INVALID_ARGUMENT,
                      "tsr_call.struct_size is not set to sizeof(tsr_call)");

@@ -20,14 +20,6 @@
 
 namespace tessera::aot {
 
-/// What a call must be like for a version: tsr_guard.
-struct Guard {
-  int32_t kind;
-  int32_t tensor;
-  int64_t axis;
-  int64_t value;
-};
-
 /// Kernels for one GPU architecture: tsr_image.
 struct Image {
   std::string arch;
@@ -39,7 +31,7 @@ struct Image {
 struct Version {
   Artifact artifact;
   std::string symbolPrefix;
-  std::vector<Guard> guards;
+  std::vector<tsr_guard> guards; ///< what a call must be like
   /// A version for GPUs has these instead of an object file.
   std::vector<Image> images;
 };
@@ -60,7 +52,7 @@ struct Library {
 /// The guards of a version with this plan, compiled for these arguments (none
 /// of them left out): dtypes, sizes that are constants of it, and strides of 1
 /// it relies on.
-llvm::Expected<std::vector<Guard>>
+llvm::Expected<std::vector<tsr_guard>>
 guardsFor(const std::string &plan,
           llvm::ArrayRef<frontend::ArgumentSpec> arguments);
 

@@ -31,27 +31,33 @@ tsr_tensor_info tensorOf(const PlanHandle &plan, int32_t index) {
   return info;
 }
 
-Expected<std::vector<Guard>>
+/// Neighbours along `axis` are neighbours in memory.
+static tsr_guard unitStride(int32_t tensor, int64_t axis) {
+  int64_t bit = int64_t(1) << axis;
+  return {tensor, TSR_FIELD_UNIT_STRIDES, int16_t(axis), bit, bit};
+}
+
+Expected<std::vector<tsr_guard>>
 guardsFor(const std::string &plan, ArrayRef<frontend::ArgumentSpec> arguments) {
   Expected<PlanHandle> parsed = readPlan(plan);
   if (!parsed)
     return parsed.takeError();
-  std::vector<Guard> guards;
+  std::vector<tsr_guard> guards;
   int32_t tensor = 0;
   for (int32_t i = 0, e = tsr_plan_num_tensors(parsed->get()); i < e; ++i) {
     tsr_tensor_info info = tensorOf(*parsed, i);
-    guards.push_back({TSR_GUARD_DTYPE, i, 0, info.dtype});
+    guards.push_back({i, TSR_FIELD_TYPE, 0, 0xffffffff, info.dtype});
     if (info.mode == TSR_RESULT && info.rank > 0)
-      guards.push_back({TSR_GUARD_STRIDE, i, info.rank - 1, 1});
+      guards.push_back(unitStride(i, info.rank - 1));
   }
   for (const frontend::ArgumentSpec &argument : arguments) {
     if (argument.kind != frontend::ArgumentSpec::Kind::Tensor)
       continue;
     for (auto [axis, size] : llvm::enumerate(argument.sizes))
       if (size >= 0)
-        guards.push_back({TSR_GUARD_SIZE, tensor, int64_t(axis), size});
+        guards.push_back({tensor, TSR_FIELD_SIZE, int16_t(axis), -1, size});
     if (argument.unitAxis >= 0)
-      guards.push_back({TSR_GUARD_STRIDE, tensor, argument.unitAxis, 1});
+      guards.push_back(unitStride(tensor, argument.unitAxis));
     ++tensor;
   }
   return guards;

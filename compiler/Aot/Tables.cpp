@@ -77,10 +77,12 @@ Expected<Constant *> TableBuilder::makeVersion(const Version &version) {
     symbols.push_back(ConstantStruct::getAnon(
         {text(name), cast<Constant>(kernel.getCallee())}));
   }
-  for (const Guard &guard : version.guards)
+  for (const tsr_guard &guard : version.guards)
     guards.push_back(ConstantStruct::getAnon(
-        {shortNumber(guard.kind), shortNumber(guard.tensor), number(guard.axis),
-         number(guard.value)}));
+        {shortNumber(guard.argument),
+         ConstantInt::get(Type::getInt16Ty(context), guard.field),
+         ConstantInt::get(Type::getInt16Ty(context), guard.axis),
+         number(guard.mask), number(guard.value)}));
   return ConstantStruct::getAnon(
       {text(plan), number(int64_t(plan.size())), table(symbols),
        number(int64_t(symbols.size())), table(guards),
@@ -112,7 +114,7 @@ Error TableBuilder::addFunction(const Library &library,
   Constant *value = ConstantStruct::getAnon(
       {number(sizeof(tsr_function)), text(function.name), table(versions),
        number(int64_t(versions.size())), add(slots, /*constant=*/false),
-       table(images)});
+       table(images), number(TSR_GUARD_FORMAT)});
   new GlobalVariable(module, value->getType(), true,
                      GlobalValue::ExternalLinkage, value,
                      "tsr_" + library.name + "_" + function.name);

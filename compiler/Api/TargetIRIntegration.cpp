@@ -124,7 +124,7 @@ static std::string writeLauncher(plan::FuncOp func, StringRef plan) {
           "  static tsr_executable *executable;\n"
           "  tsr_function function = {sizeof function, \"" +
           name +
-          "\", &version, 1, &executable, 0};\n"
+          "\", &version, 1, &executable, 0, TSR_GUARD_FORMAT};\n"
           "  tsr_call call = {sizeof call, tensors, scalars, num_tensors, "
           "num_scalars, 0, 0, 0, 0, 0};\n"
           "  return tsr_function_run(&function, &call);\n"
@@ -160,7 +160,7 @@ static std::string writeDeviceLauncher(plan::FuncOp func, StringRef plan,
          "  static tsr_executable *executable;\n"
          "  tsr_function function = {sizeof function, \"" +
          name +
-         "\", &version, 1, &executable, &list};\n"
+         "\", &version, 1, &executable, &list, TSR_GUARD_FORMAT};\n"
          "  tsr_call call = {sizeof call, tensors, scalars, num_tensors, "
          "num_scalars, 0, 0, device, stream, 0};\n"
          "  return tsr_function_run(&function, &call);\n"

@@ -195,18 +195,31 @@ TSR_API tsr_status tsr_executable_run(const tsr_executable *executable,
  * A library built ahead of time holds each function as data: its versions, and
  * for each what a call must be like. */
 
+/* What tsr_guard looks like. */
+#define TSR_GUARD_FORMAT 2
+
+/* What a guard asks of an argument. */
 enum {
-  TSR_GUARD_DTYPE = 0,
-  TSR_GUARD_SIZE = 1,
-  TSR_GUARD_STRIDE = 2 /* in elements */
+  /* The dtype in bits 0 to 31; bits above are the caller's. */
+  TSR_FIELD_TYPE = 0,
+  /* The size of an axis. */
+  TSR_FIELD_SIZE = 1,
+  /* A bit for each axis whose size is 1. */
+  TSR_FIELD_UNIT_SIZES = 2,
+  /* A bit for each axis with a stride of 1, or with one element or none. */
+  TSR_FIELD_UNIT_STRIDES = 3,
+  /* The bits of a scalar, or a number of the caller's. */
+  TSR_FIELD_VALUE = 4
 };
 
-/* Tensor `tensor` of the call has this dtype, or this number at `axis`. A
- * tensor that is left out, or of another rank, passes: the plan judges it. */
+/* Of argument `argument` (here: a tensor of the call) the bits `mask` of the
+ * field are `value`. A tensor that is left out, or that has no such axis,
+ * passes: the plan judges it. */
 typedef struct tsr_guard {
-  int32_t kind;
-  int32_t tensor;
-  int64_t axis;
+  int32_t argument;
+  int16_t field;
+  int16_t axis;
+  int64_t mask;
   int64_t value;
 } tsr_guard;
 
@@ -234,6 +247,7 @@ typedef struct tsr_function {
   size_t num_versions;
   tsr_executable **executables; /* as many, NULL at first: the runtime's own */
   const tsr_image_list *images; /* as many, or NULL: all are for the CPU */
+  int64_t guard_format;         /* TSR_GUARD_FORMAT */
 } tsr_function;
 
 /* Runs the first version whose guards hold and whose processor features this

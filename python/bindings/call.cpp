@@ -1,15 +1,15 @@
 //===- call.cpp - The class that functions and kernels are calls of -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tessera.function.Function derives from `Callable`. Calling it looks through
-// the remembered ways (guards.h), newest first, and runs the first that fits;
-// otherwise it calls `_call_slowly`, which binds, compiles, runs and, if it
-// can, notes the way by `_remember`.
+// tessera.function.Function derives from `Callable`. Calling it runs the
+// remembered way that fits (guards.h); otherwise it calls `_call_slowly`, which
+// binds, compiles, runs and, if it can, notes the way by `_remember`.
 
 #include "python/bindings/guards.h"
 #include <chrono>
 #include <cstddef>
 #include <structmember.h>
+#include <utility>
 
 using namespace tessera;
 using namespace tessera::python;
@@ -17,26 +17,21 @@ namespace nb = nanobind;
 
 namespace {
 
-constexpr int maxEntries = 8;
-
 struct Callable {
   PyObject_HEAD vectorcallfunc vectorcall;
-  Entry *entries[maxEntries]; // the last one that fitted stands first
-  int numEntries;
-  bool lastWasDirect; // then the last call's entry stands first
+  Ways *ways;       // null: none
+  Entry *lastEntry; // of the last call, if it was direct; with a reference
 };
 
 /// Runs an entry; knows how to make the results.
 class Execution {
 public:
-  Execution(Entry &entry, CallFrame &frame) : entry(entry), frame(frame) {
-    ++entry.references;
-  }
+  /// Takes over a reference to the entry.
+  Execution(Entry &entry, CallFrame &frame) : entry(entry), frame(frame) {}
   ~Execution() {
     for (int i = 0; i < numMade; ++i)
       Py_XDECREF(made[i].array);
-    if (--entry.references == 0)
-      delete &entry;
+    drop(&entry);
   }
 
   PyObject *run(PyObject *function);
@@ -112,10 +107,12 @@ tsr_status Execution::runTimed(const tsr_call &call) {
 }
 
 void Execution::noteWrittenTensors() const {
-  for (const ArgumentGuard &guard : entry.arguments)
-    if (guard.kind == ArgumentGuard::Kind::Tensor && guard.tensor.isWritten &&
-        guard.tensor.slot >= 0 && guard.tensor.library == Library::Torch)
-      noteWritten(frame.given[guard.tensor.slot]);
+  for (size_t i = 0; i < entry.roles.size(); ++i) {
+    const Role &role = entry.roles[i];
+    if (role.isWritten && role.slot >= 0 &&
+        frame.views[frame.viewOf[i]].library == Library::Torch)
+      noteWritten(frame.given[role.slot]);
+  }
 }
 
 PyObject *Execution::takeResults() {
@@ -198,6 +195,11 @@ PyObject *Execution::run(PyObject *function) {
   return nullptr;
 }
 
+static void setLast(Callable *self, Entry *entry) {
+  if (Entry *before = std::exchange(self->lastEntry, entry))
+    drop(before);
+}
+
 static PyObject *callSlowly(PyObject *self, PyObject *const *args,
                             Py_ssize_t count, PyObject *keywords) {
   static PyObject *name = PyUnicode_InternFromString("_call_slowly");
@@ -215,33 +217,24 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags,
   Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (keywords && PyTuple_GET_SIZE(keywords) == 0)
     keywords = nullptr;
-  for (int i = 0; i < self->numEntries; ++i) {
+  if (self->ways) {
     CallFrame frame;
-    Entry *entry = self->entries[i];
-    // A property that is read for a guard may run Python, and that may change
-    // the list.
-    ++entry->references;
-    bool fits = entry->matches(args, count, keywords, frame);
-    bool isStale = --entry->references == 0;
-    if (isStale)
-      delete entry;
-    if (isStale || !fits)
-      continue;
-    if (i > 0 && self->entries[i] == entry)
-      std::swap(self->entries[i], self->entries[0]);
-    self->lastWasDirect = true;
-    return Execution(*entry, frame).run(object);
+    if (Entry *entry = self->ways->find(args, count, keywords, frame)) {
+      if (self->lastEntry != entry) {
+        ++entry->references;
+        setLast(self, entry);
+      }
+      return Execution(*entry, frame).run(object);
+    }
   }
-  self->lastWasDirect = false;
+  setLast(self, nullptr);
   return callSlowly(object, args, count, keywords);
 }
 
 static void forget(Callable *self) {
-  while (self->numEntries) {
-    Entry *entry = self->entries[--self->numEntries];
-    if (--entry->references == 0)
-      delete entry;
-  }
+  setLast(self, nullptr);
+  if (self->ways)
+    self->ways->forget();
 }
 
 static PyObject *remember(PyObject *object, PyObject *const *args,
@@ -251,10 +244,11 @@ static PyObject *remember(PyObject *object, PyObject *const *args,
     PyErr_SetString(PyExc_TypeError, "_remember(arguments, note)");
     return nullptr;
   }
-  Entry *entry;
   try {
-    entry = makeEntry(nb::borrow<nb::tuple>(args[0]),
-                      nb::borrow<nb::dict>(args[1]));
+    if (!self->ways)
+      self->ways = new Ways();
+    return PyBool_FromLong(self->ways->remember(nb::borrow<nb::tuple>(args[0]),
+                                                nb::borrow<nb::dict>(args[1])));
   } catch (nb::python_error &error) {
     error.restore();
     return nullptr;
@@ -262,17 +256,6 @@ static PyObject *remember(PyObject *object, PyObject *const *args,
     PyErr_SetString(PyExc_TypeError, error.what());
     return nullptr;
   }
-  if (!entry)
-    Py_RETURN_FALSE;
-  if (self->numEntries == maxEntries) {
-    Entry *oldest = self->entries[--self->numEntries];
-    if (--oldest->references == 0)
-      delete oldest;
-  }
-  for (int i = self->numEntries++; i > 0; --i)
-    self->entries[i] = self->entries[i - 1];
-  self->entries[0] = entry;
-  Py_RETURN_TRUE;
 }
 
 static PyObject *forgetAll(PyObject *self, PyObject *) {
@@ -281,19 +264,20 @@ static PyObject *forgetAll(PyObject *self, PyObject *) {
 }
 
 static PyObject *numRemembered(PyObject *self, void *) {
-  return PyLong_FromLong(reinterpret_cast<Callable *>(self)->numEntries);
+  Ways *ways = reinterpret_cast<Callable *>(self)->ways;
+  return PyLong_FromSize_t(ways ? ways->size() : 0);
 }
 
 static PyObject *lastDirect(PyObject *object, void *) {
   auto *self = reinterpret_cast<Callable *>(object);
-  if (!self->lastWasDirect || !self->numEntries)
+  if (!self->lastEntry)
     Py_RETURN_NONE;
-  return Py_NewRef(self->entries[0]->owner);
+  return Py_NewRef(self->lastEntry->owner);
 }
 
 /// `fn._last_direct = None`: somebody called it otherwise.
 static int forgetLastDirect(PyObject *object, PyObject *, void *) {
-  reinterpret_cast<Callable *>(object)->lastWasDirect = false;
+  setLast(reinterpret_cast<Callable *>(object), nullptr);
   return 0;
 }
 
@@ -306,11 +290,9 @@ static PyObject *newCallable(PyTypeObject *type, PyObject *, PyObject *) {
 
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   auto *self = reinterpret_cast<Callable *>(object);
-  for (int i = 0; i < self->numEntries; ++i)
-    // What a running call shares is not ours alone to account for.
-    if (self->entries[i]->references == 1)
-      if (int result = self->entries[i]->visitObjects(visit, arg))
-        return result;
+  if (self->ways)
+    if (int result = self->ways->visitObjects(visit, arg, self->lastEntry))
+      return result;
   Py_VISIT(Py_TYPE(object));
   return 0;
 }
@@ -324,6 +306,7 @@ static void deallocate(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   clear(object);
+  delete reinterpret_cast<Callable *>(object)->ways;
   type->tp_free(object);
   Py_DECREF(type);
 }

@@ -2,49 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After a call went the long way (tessera/function.py), an Entry notes what was
-// true of it: the class, dtype, rank, key sizes and unit axis of each array,
-// the value of each constant, and what each outside name of the function stood
-// for. A later call of which all that is true as well runs the same version.
-// Guards are data: each is a row that is compared, and nothing is assumed that
-// has no row.
+// true of it: how it was written, the class, dtype, rank, key sizes and unit
+// axis of each array, the value of each constant, and what each outside name of
+// the function stood for. A later call of which all that is true as well runs
+// the same version.
+//
+// Here a call is described as a row of arguments with numbers; which entry
+// fits them is the runtime's business (runtime/Dispatch.h): guards are rows
+// that are compared, and nothing is assumed that has no row. What only Python
+// can compare is made a number first: the way a call is written (`Form`), and
+// what outside names stand for (`Environment`).
 
 #ifndef TESSERA_PYTHON_BINDINGS_GUARDS_H
 #define TESSERA_PYTHON_BINDINGS_GUARDS_H
 
+#include "runtime/Dispatch.h"
+
 #include "python/bindings/arrays.h"
 #include "python/bindings/executable.h"
+#include <memory>
 #include <vector>
 
 namespace tessera::python {
 
-constexpr int maxTensors = 24, maxScalars = 24;
+constexpr int maxTensors = 24, maxScalars = 24, maxArguments = 64;
 
-/// What a version asks of an array.
-struct TensorGuard {
-  /// Sizes that are not part of the key: any, or any but 1.
-  static constexpr int64_t any = -1, notOne = -2;
-  /// As unit axis: the last axis has stride 1 or size 1.
-  static constexpr int lastAxis = -2;
+/// How a call is written: positional arguments, and names of the others.
+struct Form {
+  Py_ssize_t numPositional = 0;
+  PyObject *keywords = nullptr; // tuple of names, or null
 
-  Library library = Library::None;
-  bool isWritten = false;
-  int16_t slot = -1; // among the tensors of the plan; -1: not used
-  int32_t element = 0;
-  int32_t rank = 0;
-  int32_t unitAxis = -1;
-  int64_t sizes[maxRank];
-
-  bool matches(const ArrayView &view) const;
-};
-
-/// One argument of the call.
-struct ArgumentGuard {
-  enum class Kind : uint8_t { Tensor, Int, Float, Bool, Constant, Same };
-  Kind kind = Kind::Same;
-  int16_t slot = -1;         // of a scalar, among the scalars of the plan
-  double limit = 0;          // of a scalar: its annotation holds less; 0: none
-  PyObject *value = nullptr; // of Constant (compared by value) and Same
-  TensorGuard tensor;
+  bool matches(Py_ssize_t count, PyObject *words) const;
 };
 
 /// One outside name: `name`, or `name.attribute...`, in a closure or module.
@@ -59,12 +47,18 @@ struct NameGuard {
   std::vector<PyObject *> values;
   bool isConstant = false; // the last value may be another object if equal
   bool isTensor = false;   // the last value is an argument of the kernels
-  TensorGuard tensor;
+
+  bool operator==(const NameGuard &) const = default;
 };
 
 /// What the runtime is called with, and results so far.
 struct CallFrame {
+  /// The form and the environment, what is given, arrays of outside names.
+  runtime::Argument arguments[maxArguments];
+  int numArguments = 0;
+  int8_t viewOf[maxArguments]; // of an array
   ArrayView views[maxTensors];
+  int numViews = 0;
   tsr_tensor tensors[maxTensors];
   int64_t scalars[maxScalars];
   PyObject *given[maxTensors]; // by tensor of the plan: `out`; borrowed
@@ -72,18 +66,44 @@ struct CallFrame {
   int numHeld = 0;
 
   CallFrame() {} // leaves the arrays uninitialised: each call fills its part
-  ~CallFrame() {
+  ~CallFrame() { release(); }
+
+  void release() {
     while (numHeld)
       Py_DECREF(held[--numHeld]);
   }
+  /// Appends an array; false if there is no room, or Python must look at it.
+  bool addArray(PyObject *value);
+  /// Appends whatever a call gives.
+  bool add(PyObject *value);
+};
+
+/// What the outside names of a function stand for.
+struct Environment {
+  std::vector<NameGuard> names;
+  int64_t number = 0;
+  int references = 1; // counted under the GIL
+
+  /// True if the names stand for that now; then their arrays are in the frame.
+  bool matches(CallFrame &frame) const;
+};
+
+/// What an entry does with an argument of the call.
+struct Role {
+  enum class Kind : uint8_t { None, Tensor, Scalar, Constant };
+  Kind kind = Kind::None;
+  bool isWritten = false;
+  bool isOutside = false; // of Tensor: it stands under an outside name
+  int16_t slot = -1; // among the tensors or scalars of the plan; -1: not used
+  double limit = 0;  // of a scalar: its annotation holds less; 0: none
+  PyObject *value = nullptr; // of Constant: its number is only a hash
 };
 
 /// A remembered way. Lives while somebody holds it; counted under the GIL.
 struct Entry {
-  Py_ssize_t numPositional = 0;
-  PyObject *keywords = nullptr; // tuple of names, or null
-  std::vector<ArgumentGuard> arguments;
-  std::vector<NameGuard> names;
+  std::vector<Role> roles; // by argument of the frame
+  Environment *environment = nullptr;
+  std::vector<PyObject *> values;  // objects whose addresses guards compare
   std::vector<ResultType> results; // by tensor of the plan; None: given
   int16_t outSlot = -1;            // the tensor that `out=` is
   PyObject *owner = nullptr;       // the Executable's Python object
@@ -97,18 +117,47 @@ struct Entry {
   Entry &operator=(const Entry &) = delete;
   ~Entry();
 
-  /// True if the call is like the one that is remembered; then `frame` is
-  /// ready. False without an error set otherwise.
-  bool matches(PyObject *const *args, Py_ssize_t count, PyObject *keywords,
-               CallFrame &frame) const;
+  /// Makes the frame ready to run. False without an error set if a number does
+  /// not fit, which the long way says.
+  bool fill(PyObject *const *args, CallFrame &frame) const;
 
-  /// Calls `visit` on every object that the entry owns.
+  /// Calls `visit` on every object that the entry alone owns.
   int visitObjects(visitproc visit, void *context);
 };
 
-/// Reads what tessera/function.py noted of a call; null if it can't be
-/// remembered.
-Entry *makeEntry(nanobind::tuple args, nanobind::dict note);
+/// The remembered ways of a function.
+class Ways {
+public:
+  Ways() = default;
+  Ways(const Ways &) = delete;
+  Ways &operator=(const Ways &) = delete;
+  ~Ways() { forget(); }
+
+  /// The way of a call, with a reference to it, or null without an error set;
+  /// then `frame` is ready.
+  Entry *find(PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+              CallFrame &frame);
+  /// Reads what tessera/direct.py noted of a call; false if it can't be
+  /// remembered.
+  bool remember(nanobind::tuple args, nanobind::dict note);
+  void forget();
+  size_t size() const { return entries.size(); }
+  /// `mine`: an entry to which the caller has a reference, too.
+  int visitObjects(visitproc visit, void *context, const Entry *mine);
+
+private:
+  Environment *share(std::vector<NameGuard> names);
+
+  std::vector<Form> forms;
+  std::vector<Environment *> environments; // of the entries; those own them
+  std::vector<Entry *> entries;            // newest first
+  int64_t numEnvironments = 0;
+  runtime::Dispatch dispatch;
+};
+
+/// Gives up an entry, or an environment.
+void drop(Entry *entry);
+void drop(Environment *environment);
 
 } // namespace tessera::python
 

@@ -17,9 +17,9 @@ def test_no_pass_of_ours_changes_a_result(kind):
 
 
 def test_planted_miscompiles_are_located():
-    result = miscompiles.campaign(seeds=1, limit=240)
+    result = miscompiles.campaign(seeds=1, limit=120)
     count = result["count"]
-    assert count["mutants"] >= 20  # as many as a slow machine tries in that time
+    assert count["mutants"] >= 10  # as many as a slow machine tries in that time
     assert count.get("located", 0) + count.get("refused by a later pass", 0) >= 0.9 * (count["mutants"] - count["survived, equivalent by argument"]), result
     assert count["located elsewhere"] == 0, result["elsewhere"]
 

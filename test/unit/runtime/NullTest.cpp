@@ -76,10 +76,11 @@ TEST_F(Null, Calls) {
 }
 
 TEST_F(Null, Functions) {
-  tsr_guard guard = {TSR_GUARD_SIZE, 0, 0, 4};
+  tsr_guard guard = {0, TSR_FIELD_SIZE, 0, -1, 4};
   tsr_version version = {plan.data(), plan.size(), &symbol, 1, &guard, 1};
   tsr_executable *made = nullptr;
-  tsr_function function = {sizeof function, "f", &version, 1, &made, nullptr};
+  tsr_function function = {sizeof function, "f",     &version,        1,
+                           &made,           nullptr, TSR_GUARD_FORMAT};
   int64_t scalar = 1;
   tsr_tensor tensors[2] = {{nullptr, nullptr, nullptr, TSR_F32, 1},
                            {nullptr, nullptr, nullptr, TSR_F32, 1}};
@@ -98,6 +99,13 @@ TEST_F(Null, Functions) {
   EXPECT_EQ(take(tsr_function_run(&function, &call)),
             "x has rank 1, but its sizes are NULL");
   tsr_executable_free(made);
+  function.guard_format = 1;
+  tsr_status status = tsr_function_run(&function, &call);
+  EXPECT_EQ(tsr_status_code(status), TSR_UNSUPPORTED);
+  EXPECT_STREQ(tsr_status_message(status),
+               "f: this library was built by another version of Tessera; build "
+               "it again");
+  tsr_status_free(status);
 }
 
 TEST_F(Null, PlansAndExecutables) {
