@@ -221,8 +221,9 @@ public:
   /// Every position of a tile is computed, also those that do not exist: reads
   /// outside give 0, what must be skipped is masked by the program itself.
   bool wholeTiles;
-  int64_t program = 0;
-  int64_t programs = -1; // set by tile.program
+  int64_t program = 0;   // the one that runs, or the first of a chunk
+  int64_t chunkEnd = 1;  // behind the last one of a chunk
+  int64_t programs = -1; // set by tile.program or tile.chunk
   int64_t grid = -1;     // how many the plan launches; negative: no plan
   bool running = false;
   Arena arena;

@@ -91,12 +91,12 @@ static LogicalResult checkView(Operation *kernel, MemRefType type,
 // Programs
 //===----------------------------------------------------------------------===//
 
-static LogicalResult runProgram(Operation *op, Interpreter &in) {
-  auto program = cast<tile::ProgramOp>(op);
+/// How many programs there are along each axis, and, in the state, in all.
+static LogicalResult readGrid(Operation *op, OperandRange extents,
+                              ArrayRef<int64_t> tiles, Interpreter &in,
+                              SmallVector<int64_t> &counts) {
   KernelState &state = stateOf(in);
-  SmallVector<int64_t> counts, ids(program.getIds().size());
-  for (auto [extent, tile] :
-       llvm::zip_equal(program.getExtents(), program.getTiles())) {
+  for (auto [extent, tile] : llvm::zip_equal(extents, tiles)) {
     const Cell &cell = in.array(extent).cells[0];
     if (!cell.present())
       return in.reject(op, cell, "the grid");
@@ -108,9 +108,33 @@ static LogicalResult runProgram(Operation *op, Interpreter &in) {
     if (__builtin_mul_overflow(state.programs, std::max<int64_t>(count, 0),
                                &state.programs))
       return op->emitError() << "the grid is too large";
+  return success();
+}
+
+static LogicalResult runChunk(Operation *op, Interpreter &in) {
+  auto chunk = cast<tile::ChunkOp>(op);
+  SmallVector<int64_t> counts;
+  if (failed(readGrid(op, chunk.getExtents(), chunk.getTiles(), in, counts)))
+    return failure();
+  auto set = [&](Value value, int64_t number) {
+    in.set(value, Array({}, Element::I64, in.domain.integer(number)));
+  };
+  set(chunk.getBegin(), stateOf(in).program);
+  set(chunk.getEnd(), stateOf(in).chunkEnd);
+  return success();
+}
+
+static LogicalResult runProgram(Operation *op, Interpreter &in) {
+  auto program = cast<tile::ProgramOp>(op);
+  KernelState &state = stateOf(in);
+  SmallVector<int64_t> counts, ids(program.getIds().size());
+  if (failed(
+          readGrid(op, program.getExtents(), program.getTiles(), in, counts)))
+    return failure();
   if (state.programs == 0)
     return success();
-  int64_t rest = state.program;
+  int64_t rest =
+      program.getNumber() ? in.scalar(program.getNumber()) : state.program;
   int64_t group = program.getGroup();
   size_t grouped = group > 1 && counts.size() >= 2 ? 2 : 0;
   for (size_t axis = counts.size(); axis-- > grouped;) {
@@ -135,12 +159,14 @@ static LogicalResult runProgram(Operation *op, Interpreter &in) {
   return success();
 }
 
-/// Runs the ops up to tile.program to learn how many programs there are.
+/// Runs the ops up to tile.program or tile.chunk to learn how many programs
+/// there are.
 static LogicalResult countPrograms(Operation *kernel, Interpreter &in,
                                    ArrayRef<DatumRef> arguments) {
   KernelState &state = stateOf(in);
   Block &body = kernel->getRegion(0).front();
-  if (body.getOps<tile::ProgramOp>().empty()) {
+  if (body.getOps<tile::ProgramOp>().empty() &&
+      body.getOps<tile::ChunkOp>().empty()) {
     // It only prints, and is one program.
     state.programs = 1;
     return success();
@@ -156,6 +182,26 @@ static LogicalResult countPrograms(Operation *kernel, Interpreter &in,
   }
   in.options.observer = std::move(observer);
   return result;
+}
+
+/// Which programs run one after the other, as one thread's: each alone, or in
+/// chunks that are cut anywhere.
+static std::vector<std::pair<int64_t, int64_t>> chunksOf(Operation *kernel,
+                                                         Interpreter &in) {
+  int64_t programs = stateOf(in).programs, begin = 0;
+  bool inChunks = !kernel->getRegion(0).front().getOps<tile::ChunkOp>().empty();
+  std::vector<std::pair<int64_t, int64_t>> chunks;
+  while (begin < programs) {
+    int64_t left = programs - begin, length = 1;
+    if (inChunks)
+      length = in.options.seed == 0 ? (begin == 0 ? (left * 5 + 7) / 8 : left)
+                                    : 1 + int64_t(in.random() % uint64_t(left));
+    chunks.emplace_back(begin, begin + length);
+    begin += length;
+  }
+  if (in.options.seed != 0)
+    std::shuffle(chunks.begin(), chunks.end(), in.random);
+  return chunks;
 }
 
 static LogicalResult runPrograms(Operation *kernel, Interpreter &in,
@@ -182,12 +228,9 @@ static LogicalResult runPrograms(Operation *kernel, Interpreter &in,
            << " programs, but the kernel's grid has " << state.programs;
   if (failed(in.spend(kernel, uint64_t(state.programs))))
     return failure();
-  std::vector<int64_t> order(static_cast<size_t>(state.programs));
-  std::iota(order.begin(), order.end(), 0);
-  if (in.options.seed != 0)
-    std::shuffle(order.begin(), order.end(), in.random);
-  for (int64_t program : order) {
-    state.program = program;
+  for (auto [begin, end] : chunksOf(kernel, in)) {
+    state.program = begin;
+    state.chunkEnd = end;
     // A new block: nobody is under way in its shared memory.
     state.copies.clear();
     ++state.arena.barriers;
@@ -307,5 +350,6 @@ void interpreter::registerTileKernels(Handlers &handlers) {
   handlers.addCallable("gir.kernel", callKernel);
   handlers.addCallable("sched.kernel", callKernel);
   handlers.add("tile.program", runProgram);
+  handlers.add("tile.chunk", runChunk);
   handlers.add("gir.call_kernel", runCallKernel);
 }

@@ -94,7 +94,7 @@ def test_two_kept_rows(size):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("rows, size", [(1, 512), (2, 1024), (3, 992), (40, 4096), (17, 1056), (5, 32768), (4, 32832)])
 def test_results_written_beside_the_next_row_have_the_same_bits(rows, size, dtype):
-    """Past the caches a row's results are written while the next row is computed (DelayStores.h)."""
+    """Past the caches a row's results are written while the next row is computed (Mapping/RowStores.h)."""
     torch.manual_seed(rows)
     x = (4 * torch.randn(rows, size)).to(TYPES[dtype])
     x[rows // 2, size // 3] = float("nan")

@@ -32,7 +32,9 @@ private:
   void read(Block &block);
   void read(Operation *op);
   void readProgram(ProgramOp op);
+  void readChunk(ChunkOp op);
   void readFor(ForOp op);
+  void readScfFor(scf::ForOp op);
   void readIf(scf::IfOp op);
   void readOther(Operation *op);
   // Nests.
@@ -149,6 +151,8 @@ void Reader::read(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ProgramOp program) { readProgram(program); })
       .Case([&](ForOp loop) { readFor(loop); })
+      .Case([&](ChunkOp chunk) { readChunk(chunk); })
+      .Case([&](scf::ForOp loop) { readScfFor(loop); })
       .Case([&](scf::IfOp branch) { readIf(branch); })
       .Case([&](NestOp nest) { readNest(nest); })
       .Case([&](DimOp dim) {
@@ -243,11 +247,13 @@ void Reader::readProgram(ProgramOp op) {
     counts.push_back(count);
     // On average a program stands in the middle.
     values.set(id, std::max(*size - step, 0.0) / 2);
-    along[id] = {nameOf(axis)};
+    along[id] = op.getNumber() ? alongOf(op.getNumber()) : Names{nameOf(axis)};
     if (tile)
       ranges[id] = piecesOf(std::max(count - 1, 0.0), step,
                             *size - std::max(count - 1, 0.0) * step);
   }
+  if (op.getNumber())
+    return; // a loop over a chunk says which
   SmallVector<std::pair<std::string, double>> order;
   for (auto [axis, count] : llvm::enumerate(counts))
     order.push_back({nameOf(axis), count});
@@ -261,6 +267,19 @@ void Reader::readProgram(ProgramOp op) {
   }
   for (auto &[name, count] : order)
     body.push_back(&open(count, name));
+}
+
+/// All programs are one chunk.
+void Reader::readChunk(ChunkOp op) {
+  double programs = 1;
+  for (auto [extent, tile] : llvm::zip_equal(op.getExtents(), op.getTiles())) {
+    std::optional<double> size = need(extent);
+    if (!size)
+      return;
+    programs *= std::ceil(*size / double(std::max<int64_t>(tile, 1)));
+  }
+  values.set(op.getBegin(), 0);
+  values.set(op.getEnd(), programs);
 }
 
 void Reader::readFor(ForOp op) {
@@ -277,6 +296,24 @@ void Reader::readFor(ForOp op) {
     ranges[op.getRange()] = piecesOf(whole, step, left);
   body.push_back(&loop);
   read(op.getBody().front());
+  body.pop_back();
+}
+
+/// One whose end is data is taken once.
+void Reader::readScfFor(scf::ForOp op) {
+  std::optional<double> start = values.find(op.getLowerBound()),
+                        stop = values.find(op.getUpperBound()),
+                        step = values.find(op.getStep());
+  if (!start || !stop || !step || *step <= 0)
+    return readOther(op);
+  double extent = std::max(*stop - *start, 0.0);
+  LoopTree &loop = open(std::ceil(extent / *step), name("loop"));
+  values.set(op.getInductionVar(), *start + std::floor(extent / 2));
+  Names changes = alongOf(ValueRange{op.getLowerBound(), op.getUpperBound()});
+  changes.insert(loop.name);
+  along[op.getInductionVar()] = changes;
+  body.push_back(&loop);
+  read(*op.getBody());
   body.pop_back();
 }
 

@@ -58,9 +58,9 @@ LogicalResult KernelEmitter::run() {
   bool asserts =
       func.walk([](tile::AssertOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
-  if (StoresOfRows rows = findStoresOfRows(func);
-      rows.delayed || rows.together) {
-    if (failed(emitRows(rows, begin, end)))
+  if (!body.getOps<tile::ChunkOp>().empty()) {
+    chunk = {begin, end};
+    if (failed(emitBlock(body)))
       return failure();
   } else if (!asserts) {
     auto loop =
@@ -184,7 +184,8 @@ void KernelEmitter::emitProgram(tile::ProgramOp op) {
     Value size = lower.values.lookup(extent);
     counts.push_back(tile ? lower.ceilDiv(size, lower.constant(tile)) : size);
   }
-  Value rest = program;
+  Value number = op.getNumber();
+  Value rest = number ? lower.values.lookup(number) : program;
   int64_t grouped = op.getGroup() > 1 && counts.size() >= 2 ? 2 : 0;
   auto divide = [&](Value a, Value b) -> Value {
     return arith::DivUIOp::create(builder, lower.loc, a, b);
@@ -309,6 +310,11 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
       .Case([&](tile::ProgramOp program) {
         emitProgram(program);
+        return success();
+      })
+      .Case([&](tile::ChunkOp op) {
+        lower.values.map(op.getBegin(), chunk.first);
+        lower.values.map(op.getEnd(), chunk.second);
         return success();
       })
       .Case([&](tile::RangeAtOp range) {

@@ -10,7 +10,6 @@
 #define TESSERA_COMPILER_TARGET_CPU_KERNELEMITTER_H
 
 #include "compiler/Target/CPU/CpuLowering.h"
-#include "compiler/Target/CPU/DelayStores.h"
 
 namespace tessera::target {
 
@@ -28,16 +27,6 @@ public:
 
 private:
   void readArguments(mlir::Value pointers, mlir::Value integers);
-  mlir::LogicalResult emitRows(StoresOfRows &rows, mlir::Value begin,
-                               mlir::Value end);
-  mlir::LogicalResult emitDelayed(DelayedStores &delayed, mlir::Value begin,
-                                  mlir::Value end);
-  mlir::LogicalResult emitTogether(StoresTogether &together, mlir::Value begin,
-                                   mlir::Value end);
-  mlir::LogicalResult emitAgain(const OtherProgram &other, mlir::Value number);
-  mlir::Value zeroOf(mlir::Value scalar);
-  void placeRows(const OtherProgram &before, mlir::Value turn);
-  mlir::LogicalResult emitBefore(DelayedStores &delayed, bool rest);
   mlir::LogicalResult emitBlock(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation *op);
   void emitProgram(tile::ProgramOp op);
@@ -60,7 +49,8 @@ private:
   tile::FuncOp func;
   mlir::OpBuilder builder;
   CpuLowering lower;
-  mlir::Value program; // this program's number
+  mlir::Value program;                       // this program's number
+  std::pair<mlir::Value, mlir::Value> chunk; // of a `tile.chunk`
 };
 
 } // namespace tessera::target

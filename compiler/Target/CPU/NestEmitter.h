@@ -85,7 +85,6 @@ private:
   mlir::Value compute(mlir::Operation *op, const Positions &at, int64_t copy);
   mlir::Value evalLoad(tile::LoadOp load, const Positions &at, int64_t copy);
   bool writesRowsPastCaches();
-  bool fetches(tile::LoadOp load);
   mlir::Value evalLocalLoad(tile::LocalLoadOp load, const Positions &at,
                             int64_t copy);
   mlir::Value evalReshape(tile::ReshapeOp op, const Positions &at,

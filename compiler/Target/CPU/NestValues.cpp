@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Support/Architectures/X86.h"
-#include "compiler/Target/CPU/DelayStores.h"
 #include "compiler/Target/CPU/NestEmitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -275,57 +274,6 @@ NestEmitter::Address NestEmitter::addressOf(const CpuView &view,
   return address;
 }
 
-/// Does this pass over a row bring the next program's nearer, in a kernel with
-/// large results or one program per row? The pass that writes past the caches
-/// does, so that memory reads and writes at a time; without one, the last.
-/// Turns past what is kept of a row are rare.
-bool NestEmitter::fetches(tile::LoadOp load) {
-  auto func = nest->getParentOfType<tile::FuncOp>();
-  auto isIn = [](StringRef kind, tile::NestOp nest) {
-    auto loop = nest->getParentOfType<tile::ForOp>();
-    return loop && loop->hasAttr(kind);
-  };
-  auto isRest = [](tile::NestOp nest) {
-    auto loop = nest->getParentOfType<tile::ForOp>();
-    return loop && loop.getRest();
-  };
-  if (load->hasAttr(kBefore) || isIn(kBefore, nest))
-    return false;
-  if (isIn(kTogether, nest)) // the one that writes
-    return true;
-  // The next program has the next row, unless memory is a program's own; and if
-  // this one loops over other axes, too, it is not known when that is wanted.
-  bool streams = false, loops = false;
-  for (Value index : load.getIndices()) {
-    auto program = index.getDefiningOp<tile::ProgramOp>();
-    bool isRange = isa<tile::RangeType>(index.getType());
-    streams |= program && index == program->getResults().back() && !isRange;
-    loops |= !program && !isRange && !matchPattern(index, m_Constant());
-  }
-  streams &= !loops && llvm::none_of(load.getView().getUsers(),
-                                     llvm::IsaPred<tile::StoreOp>);
-  SmallVector<tile::NestOp> readers;
-  func.walk([&](Operation *op) {
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      streams |= isStreaming(store);
-    auto other = dyn_cast<tile::NestOp>(op);
-    if (!other || isIn(kBefore, other) || isIn(kTogether, other))
-      return;
-    if (isRest(nest) || !isRest(other))
-      for (auto read : other.getBody().getOps<tile::LoadOp>())
-        if (read.getView() == load.getView() &&
-            (readers.empty() || readers.back() != other))
-          readers.push_back(other);
-  });
-  auto writes = [](tile::NestOp reader) {
-    return llvm::any_of(reader.getBody().getOps<tile::StoreOp>(),
-                        tile::isStreaming);
-  };
-  auto writer = llvm::find_if(readers, writes);
-  return streams &&
-         nest == (writer == readers.end() ? readers.back() : *writer);
-}
-
 void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
                                    const Address &address) {
   Value stride;
@@ -341,9 +289,7 @@ void NestEmitter::fetchNextProgram(tile::LoadOp load, const CpuView &view,
   }
   if (!stride)
     return;
-  if (auto loop = nest->getParentOfType<tile::ForOp>())
-    if (auto programs = loop->getAttrOfType<IntegerAttr>(kTogether))
-      stride = lower.mul(stride, lower.constant(programs.getInt()));
+  stride = lower.mul(stride, lower.constant(int64_t(*load.getPrefetch())));
   Value bytes = lower.constant(tile::scratchBytesOf(view.element));
   lower.prefetch(address.base,
                  lower.mul(lower.add(address.offset, stride), bytes));
@@ -441,7 +387,7 @@ Value NestEmitter::evalLoad(tile::LoadOp load, const Positions &at,
       bool begins = !keep && copy * bytes % 64 == 0 && blockAxis < 0; // a line
       if (begins && packsRows)
         fetchRowsAhead(load, view, address);
-      else if (begins && fetches(load))
+      else if (begins && load.getPrefetch())
         fetchNextProgram(load, view, address);
     }
   } else if (address.inBounds) {

@@ -50,6 +50,13 @@ void tessera::target::buildCpuMappedPipeline(OpPassManager &manager,
   cpu::PairBf16PassOptions pair;
   pair.vectorBytes = options.vectorBytes();
   tile::addKernelPass(manager, cpu::createPairBf16Pass(pair));
+  // Rows that are written past the caches, beside other rows.
+  tile::addKernelPass(manager, cpu::createPrefetchRowsPass());
+  tile::addKernelPass(manager, cpu::createLoopProgramsPass());
+  cpu::DelayRowStoresPassOptions delay;
+  delay.vectorBytes = options.vectorBytes();
+  tile::addKernelPass(manager, cpu::createDelayRowStoresPass(delay));
+  tile::addKernelPass(manager, cpu::createBatchRowStoresPass());
   tile::addKernelPass(manager, cpu::createPlaceBuffersPass());
   manager.addPass(tile::createCheckMappedContractPass());
   manager.addPass(cpu::createCheckMappedContractPass());

@@ -224,6 +224,34 @@ static LogicalResult verifyInKernel(Operation *op) {
   return success();
 }
 
+/// One program, or a chunk of them that are told apart by their numbers.
+static LogicalResult verifyPlaceInGrid(FuncOp func) {
+  SmallVector<ProgramOp> programs;
+  SmallVector<ChunkOp> chunks;
+  func.walk([&](Operation *op) {
+    if (auto program = dyn_cast<ProgramOp>(op))
+      programs.push_back(program);
+    else if (auto chunk = dyn_cast<ChunkOp>(op))
+      chunks.push_back(chunk);
+  });
+  if (chunks.size() > 1)
+    return chunks[1].emitError() << "a kernel has one tile.chunk";
+  if (!chunks.empty() && chunks[0]->getParentOp() != func)
+    return chunks[0].emitError() << "tile.chunk stands at a kernel's top";
+  for (ProgramOp program : programs)
+    if (bool(program.getNumber()) != !chunks.empty())
+      return program.emitError()
+             << (chunks.empty() ? "a number is one of a tile.chunk"
+                                : "a program of a tile.chunk has a number");
+  if (!chunks.empty())
+    return success();
+  if (programs.size() > 1)
+    return programs[1].emitError() << "a kernel has one tile.program";
+  if (!programs.empty() && programs[0]->getParentOp() != func)
+    return programs[0].emitError() << "tile.program stands at a kernel's top";
+  return success();
+}
+
 LogicalResult tessera::tile::verifyKernel(FuncOp func) {
   bool scalars = false;
   for (auto [number, type] : llvm::enumerate(func.getArgumentTypes())) {
@@ -247,12 +275,5 @@ LogicalResult tessera::tile::verifyKernel(FuncOp func) {
   });
   if (result.wasInterrupted())
     return failure();
-  // Where in the grid this is.
-  SmallVector<ProgramOp> programs;
-  func.walk([&](ProgramOp program) { programs.push_back(program); });
-  if (programs.size() > 1)
-    return programs[1].emitError() << "a kernel has one tile.program";
-  if (!programs.empty() && programs[0]->getParentOp() != func)
-    return programs[0].emitError() << "tile.program stands at a kernel's top";
-  return success();
+  return verifyPlaceInGrid(func);
 }

@@ -142,6 +142,11 @@ LogicalResult LoadOp::verify() {
   if (std::optional<TypedAttr> pad = getPad();
       pad && (pad->getType() != element || !isa<IntegerAttr, FloatAttr>(*pad)))
     return emitOpError() << "pads a tile of " << element << " with " << *pad;
+  // (C5)
+  if (std::optional<uint64_t> programs = getPrefetch();
+      programs && (*programs < 1 || *programs > 64))
+    return emitOpError() << "prefetches 1 to 64 programs ahead, not "
+                         << int64_t(*programs);
   return success();
 }
 

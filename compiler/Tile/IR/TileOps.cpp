@@ -169,7 +169,15 @@ LogicalResult ProgramOp::verify() {
   if (int64_t(getGroup()) < 1 || int64_t(getGroup()) > maxGroup)
     return emitOpError() << "group is 1 to " << maxGroup << ", not "
                          << int64_t(getGroup());
-  return success();
+  return success(); // (C4): verifyKernel
+}
+
+LogicalResult ChunkOp::verify() {
+  // (C1)
+  if (getTiles().size() != getExtents().size())
+    return emitOpError() << "has " << getExtents().size() << " extents and "
+                         << getTiles().size() << " tiles";
+  return success(); // (C2): verifyKernel
 }
 
 void ForOp::build(OpBuilder &builder, OperationState &state, Value start,

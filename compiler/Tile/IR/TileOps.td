@@ -95,19 +95,21 @@ def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike]> {
 // Grid and ranges
 //===----------------------------------------------------------------------===//
 
-def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
+def Tile_ProgramOp : Tile_Op<"program", [Pure, AttrSizedOperandSegments]> {
   let summary = "Which program of the grid this is";
   let description = [{
     One result per grid axis: a range where `tiles` holds a size (the axis has
     ceil(extent / size) programs), an index where it holds 0 (extent programs).
     The first axis varies slowest. `group` = g orders the first two axes so that
     g programs of the first run before the second moves on (L2 reuse). The
-    launch grid is the product. Exactly one per kernel, at its top.
+    launch grid is the product. Exactly one per kernel, at its top; in a kernel
+    that runs a `tile.chunk` of programs one for each number that it needs.
 
     Constraints:
     * (C1) there are as many extents, tiles and results.
     * (C2) a result is a range of the tile's size, or an index where it is 0.
     * (C3) `group` is 1 to 65536.
+    * (C4) it says its number if, and only if, the kernel has a `tile.chunk`.
 
     Example:
     ```mlir
@@ -115,9 +117,41 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
     ```
   }];
   let arguments = (ins Variadic<Index>:$extents, DenseI64ArrayAttr:$tiles,
-                       DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$persistent);
+                       DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$persistent, Optional<Index>:$number);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$ids, "::mlir::ValueRange":$extents, "::mlir::DenseI64ArrayAttr":$tiles,
+                   CArg<"::mlir::IntegerAttr", "{}">:$group, CArg<"::mlir::UnitAttr", "{}">:$persistent), [{
+      build($_builder, $_state, ids, extents, tiles, group, persistent, ::mlir::Value());
+    }]>,
+    OpBuilder<(ins "::mlir::TypeRange":$ids, "::mlir::ValueRange":$extents, "::llvm::ArrayRef<int64_t>":$tiles), [{
+      build($_builder, $_state, ids, extents, $_builder.getDenseI64ArrayAttr(tiles));
+    }]>];
   let results = (outs Variadic<AnyTypeOf<[Tile_RangeType, Index]>>:$ids);
-  let assemblyFormat = "`extents` `(` $extents `)` `tiles` `=` $tiles attr-dict `:` type($ids)";
+  let assemblyFormat = "`extents` `(` $extents `)` `tiles` `=` $tiles (`at` $number^)? attr-dict `:` type($ids)";
+  let hasVerifier = 1;
+}
+
+def Tile_ChunkOp : Tile_Op<"chunk", [Pure]> {
+  let summary = "The programs that one call of the kernel runs, begin <= number < end";
+  let description = [{
+    A thread is given a chunk of the grid's programs. Without this op it runs
+    the kernel's body for each of them; with it the body is run once, and loops
+    over the programs itself, so that a pass can move ops from one program into
+    another. Programs do not depend on each other, and results do not depend on
+    how the grid is cut into chunks.
+
+    Constraints:
+    * (C1) there are as many extents as tiles.
+    * (C2) there is at most one, at the kernel's top.
+
+    Example:
+    ```mlir
+    %begin, %end = tile.chunk extents(%M) tiles = [0]
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$extents, DenseI64ArrayAttr:$tiles);
+  let results = (outs Index:$begin, Index:$end);
+  let assemblyFormat = "`extents` `(` $extents `)` `tiles` `=` $tiles attr-dict";
   let hasVerifier = 1;
 }
 
@@ -262,13 +296,15 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceM
     position is absent in the result; a gather index out of bounds reads 0.
     Where `mask` (a tile of i1 with the result's axes) is false, the element is
     `pad` (a constant, default 0). One with `in_registers` is not copied through
-    shared memory.
+    shared memory. `prefetch` = n asks for what the program n further on loads,
+    while this one loads its own.
 
     Constraints:
     * (C1) there is one index per axis of the view.
     * (C2) the result's shape is that of the indices, its element type the view's.
     * (C3) `index_axes` has, for each index, its axes of the result, and sizes agree there.
     * (C4) a tile that is an index holds integers; the mask has the result's shape; `pad` has its element type.
+    * (C5) `prefetch` is 1 to 64.
 
     Example:
     ```mlir
@@ -277,11 +313,11 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceM
   }];
   let arguments = (ins Tile_View:$view, Variadic<Tile_Index>:$indices, Optional<Tile_Tile>:$mask,
                        OptionalAttr<ArrayAttr>:$index_axes, OptionalAttr<TypedAttrInterface>:$pad,
-                       OptionalAttr<DictionaryAttr>:$hints, UnitAttr:$in_registers);
+                       OptionalAttr<DictionaryAttr>:$hints, UnitAttr:$in_registers, OptionalAttr<I64Attr>:$prefetch);
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
                                  "::mlir::Value":$mask, "::mlir::ArrayAttr":$index_axes, "::mlir::TypedAttr":$pad,
                                  "::mlir::DictionaryAttr":$hints), [{
-    build($_builder, $_state, result, view, indices, mask, index_axes, pad, hints, ::mlir::UnitAttr());
+    build($_builder, $_state, result, view, indices, mask, index_axes, pad, hints, ::mlir::UnitAttr(), ::mlir::IntegerAttr());
   }]>];
   let results = (outs Tile_Value:$result);
   let assemblyFormat = [{
@@ -619,15 +655,14 @@ def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A buffer of the block, with its layout and space";
   let description = [{
     `offset` is its first byte in the block's shared memory, or in a thread's
-    scratch memory (`cpu-place-buffers`). The second half of one with `twice` is
-    the target's, which may begin a row before the last one's results are written.
+    scratch memory (`cpu-place-buffers`).
 
     Example:
     ```mlir
     %b = tile.alloc {offset = 128 : i64} : !tile.buffer<3x128x64xf16, shared>
     ```
   }];
-  let arguments = (ins OptionalAttr<Tile_Bytes>:$offset, UnitAttr:$twice);
+  let arguments = (ins OptionalAttr<Tile_Bytes>:$offset);
   let builders = [OpBuilder<(ins "::mlir::Type":$buffer), [{
     build($_builder, $_state, buffer, ::mlir::IntegerAttr());
   }]>];

@@ -167,3 +167,23 @@ tile.func @assert_c1(%x: f32) {
   tile.assert %positive, "negative" {at_call} : i1
   tile.return
 }
+
+// -----
+
+tile.func @chunk_c1(%M: i64) {
+  %m = arith.index_cast %M : i64 to index
+  // expected-error @+1 {{has 1 extents and 2 tiles}}
+  %begin, %end = tile.chunk extents(%m) tiles = [0, 0]
+  tile.return
+}
+
+// -----
+
+tile.func @load_c5(%A: memref<?xf32, strided<[?]>>) {
+  %none = arith.constant 0 : index
+  %N = tile.dim %A, 0 : memref<?xf32, strided<[?]>>
+  %n = tile.range_at %none of %N : <64>
+  // expected-error @+1 {{prefetches 1 to 64 programs ahead, not 0}}
+  %a = tile.load %A[%n] {prefetch = 0 : i64} : memref<?xf32, strided<[?]>>, !tile.range<64> -> tensor<64xf32>
+  tile.return
+}

@@ -275,3 +275,23 @@ tile.func @nest_yield(%m: !tile.range<64>, %b: !tile.buffer<64xf32, scratch>) {
   }
   tile.return
 }
+
+// A call's programs, one by one.
+// CHECK-LABEL: tile.func @chunk
+// CHECK:         %[[BEGIN:.*]], %[[END:.*]] = tile.chunk extents(%{{.*}}) tiles = [0]
+// CHECK:         scf.for %[[P:.*]] = %[[BEGIN]] to %[[END]]
+// CHECK:           tile.program extents(%{{.*}}) tiles = [0] at %[[P]] : index
+// CHECK:           tile.load {{.*}} {prefetch = 1 : i64}
+tile.func @chunk(%X: memref<?x?xf32, strided<[?, 1]>>) {
+  %one = arith.constant 1 : index
+  %none = arith.constant 0 : index
+  %M = tile.dim %X, 0 : memref<?x?xf32, strided<[?, 1]>>
+  %N = tile.dim %X, 1 : memref<?x?xf32, strided<[?, 1]>>
+  %n = tile.range_at %none of %N : <64>
+  %begin, %end = tile.chunk extents(%M) tiles = [0]
+  scf.for %p = %begin to %end step %one {
+    %m = tile.program extents(%M) tiles = [0] at %p : index
+    %x = tile.load %X[%m, %n] {prefetch = 1 : i64} : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<64> -> tensor<64xf32>
+  }
+  tile.return
+}

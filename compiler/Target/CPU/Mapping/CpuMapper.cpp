@@ -260,14 +260,10 @@ void CpuMapper::emitKept(Value tile) {
   if (!buffer) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfter(entryPoint);
-    // A row that is kept until the next one is computed has two halves.
-    bool twice = hasStreamingStores(op->getParentOfType<FuncOp>());
-    int64_t slots = (twice ? 2 : 1) * x86::keptElements / loop.getSize();
-    auto row =
-        RankedTensorType::get({slots, loop.getSize()}, type.getElementType());
+    auto row = RankedTensorType::get(
+        {x86::keptElements / loop.getSize(), loop.getSize()},
+        type.getElementType());
     buffer = allocate(CpuBuffer::rows(row, options.vectorBytes, false), loc);
-    if (twice)
-      buffer.getDefiningOp<AllocOp>().setTwice(true);
   }
   Value start = RangeStartOp::create(builder, loc, builder.getIndexType(),
                                      scalars.lookup(loop.getRange()));

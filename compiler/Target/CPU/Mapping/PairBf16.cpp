@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tessera::cpu {
 #define GEN_PASS_DEF_PAIRBF16PASS
@@ -59,17 +60,26 @@ bool tessera::cpu::hasHalfLines(tile::NestOp nest, int64_t vectorAxis) {
 static bool isComputed(Value root) {
   SetVector<Value> worklist;
   worklist.insert(root);
+  auto takeCarried = [&](scf::ForOp loop, unsigned which) {
+    worklist.insert(loop.getInitArgs()[which]);
+    worklist.insert(loop.getYieldedValues()[which]);
+  };
   for (size_t next = 0; next < worklist.size(); ++next) {
     Value number = worklist[next];
     Operation *op = number.getDefiningOp();
     if (!op) {
-      // What a row leaves to the next (DelayStores.h) comes after the
-      // arguments.
       auto argument = cast<BlockArgument>(number);
-      auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp());
-      if (func &&
-          argument.getArgNumber() < func.getFunctionType().getNumInputs())
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (isa<tile::FuncOp>(parent))
         return false;
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        takeCarried(loop, argument.getArgNumber() - 1);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      takeCarried(loop, cast<OpResult>(number).getResultNumber());
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      unsigned which = cast<OpResult>(number).getResultNumber();
+      worklist.insert(branch.thenYield().getOperand(which));
+      worklist.insert(branch.elseYield().getOperand(which));
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       if (!load.getView().getType().getElementType().isBF16())
         return false;

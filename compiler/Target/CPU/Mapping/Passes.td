@@ -406,6 +406,123 @@ def PairBf16Pass : Pass<"cpu-pair-bf16", "::tessera::tile::FuncOp"> {
   ];
 }
 
+def PrefetchRowsPass : Pass<"cpu-prefetch-rows", "::tessera::tile::FuncOp"> {
+  let summary = "Prefetch the next program's row in the last pass over this one";
+  let description = [{
+    The hardware does not know which row comes next. If a program has a row, or
+    if results go past the caches, the last pass over a row prefetches that of
+    the next program: a line of it for each line that is loaded. If a pass
+    writes past the caches it is that one, so that memory reads and writes at a
+    time. What a program writes is not prefetched, nor what it reads in a loop
+    over other axes.
+
+    Before:
+    ```mlir
+    tile.nest [%n] {vector_axis = 0 : i64} : (!tile.range<1024>) -> () {
+      %x = tile.load %X[%m, %n] : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    ```
+    After:
+    ```mlir
+      %x = tile.load %X[%m, %n] {prefetch = 1 : i64} : memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xf32>
+    ```
+  }];
+}
+
+def LoopProgramsPass : Pass<"cpu-loop-programs", "::tessera::tile::FuncOp"> {
+  let summary = "Loop over the programs of a call where rows are stored at their ends";
+  let description = [{
+    A kernel's body is one program, and a call of it runs a chunk of the grid's.
+    Where a program ends with stores of a row past the caches, the loop over the
+    chunk is made, so that the next passes can move ops from one program into
+    another. What all programs compute alike stands before it.
+
+    Before:
+    ```mlir
+    %m = tile.program extents(%M) tiles = [0] : index
+    tile.for %n = %zero to %N : !tile.range<1024> { ... tile.store %y, %Y[%m, %n] {hints = {nontemporal}} ... }
+    ```
+    After:
+    ```mlir
+    %begin, %end = tile.chunk extents(%M) tiles = [0]
+    scf.for %number = %begin to %end step %c1 {
+      %m = tile.program extents(%M) tiles = [0] at %number : index
+      tile.for %n = %zero to %N : !tile.range<1024> { ... tile.store %y, %Y[%m, %n] {hints = {nontemporal}} ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def DelayRowStoresPass : Pass<"cpu-delay-row-stores", "::tessera::tile::FuncOp"> {
+  let summary = "Store the results of a row while the next row is computed";
+  let description = [{
+    A non-temporal store waits for memory, an exponential for the arithmetic
+    units. The results of a row are stored in the loop that computes what the
+    next row keeps; a buffer of a row has slots for two. If nothing is kept, as
+    in rms_norm, results are made of the row itself, which is still near, in the
+    first pass over the next one: memory reads and writes at a time, as in a
+    copy. After two passes or more that holds for fp32 rows of up to 8 KiB
+    (`cpu-batch-row-stores` takes the others).
+
+    Before:
+    ```mlir
+    scf.for %number = %begin to %end step %c1 {
+      %m = tile.program extents(%M) tiles = [0] at %number : index
+      %sum = tile.for %n = %zero to %N carry(...) { ... tile.local_store %e, %kept slot %s ... }
+      tile.for %n = %zero to %N { ... tile.local_load %kept slot %s ... tile.store %y, %Y[%m, %n] ... }
+    }
+    ```
+    After:
+    ```mlir
+    %last = scf.for %number = %begin to %end step %c1 iter_args(%before = %none) -> (f32) {
+      %m0 = tile.program extents(%M) tiles = [0] at %previous : index
+      %m = tile.program extents(%M) tiles = [0] at %number : index
+      %sum = scf.if %started {
+        tile.for %n = %zero to %N carry(...) {
+          ... tile.local_store %e, %kept slot %s1 ... tile.local_load %kept slot %s0 ... tile.store %y, %Y[%m0, %n] ... }
+      } else { ... }
+      scf.yield %sum : f32
+    }
+    scf.if %some { ... tile.store %y, %Y[%mlast, %n] ... }
+    ```
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64",
+           "Bytes of a vector register">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def BatchRowStoresPass : Pass<"cpu-batch-row-stores", "::tessera::tile::FuncOp"> {
+  let summary = "Store the results of four rows together";
+  let description = [{
+    After two passes or more over a row, as in layer_norm, four programs run up
+    to their stores, and then all four rows are stored in one loop: what they
+    share, such as weights, is loaded once, and memory reads and writes several
+    rows at a time. Programs that are left, or whose rows do not stay in the
+    second-level cache, run one by one.
+
+    Before:
+    ```mlir
+    scf.for %number = %begin to %end step %c1 {
+      %m = tile.program extents(%M) tiles = [0] at %number : index
+      %mean = tile.for ...
+      %root = tile.for ...
+      tile.for %n = %zero to %N { ... tile.store %y, %Y[%m, %n] ... }
+    }
+    ```
+    After:
+    ```mlir
+    scf.for %first = %begin to %whole step %c4 {
+      %s:4 = scf.for %i = %c0 to %c4 step %c1 iter_args(...) { %mean = ... %root = ... }
+      tile.for %n = %zero to %N { ... tile.store %y0, %Y[%m0, %n] ... tile.store %y3, %Y[%m3, %n] ... }
+    }
+    scf.for %number = %whole to %end step %c1 { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def PlaceBuffersPass : Pass<"cpu-place-buffers", "::tessera::tile::FuncOp"> {
   let summary = "Give each scratch buffer its offset, and the plan its size";
   let description = [{

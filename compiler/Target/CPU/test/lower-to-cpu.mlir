@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-register-transpose --cpu-version-strides --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-register-transpose --cpu-version-strides --cpu-pair-bf16 --cpu-prefetch-rows --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
 
 // Whole vectors, four at a time, without masks; then one masked tail.
 // CHECK-LABEL: tessera_target.kernel @double

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --cpu-map-to-nests --cpu-register-transpose --cpu-version-strides --cpu-pair-bf16 --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-register-transpose --cpu-version-strides --cpu-pair-bf16 --cpu-prefetch-rows --cpu-loop-programs --cpu-delay-row-stores --cpu-batch-row-stores --cpu-place-buffers --target-lower-to-cpu | FileCheck %s
 
 // The last pass over a row brings the next program's nearer.
 // CHECK-LABEL: tessera_target.kernel @three_passes
@@ -38,7 +38,7 @@ tile.func @three_passes(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32
 }
 
 // The pass that writes past the caches does, for four programs at a time or
-// for one (DelayStores.h).
+// for one (Mapping/RowStores.h).
 // CHECK-LABEL: tessera_target.kernel @written_past_the_caches
 // CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         arith.mulf
