@@ -63,6 +63,16 @@ def row_sums(x: Tensor["M", "N"]):
     return tsr.sum(x * 2.0, dim=1), x + 1.0
 
 
+@tsr.function.schedule(stream=2)
+def softmax(x: Tensor["M", "N"]):
+    return tsr.softmax(x)
+
+
+@tsr.function.schedule(stream=2)
+def centred(x: Tensor["M", "N"], g: Tensor["N"]):
+    return tsr.layer_norm(x, g)
+
+
 @tsr.function.schedule(stream=0)
 def normed(x: Tensor["M", "N"], g: Tensor["N"]):
     return tsr.rms_norm(x, g) * 2.0
@@ -94,6 +104,8 @@ def programs():
         yield strided, target, [of(dtype, (m, k), (n, k)) for m, k, n in sizes]
     for dtype, target in ((f32, "cpu:avx512"), (bf16, "cpu:avx512")):
         yield row_sums, target, [of(dtype, (7, 77)), of(dtype, (9, 1100))]
+        yield softmax, target, [of(dtype, (7, 96)), of(dtype, (9, 1056))]  # rows of whole lines go past the caches
+        yield centred, target, [of(dtype, (7, 96), (96,)), of(dtype, (9, 2112), (2112,))]
         yield normed, target, [of(dtype, (7, 77), (77,)), of(dtype, (5, 1100), (1100,))]
         yield attention, target, [of(dtype, (2, 9, 16), (2, 11, 16), (2, 11, 16)), of(dtype, (1, 70, 16), (1, 150, 16), (1, 150, 16))]
 
@@ -101,6 +113,7 @@ def programs():
 # What changes speed only, and why. A lit test must notice it.
 SPEED = {
     "tile.prefetch": "a prefetch changes no value",
+    "attribute prefetch": "nor does one that a load says",
     "attribute nontemporal": "a store past the caches stores the same",
     **{f"attribute {name} ": "says how a nest is done, not what it computes"
        for name in ("pairs", "narrow_vectors", "pairs_of_k", "transposes", "two_apart", "vector_axis", "lanes", "unroll", "register_tile")},

@@ -31,7 +31,9 @@
 // CHECK-NOT:         tile.load
 // CHECK:             arith.mulf %{{.*}}, %[[W]]
 // CHECK:             tile.store %{{.*}}[%[[M1]], %{{.*}}]
+// CHECK:             tile.load %{{.*}}[%[[M2]], %{{.*}}] {prefetch = 4 : i64}
 // CHECK:             tile.store %{{.*}}[%[[M2]], %{{.*}}]
+// CHECK:             tile.load %{{.*}}[%[[M3]], %{{.*}}] {prefetch = 4 : i64}
 // CHECK:             tile.store %{{.*}}[%[[M3]], %{{.*}}]
 // CHECK:         scf.for %{{.*}} = %[[WHOLE]] to %[[END]]
 // CHECK:           tile.load {{.*}} {prefetch = 1 : i64}
@@ -43,6 +45,7 @@
 // SHORT:         %[[LONG:.*]] = arith.cmpi slt, %c8192
 // SHORT:         scf.if %[[LONG]] {
 // SHORT:           scf.for {{.*}} step %c4
+// SHORT-COUNT-4:     tile.load {{.*}} {prefetch = 4 : i64}
 // SHORT:         } else {
 // SHORT:           scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
 tile.func @together(%x: memref<?x?xf32, strided<[?, 1]>>, %w: memref<?xf32, strided<[1]>>, %y: memref<?x?xf32, strided<[?, 1]>>) {
