@@ -123,6 +123,10 @@ CHOICES = ("cpu-elide-packing", re.compile(r": %[\w#]+ = arith\.(cmpi|andi|ori|c
 
 # (pass, part of the description) -> why it is no miscompile.
 EQUIVALENT = {
+    ("cpu-delay-row-stores", "arith.cmpi slt, %c8192"): "short rows are stored beside the next one, long ones four together: the same bits",
+    ("cpu-delay-row-stores", "branch never taken: %16 = scf.if %15"): "the row before is stored by itself, before this one: the same bits",
+    ("cpu-delay-row-stores", "arith.subi %end, %begin"): "of how many programs there were only the parity counts",
+    ("cpu-batch-row-stores", "= arith.select"): "no batches, but single programs: the same bits",
     ("cpu-place-buffers", "attribute scratch_bytes another number"): "64 bytes for a kernel that needs none; 0 for one that needs some is found",
 }
 
