@@ -23,8 +23,9 @@ import warnings
 import numpy as np
 
 from . import arguments, arrays, comparison, inputs, machines, oracle
-from .check import result_names, to_numpy
+from .check import result_names
 from .errors import RunError, TesseraError
+from .references import to_numpy
 from .version import make_version
 
 

@@ -9,15 +9,15 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import re
 import warnings
 
 import numpy as np
 
-from . import comparison, machines, oracle, source
+from . import comparison, machines, oracle, references, source
 from .errors import ArgumentError, CheckError, RunError, TesseraError, UndecidedError
+from .references import as_list
 from .targets import check_target
 
 _COLUMNS = ("stage", "max error", "bound", "ring", "races", "barriers", "conflicts", "registers", "spills")
@@ -80,20 +80,6 @@ class Report:
         return f"<check of {self.title}: {verdict}; print it for the table>"
 
 
-def _as_list(results) -> list:
-    return [] if results is None else [np.asarray(to_numpy(r)) for r in (results if isinstance(results, (tuple, list)) else (results,))]
-
-
-def to_numpy(value):
-    if type(value).__module__.partition(".")[0] == "torch":
-        import torch
-
-        value = value.detach().cpu()
-        unknown = value.dtype == torch.bfloat16 or str(value.dtype).startswith("torch.float8")  # to NumPy
-        return value.float().numpy() if unknown else value.numpy()
-    return value
-
-
 def result_names(fn, results: list) -> list[str]:
     """What the user calls the results: their own names, else the parameters a kernel writes."""
     written = [p.name for p in fn.parameters if p.is_written]
@@ -114,6 +100,7 @@ class Checker:
         self.bounds = [result.bounds for result in bounds]
         self.facts = self.compilation.facts()
         self.values: list = []  # of the last stage
+        self.expected: list = []  # what the reference gives
         self.found: list = []  # each row, and what it computed
         self.outside: set = set()  # indices outside their axis, by place
         self.machine_bounds = self.bounds  # of the mapped stage: tensor cores keep fewer bits than the accumulate type
@@ -220,7 +207,7 @@ class Checker:
     def machine(self) -> Row:
         """The compiled code on this machine."""
         target = self.target if machines.of(self.target).in_process else "cpu"
-        self.computed = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, target))
+        self.computed = as_list(oracle._compiled(self.fn, self.args, self.kwargs, target))
         row = self.judge(Row(f"{target} (compiled)"), self.computed)
         if machines.of(self.target).in_process and self.facts["exact"]:
             for name, g, exact in zip(self.names, self.computed, self.values):
@@ -234,7 +221,7 @@ class Checker:
         # Compiling for a GPU includes the barrier proof: a kernel that it does not accept is an error there.
         row = Row(f"{chip} (simulated)", races="none", barriers="proved")
         try:
-            got = _as_list(oracle._compiled(self.fn, self.args, self.kwargs, f"sim:{chip}"))
+            got = as_list(oracle._compiled(self.fn, self.args, self.kwargs, f"sim:{chip}"))
         except RunError as error:
             row.races = row.barriers = "see below"
             row.wrong = str(error).strip()
@@ -255,9 +242,7 @@ class Checker:
         """What the machine computed against another function, in float64."""
         name = getattr(reference, "__name__", "reference")
         row = Row(f"against {name}")
-        expected, got = _call_reference(reference, _inputs_of(reference, self.given)), self.computed
-        if len(expected) != len(got):
-            row.wrong = f"{name} gives {len(expected)} results, {self.fn.__name__} {len(got)}"
+        expected, got = self.expected, self.computed
         row.error = max((comparison.largest_error(g, e) for g, e in zip(got, expected) if g.shape == e.shape), default=0.0)
         row.bound = max((float(b.max()) for b in self.bounds if b.size), default=0.0)
         for result, g, want, bound in zip(self.names, got, expected, self.bounds):
@@ -266,65 +251,6 @@ class Checker:
             slack = 2.0**-40 * np.abs(np.where(np.isfinite(want), want, 0.0)) if known else 0.0
             self.note(row, comparison.within(result, g, want, bound + slack), "; all stages agree, so it is the algorithm: " if agree else "; ")
         return row
-
-
-def _inputs_of(reference, given: dict) -> dict:
-    """What the reference has names for, if it has them for all that it needs; else all, by position."""
-    import inspect
-
-    if hasattr(reference, "inspect_ir"):
-        names, needed = {p.name for p in reference.parameters}, set()  # given by name
-    else:
-        try:
-            parameters = inspect.signature(reference).parameters.values()
-        except (TypeError, ValueError):
-            return given
-        names = {p.name for p in parameters}
-        needed = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL}
-    named = {k: v for k, v in given.items() if k in names}
-    return named if named and needed <= set(given) else given
-
-
-def _check_arity(fn, reference, inputs: dict) -> None:
-    """An error before anything runs if the reference cannot be called with what the function is given."""
-    import inspect
-
-    if hasattr(reference, "inspect_ir"):  # one of ours: it says so itself
-        return
-    try:
-        signature = inspect.signature(reference)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*inputs.values())
-    except TypeError:
-        name, names = getattr(reference, "__name__", "reference"), ", ".join(inputs)
-        fix = f"def {name}({names}):" if name != "<lambda>" else _with_parameters(source.call_of_user(), list(inputs))
-        raise ArgumentError(source.at_user(f"reference is {name}{signature}, but it is called with what {fn.__name__} is: {names}", fix, "reference")) from None
-
-
-def _with_parameters(call, names: list[str]) -> str:
-    """The user's `reference=lambda x: ...` with the parameters that it lacks."""
-    given = call.argument("reference") if call else None
-    own = [each.arg for each in given.value.args.args] if given is not None and isinstance(given.value, ast.Lambda) else names
-    return f"reference=lambda {', '.join([*own, *names[len(own):]])}: {call.text(given.value.body)}" if len(own) < len(names) else ""
-
-
-def _call_reference(reference, inputs: dict) -> list:
-    """Its results, computed with floats of 64 bits or more."""
-    if hasattr(reference, "inspect_ir"):  # one of ours: not rounded at all
-        program, given = oracle.prepare(reference, (), inputs, "graph")
-        return [result.of("reference") for result in program.run(given, "reference").results]
-    wide = {}
-    for name, value in inputs.items():
-        value = to_numpy(value)
-        floats = isinstance(value, np.ndarray) and value.dtype.kind not in "biu"
-        wide[name] = value.astype(np.float64) if floats else value
-    results = _as_list(reference(*wide.values()))
-    for result in results:
-        if result.dtype.kind not in "biuf" and not result.dtype.name.startswith(("bfloat", "float")):  # ml_dtypes' are of kind V
-            raise ArgumentError(source.at_user(f"the reference gives {result.dtype}, not numbers to compare with", "a reference that returns real numbers", "check"))
-    return results
 
 
 def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> Report:
@@ -340,7 +266,7 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
         warnings.simplefilter("ignore")
         checker = Checker(fn, args, kwargs, machines.of(target).compiled_as)
         if reference is not None:
-            _check_arity(fn, reference, _inputs_of(reference, checker.given))
+            checker.expected = references.expected(fn, reference, checker.given, checker.names, checker.exact, checker.bounds)
         rows = [checker.stage(name) for name in oracle.INTERPRETED]
         rows.append(checker.machine())
         if not machines.of(target).in_process:

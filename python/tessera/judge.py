@@ -21,8 +21,8 @@ import numpy
 
 from . import arrays, comparison, oracle
 from .candidates import Trial, numerics_of, random_like, results_of, same_bits
-from .check import to_numpy
 from .errors import ArgumentError, CompileError, RunError, TesseraError
+from .references import to_numpy
 
 MAX_WORK = 6_000_000  # steps of the interpreter per problem: about a second
 _SMALL = (37, 19, 45, 23, 11)

@@ -26,7 +26,7 @@ import numpy as np
 import tessera as tsr
 from tessera import comparison, oracle, tuner
 from tessera.candidates import trial
-from tessera.check import to_numpy
+from tessera.references import to_numpy
 
 BODIES = {  # what a kernel does to a tile of X, given a tile of A; and the same, wrong
     "scale": ("X[m, n] * 1.5", "X[m, n] * 1.51"),
