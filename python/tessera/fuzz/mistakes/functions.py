@@ -161,4 +161,37 @@ def f(x: Tensor["M", 70]):
     return last - first
 ''', "x").replace("70", "64").replace("69", "63")
 
-FUNCTIONS = [ADD, LINEAR, PERCEPTRON, SOFTMAX, STATISTICS, ATTENTION, CHOICE, LOOP, HALVES, HELPER, LOOKUP, SCANS, RESHAPED, HALF, COUNTED, BRANCH, CHOSEN, NORM, ENDS]
+CALLER = program('''
+@tsr.kernel
+def scaled(X: Tensor["M", "N"], row: Tensor["N"], Y: Out["M", "N"], factor: fp32 = 2.0, BM: const = 16):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        Y[m, :] = X[m, :] * row[:] * factor
+
+
+@tsr.function
+def f(x: Tensor["M", "N"], row: Tensor["N"]):
+    y = scaled(x, row)
+    return tsr.relu(y)
+''', "x", "v")
+
+DOUBLED = program('''
+@tsr.function
+def f(x: Tensor["M", "N"]):
+    return x * 2.0 + 1.0
+''', "x")
+
+BALANCED = program('''
+@tsr.function
+def f(x: Tensor["B", "M", "N"], row: Tensor["N"], column: Tensor["M"]):
+    return x * row + column[:, None]
+''', "z", "v", "u")
+
+COLUMNS = program('''
+@tsr.function
+def f(x: Tensor["M", "N"], weight: Tensor["N"]):
+    total = tsr.sum(x, dim=0)
+    return total * weight
+''', "x", "v")
+
+FUNCTIONS = [CALLER, DOUBLED, BALANCED, COLUMNS,
+             ADD, LINEAR, PERCEPTRON, SOFTMAX, STATISTICS, ATTENTION, CHOICE, LOOP, HALVES, HELPER, LOOKUP, SCANS, RESHAPED, HALF, COUNTED, BRANCH, CHOSEN, NORM, ENDS]

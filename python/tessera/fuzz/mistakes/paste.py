@@ -112,7 +112,7 @@ class Paste:
             yield from self._decorated(match["code"])
         if match := _WITH.match(fix):
             for code in _codes(match["code"]):
-                for once in self._code(code):
+                for once in filter(_parses, self._code(code)):
                     for name in [p for p in Text(once).parameters if p.arg == match["more"].partition(":")[0]]:
                         yield edited(once, [(Text(once).span(name), match["more"])])[0]
         for code in _codes(fix):

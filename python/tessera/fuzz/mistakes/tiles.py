@@ -224,5 +224,44 @@ def f(X: Tensor["M", "N"], Y: Out["M", "N"], place: Out["M", i64], BM: const = 8
         place[m] = tsr.argmax(row, N)
 ''', "x")
 
-TILES = [SCALE, ADD, ROW_SUMS, ROW_PEAKS, PRODUCT, PRODUCT_WITH_BIAS, HALF_PRODUCT, BATCH, TRANSPOSED, SOFTMAX, STEPS, MASKED, COUNTS, GATHER, NORM, LOADS, BY_HAND,
+CARRIED_SCAN = program('''
+@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        carry = tsr.zeros(m)
+        for n in tsr.tile(N, BN):
+            tile = X[m, n]
+            Y[m, n] = tsr.cumsum(tile, n) + carry
+            carry += tsr.sum(tile, n)
+''', "x")
+
+COLUMN_SUMS = program('''
+@tsr.kernel
+def f(X: Tensor["M", "N"], sums: Region[reduce_sum, Tensor["N"]], BM: const = 16, BN: const = 32):
+    for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN)):
+        tsr.atomic_add(sums, (n,), tsr.sum(X[m, n], m))
+
+
+counted = np.zeros(70, np.float32)
+''', "x", call="(f(x, counted), counted)[1]")
+
+LINEAR = program('''
+@tsr.kernel
+def f(X: Tensor["M", "N"], W: Tensor["K", "N"], P: Out["M", "K"], BM: const = 16, BK: const = 16, BN: const = 32):
+    for m, k in tsr.grid(tsr.tile(M, BM), tsr.tile(K, BK)):
+        acc = tsr.zeros(m, k)
+        for n in tsr.tile(N, BN):
+            acc += X[m, n] @ W[k, n].T
+        P[m, k] = acc
+''', "x", call="f(x, x * 2)")
+
+DIFFERENCES = program('''
+@tsr.kernel
+def f(X: Tensor["N"], D: Out["N-1"], BN: const = 32):
+    for n in tsr.grid(tsr.tile(N - 1, BN)):
+        D[n] = X[n.index + 1] - X[n.index]
+''', "v")
+
+TILES = [CARRIED_SCAN, COLUMN_SUMS, LINEAR, DIFFERENCES,
+         SCALE, ADD, ROW_SUMS, ROW_PEAKS, PRODUCT, PRODUCT_WITH_BIAS, HALF_PRODUCT, BATCH, TRANSPOSED, SOFTMAX, STEPS, MASKED, COUNTS, GATHER, NORM, LOADS, BY_HAND,
          WHOLE_NUMBERS, IN_PLACE, HALVED, CAUSAL, WINDOW, ROW_SCANS]
