@@ -148,7 +148,7 @@ def _lambda(names: str, reference, arguments: str, more: str = "") -> str:
         return f"reference=lambda {names}: ({call.text(given.value)})({arguments})"
     is_atom = isinstance(body, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Tuple))
     text = call.text(body)
-    return f"reference=lambda {ast.unparse(own)}: {text if is_atom and not isinstance(body, ast.Tuple) else f'({text})'}{more}"
+    return f"reference=lambda {ast.unparse(own)}: {text if is_atom else f'({text})'}{more}"
 
 
 def _around(reference, inputs: dict, more: str) -> str:
