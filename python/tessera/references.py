@@ -108,8 +108,9 @@ def _call(reference, inputs: dict) -> list:
     wide = {}
     for name, value in inputs.items():
         value = to_numpy(value)
-        floats = isinstance(value, np.ndarray) and value.dtype.kind not in "biu"
-        wide[name] = value.astype(np.float64) if floats else value
+        if isinstance(value, np.ndarray):  # a copy: the stages run after the reference, which may write to what it is given
+            value = value.copy() if value.dtype.kind in "biu" else value.astype(np.float64)
+        wide[name] = value
     try:
         return as_list(reference(*wide.values()))
     except TesseraError:

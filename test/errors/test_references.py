@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import numpy as np
 import pytest
 import tessera as tsr
-from tessera import Out, Tensor, const
+from tessera import Out, Region, Tensor, const, reduce_sum
 from tessera.source import without_colour
 
 X = np.random.default_rng(5).integers(-8, 9, (5, 7)).astype(np.float32)
@@ -67,6 +67,23 @@ def test_a_reference_of_torch():
     message = without_colour(str(caught.value))
     assert "relu is called with NumPy arrays of float64, which it does not take" in message
     assert " fix:  reference=lambda X: torch.relu(torch.from_numpy(X))\n" in message
+
+
+@tsr.kernel
+def counted(I: Tensor["N", tsr.i64], H: Region[reduce_sum, Tensor["B", tsr.i32]]):
+    for n in tsr.grid(tsr.tile(N, 4)):  # noqa: F821
+        tsr.atomic_add(H, (I[n],), 1)
+
+
+def add_in_place(I, H):
+    np.add.at(H, I, 1)
+    return H
+
+
+def test_a_reference_that_writes_to_its_arguments():
+    counts = np.zeros(8, np.int32)
+    counted.check(np.array([1, 5, 1, 7, 0]), counts, reference=add_in_place, show=False)
+    assert not counts.any()
 
 
 def test_a_right_reference_and_a_wrong_algorithm():
