@@ -90,13 +90,6 @@ def of_run(text, random):
     return _line(text, "", _call(text, verb, more))
 
 
-@operator("resume of what is no text of a stage", fix="any")
-def of_resume(text, random):
-    name = text.get(text.call.func)
-    wrong = random.pick((f"{name}.resume('stage.mlir')", f"{name}.resume(3)", f"{name}.resume({name})", f"{name}.resume('module {{')", f"{name}.resume({name}.compile())", f"{name}.resume('')", f"{name}.resume()"))
-    return _line(text, "", wrong) if not text.is_generated else None
-
-
 # ---- kernels that functions call ----------------------------------------------------------------
 
 
