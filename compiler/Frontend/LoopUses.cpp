@@ -69,6 +69,7 @@ static void collectLoops(const SemaContext &context, const Body &body,
       use.loop = loop;
       use.target = target;
       use.extent = tile ? tile->args.front() : extent;
+      use.size = tile && tile->args.size() > 1 ? tile->args[1] : nullptr;
       uses.push_back(use);
     }
     collectLoops(context, loop->body, uses);

@@ -26,6 +26,7 @@ struct LoopUse {
   const For *loop = nullptr;
   const Expr *target = nullptr; // the name
   const Expr *extent = nullptr; // K of tsr.tile(K, BK), or of a grid
+  const Expr *size = nullptr;   // BK; null if there is none
   std::set<std::string> dims;   // of the axes it indexes
   unsigned count = 0;
 };

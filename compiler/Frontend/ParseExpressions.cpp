@@ -415,7 +415,7 @@ bool Parser::parseArgument(Call *call, bool &unpacked) {
   if (!value)
     return false;
   if (atComprehension()) {
-    refuse(value->range, "generator expression");
+    refuseComprehension(value->range, value->range, "generator expression");
     return false;
   }
   if (at(TokenKind::Equal)) {
@@ -612,7 +612,7 @@ Expr *Parser::parseParenthesised() {
       return nullptr;
     if (atComprehension())
       return refuseComprehension({id, begin, element->range.end},
-                                 "generator expression");
+                                 element->range, "generator expression");
     elements.push_back(element);
     if (!checkCount(elements.size()))
       return nullptr;
@@ -640,7 +640,7 @@ Expr *Parser::parseListDisplay() {
       return nullptr;
     if (atComprehension())
       return refuseComprehension({id, begin, element->range.end},
-                                 "list comprehension");
+                                 element->range, "list comprehension");
     elements.push_back(element);
     if (!checkCount(elements.size()))
       return nullptr;

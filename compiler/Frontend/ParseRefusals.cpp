@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A refused construct has no tree, so its fix is made of the user's text: the
-// lines under a `try`, a loop for a comprehension, a function for a lambda.
+// lines under a `try`, a function for a lambda.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/ParseText.h"
 #include "compiler/Frontend/ParserImpl.h"
 
 #include <algorithm>
@@ -16,13 +17,13 @@
 
 using namespace tessera::frontend;
 
-static bool isWord(char c) {
+bool tessera::frontend::isWord(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-/// The text with the word `from` replaced where no dot stands before it.
-static std::string replaceWord(std::string_view text, std::string_view from,
-                               std::string_view to) {
+std::string tessera::frontend::replaceWord(std::string_view text,
+                                           std::string_view from,
+                                           std::string_view to) {
   std::string result;
   for (size_t i = 0; i < text.size();) {
     size_t end = i;
@@ -36,8 +37,8 @@ static std::string replaceWord(std::string_view text, std::string_view from,
   return result;
 }
 
-/// "a", "f(b, c)" of "a, f(b, c),".
-static std::vector<std::string> splitAtCommas(std::string_view text) {
+std::vector<std::string>
+tessera::frontend::splitAtCommas(std::string_view text) {
   std::vector<std::string> parts(1);
   int depth = 0;
   for (char c : text) {
@@ -137,50 +138,6 @@ std::string Parser::getOuterFix() const {
     from = end + 1;
   }
   return fix;
-}
-
-/// [f(i) for i in range(4)]: shows the loop, or the elements.
-Failure Parser::refuseComprehension(SourceRange where,
-                                    std::string_view construct) {
-  std::string element = diags.getSources().getSnippet(
-      {where.file, {where.begin.line, where.begin.column + 1}, where.end});
-  std::string loop = getTextToClose();
-  if (loop.find(" if ") != std::string::npos || loop.empty())
-    return refuse(where, construct);
-  // for part in (a, b): the elements are known, and so are the results.
-  size_t in = loop.find(" in ");
-  std::string over = in == std::string::npos ? "" : loop.substr(in + 4);
-  std::string variable =
-      loop.starts_with("for ") && in > 4 ? loop.substr(4, in - 4) : "";
-  if (over.size() > 2 && (over.front() == '(' || over.front() == '[') &&
-      (over.back() == ')' || over.back() == ']') &&
-      std::ranges::all_of(variable, isWord)) {
-    std::string elements;
-    std::vector<std::string> parts =
-        splitAtCommas(std::string_view(over).substr(1, over.size() - 2));
-    for (const std::string &part : parts) {
-      bool isTight = std::ranges::all_of(part, isWord);
-      elements +=
-          (elements.empty() ? "" : ", ") +
-          replaceWord(element, variable, isTight ? part : "(" + part + ")");
-    }
-    where.end = getEndOfText();
-    return refuse(where, construct,
-                  "(" + elements + (parts.size() == 1 ? ",)" : ")"));
-  }
-  std::string name = getAssignedName(where.begin, "items");
-  std::string fix = name + " = ()\n" + loop + ":\n    " + name + " = " + name +
-                    " + (" + element + ",)";
-  // Inside of a line that goes on: the line, with the name in its place.
-  std::string line =
-      diags.getSources().get(where.file)->getLine(where.begin.line);
-  std::string before = line.substr(0, where.begin.column - 1);
-  size_t first = before.find_first_not_of(' ');
-  SourcePosition end = getEndOfText();
-  if (name == "items" && first != std::string::npos &&
-      end.line == where.begin.line && end.column <= line.size() + 1)
-    fix += "\n" + before.substr(first) + name + line.substr(end.column - 1);
-  return refuse(where, construct, fix);
 }
 
 SourcePosition Parser::getEndOfText() {

@@ -96,7 +96,10 @@ private:
   /// "parts" for what stands behind `parts =` on its line, else `otherwise`.
   std::string getAssignedName(SourcePosition begin,
                               const std::string &otherwise) const;
-  Failure refuseComprehension(SourceRange where, std::string_view construct);
+  /// ParseComprehensions.cpp: at the `for`, `element` being what stands before
+  /// it; `where` is the same for an argument without brackets of its own.
+  Failure refuseComprehension(SourceRange where, SourceRange element,
+                              std::string_view construct);
   bool checkDepth(uint32_t depth);
   bool checkStatements();
   /// Of elements of a display, or arguments of a call.

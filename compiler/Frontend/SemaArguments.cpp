@@ -110,11 +110,29 @@ ForeignLevel getLevel(const SemaContext &context) {
                                                      : ForeignLevel::Tensors;
 }
 
+void useCorrection(llvm::StringRef name, std::vector<std::string> &texts,
+                   bool isNumPy) {
+  if (name != "var" && name != "std")
+    return;
+  bool isSaid = false;
+  for (std::string &text : texts) {
+    llvm::StringRef value = text;
+    if (value.consume_front("ddof="))
+      text = "correction=" + value.str();
+    else if (value == "unbiased=True" || value == "unbiased=False")
+      text = value.ends_with("True") ? "correction=1" : "correction=0";
+    isSaid |= llvm::StringRef(text).starts_with("correction=");
+  }
+  if (isNumPy && !isSaid)
+    texts.push_back("correction=0");
+}
+
 bool explainForeign(SemaContext &context, Diagnostic &diagnostic,
                     ForeignKind kind, llvm::StringRef name,
                     const CallArguments &arguments, const OpSite &site,
                     const Expr *object) {
   std::vector<std::string> texts = quoteArguments(context, arguments, site);
+  useCorrection(name, texts, /*isNumPy=*/false);
   std::string text = object ? context.parenthesize(object) : std::string();
   const ForeignName *found = findForeign(kind, name.str(), getLevel(context));
   // x.amax(dim=1) is tsr.amax(x, dim=1).

@@ -102,7 +102,7 @@ Flow Analyzer::executeWhile(const While &stmt) {
   Operation *loop = library->makeWhile(getLoopLocation(*carried, location),
                                        inits, testRegion, bodyRegion);
   finishLoop(*carried, loop->getResults(), before, stmt.range);
-  return Flow::Normal;
+  return failed(checkMadeAnew(stmt)) ? Flow::Failed : Flow::Normal;
 }
 
 //===----------------------------------------------------------------------===//

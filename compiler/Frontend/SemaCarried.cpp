@@ -345,8 +345,16 @@ LogicalResult Analyzer::checkReplaced(KernelState &state) {
                                    one.value ? quote(one.value->range) : "...");
     if (fix.empty())
       continue;
-    error(one.assigned, one.name + " is what the last turn of the loop makes "
-                                   "it: no turn uses what the one before made")
+    SourceRange assigned = one.assigned;
+    // The turn begins with `name = first` and adds to that: it is the one.
+    const Assign *first =
+        one.isUpdate ? findPlainAssign(one.name, one.assigned.begin) : nullptr;
+    if (first && one.before.begin < first->range.begin) {
+      assigned = first->range;
+      fix = one.name + " += " + quote(first->value->range);
+    }
+    error(assigned, one.name + " is what the last turn of the loop makes "
+                               "it: no turn uses what the one before made")
         .addNote(one.before, one.name + " before the loop")
         .setFix(fix);
     return failure();
@@ -369,7 +377,8 @@ void Analyzer::finishLoop(
       replaced.push_back({cast<OpResult>(results[next]), entry.name,
                           entry.before.origin,
                           scope().variables[entry.name].origin,
-                          scope().sources[entry.name].value});
+                          scope().sources[entry.name].value,
+                          !scope().sources[entry.name].op.empty()});
     SemaValue value = withSsa(entry.before, results[next++]);
     value.origin = scope().variables[entry.name].origin;
     after[entry.name] = std::move(value);

@@ -87,7 +87,9 @@ Flow Analyzer::executeTurns(const For &stmt, llvm::ArrayRef<SemaValue> values) {
     if (flow != Flow::Normal)
       return flow;
   }
-  return Flow::Normal;
+  bool isOneTurn = values.size() < 2;
+  return !isOneTurn && failed(checkMadeAnew(stmt)) ? Flow::Failed
+                                                   : Flow::Normal;
 }
 
 Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
@@ -237,7 +239,7 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
       library->makeFor(getLoopLocation(*carried, location), limits[0],
                        limits[1], counted ? 1 : *step, inits, region);
   finishLoop(*carried, loop->getResults(), before, stmt.range);
-  return Flow::Normal;
+  return failed(checkMadeAnew(stmt)) ? Flow::Failed : Flow::Normal;
 }
 
 /// How often range(start, stop, step) turns: (stop - start + step -+ 1) //
@@ -384,7 +386,7 @@ Flow Analyzer::executeTileLoop(const For &stmt, const SemaValue &iterable) {
     loop.setStages(stages);
   loop.getBody().takeBody(region);
   finishLoop(*carried, loop.getResults(), before, stmt.range);
-  return Flow::Normal;
+  return failed(checkMadeAnew(stmt)) ? Flow::Failed : Flow::Normal;
 }
 
 Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {

@@ -353,6 +353,9 @@ void Analyzer::reportForeign(const CapturedValue &captured,
       arguments.push_back(quote(argument->range));
     for (const Keyword &keyword : call->keywords)
       arguments.push_back(quote(keyword.range));
+    llvm::StringRef root = llvm::StringRef(dotted).split('.').first;
+    useCorrection(last, arguments,
+                  llvm::is_contained({"np", "numpy", "jnp", "cp"}, root));
     for (const std::string &argument : arguments)
       listed += (listed.empty() ? "" : ", ") + argument;
   }

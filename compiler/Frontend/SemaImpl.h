@@ -349,9 +349,18 @@ private:
     std::string name;
     SourceRange before, assigned;
     const Expr *value;
+    bool isUpdate; // carry += value
   };
   std::vector<Replaced> replaced;
   mlir::LogicalResult checkReplaced(KernelState &state);
+  // SemaMadeAnew.cpp
+  mlir::LogicalResult checkMadeAnew(const Stmt &loop);
+  const Stmt *findLostUpdate(const Stmt &loop, const Body &body,
+                             const Assign &start,
+                             const std::string &name) const;
+  /// The last `name = value` before a place; null if there is none.
+  const Assign *findPlainAssign(const std::string &name,
+                                SourcePosition end) const;
   mlir::FailureOr<std::vector<Carried>>
   startLoop(const Body &body, const std::set<std::string> &targets,
             mlir::Block &block);

@@ -471,6 +471,12 @@ getChoice(SemaContext &context, const CallArgument &argument,
 mlir::FailureOr<DType> getDTypeArgument(SemaContext &context,
                                         const CallArgument &argument);
 
+/// The arguments of `var` and `std` in our words: how many the divisor is less
+/// by is ddof= in NumPy, where it is 0 if it is not said, and unbiased= in
+/// torch.
+void useCorrection(llvm::StringRef name, std::vector<std::string> &texts,
+                   bool isNumPy);
+
 /// The text of an argument's value, without its keyword; where it stands.
 std::string quoteValue(const SemaContext &context,
                        const CallArgument &argument);

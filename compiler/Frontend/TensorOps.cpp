@@ -116,6 +116,7 @@ ValueResult TensorOps::call(llvm::StringRef name,
     return dispatch(found->second, name, arguments, site);
   std::vector<std::string> given = quoteArguments(context, arguments, site);
   if (laterNames.contains(name)) {
+    useCorrection(name, given, /*isNumPy=*/false);
     (void)context.notYet(site.nameRange, "tsr." + name.str() + " in a function",
                          getLaterFix(name, given));
     return failure();
@@ -178,6 +179,7 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
   }
   if (laterNames.contains(name)) {
     std::vector<std::string> given = quoteArguments(context, arguments, site);
+    useCorrection(name, given, /*isNumPy=*/false);
     given.insert(given.begin(), nameOf(object, expr));
     (void)context.notYet(site.nameRange, "." + name.str(),
                          getLaterFix(name, given));

@@ -225,6 +225,7 @@ private:
                  llvm::ArrayRef<SemaValue> operands,
                  llvm::ArrayRef<std::string> names, llvm::StringRef what,
                  const OpSite &site);
+  std::string findBroadcast(const TensorShape &whole, const Expr *expr);
   /// `value`, whose axes are `axes` of `shape`, repeated to that shape.
   mlir::Value broadcastTo(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                           const TensorShape &shape, mlir::Location location);

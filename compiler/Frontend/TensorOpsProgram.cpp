@@ -92,20 +92,86 @@ undoNarrowing(const SemaValue &value, const ParameterDescription &parameter) {
   return wide;
 }
 
-/// "y = double_tiles(x)" for double_tiles(x, y).
+/// "gather(X: Tensor["M", "N"], I: Tensor["K", i64], Y: Out["K", "N"])".
+static std::string describeKernel(const SemaContext &context,
+                                  const std::string &name,
+                                  const Signature &signature) {
+  std::string text;
+  for (const ParameterDescription &parameter : signature.parameters)
+    text += (text.empty() ? "" : ", ") + context.quote(parameter.where);
+  return name + "(" + text + ")";
+}
+
+/// "y = gather(x, I=i)" for gather(x, i, y) of a kernel gather(X, Y, I), Y
+/// being an Out: what is written is not passed, and what follows it goes by
+/// name.
 static std::string callWithout(SemaContext &context, const std::string &name,
                                const CallArguments &arguments,
-                               const CallArgument &out, const OpSite &site) {
-  std::string rest;
+                               const Signature &signature, size_t out,
+                               const CallArgument &given, const OpSite &site) {
+  using Kind = ParameterDescription::Kind;
+  std::vector<std::string> followers;
+  for (const ParameterDescription &parameter :
+       llvm::ArrayRef(signature.parameters).drop_front(out + 1))
+    if (parameter.kind != Kind::Out)
+      followers.push_back(parameter.name);
+  // As many as there are inputs: none of them was meant for the Out.
+  size_t count = 0, needed = 0;
   for (const CallArgument &argument : arguments.arguments)
-    if (!(argument.where == out.where))
-      rest += (rest.empty() ? "" : ", ") +
-              (argument.keyword.empty() ? "" : argument.keyword + "=") +
-              context.quote(argument.where);
+    count += argument.keyword.empty();
+  for (const ParameterDescription &parameter : signature.parameters)
+    needed += parameter.kind != Kind::Out && parameter.kind != Kind::Const &&
+              !parameter.hasDefault;
+  bool isMeant = count > needed || followers.empty();
+  std::string rest;
+  size_t next = 0, position = 0;
+  for (const CallArgument &argument : arguments.arguments) {
+    bool isBehind = argument.keyword.empty() && position++ >= out;
+    if (isMeant && argument.where == given.where)
+      continue;
+    rest += rest.empty() ? "" : ", ";
+    if (!argument.keyword.empty())
+      rest += argument.keyword + "=";
+    else if (isBehind && next < followers.size())
+      rest += followers[next++] + "=";
+    rest += context.quote(getValueRange(argument));
+  }
   std::string call = name + "(" + rest + ")",
               before = context.quoteBefore(site.range);
   bool isStatement = llvm::StringRef(before).trim().empty();
-  return isStatement ? context.quote(out.where) + " = " + call : call;
+  return isStatement && isMeant
+             ? context.quote(getValueRange(given)) + " = " + call
+             : call;
+}
+
+/// The call with what it lacks: variables of the function that have the
+/// parameters' names, or else the parameters with dots.
+static std::string callWith(SemaContext &context,
+                            const CallArguments &arguments,
+                            const Signature &signature,
+                            const BoundArguments &bound, const OpSite &site) {
+  using Kind = ParameterDescription::Kind;
+  std::vector<std::string> texts = quoteArguments(context, arguments, site);
+  for (auto [parameter, argument] : llvm::zip(signature.parameters, bound)) {
+    if (argument || parameter.kind == Kind::Out || parameter.hasDefault)
+      continue;
+    bool isScalar =
+        parameter.kind == Kind::Scalar || parameter.kind == Kind::Const;
+    std::string found;
+    for (const std::string &name :
+         {parameter.name, llvm::StringRef(parameter.name).lower(),
+          llvm::StringRef(parameter.name).upper()}) {
+      std::optional<SemaValue> value = context.tryFix(name);
+      bool isFit = value && ((value->isTensor() && !isScalar) ||
+                             (value->isNumber() && parameter.dims.empty()));
+      if (found.empty() && isFit)
+        found = name;
+    }
+    if (parameter.kind == Kind::Const && found.empty())
+      found = "64";
+    texts.push_back(parameter.name + "=" + (found.empty() ? "..." : found));
+  }
+  return rewriteCall(context, site, texts);
 }
 
 ValueResult TensorOps::callProgram(const CapturedFunction &callee,
@@ -142,8 +208,10 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       if (argument)
         return fail(site.range,
                     "in a function, what " + name + " writes is its result: " +
-                        parameter.name + " is not passed",
-                    callWithout(context, name, arguments, *argument, site));
+                        parameter.name + " is not passed; it is " +
+                        describeKernel(context, name, *signature),
+                    callWithout(context, name, arguments, *signature,
+                                specs.size(), *argument, site));
       specs.push_back(ArgumentSpec::omitted());
       passed.push_back(nullptr);
       continue;
@@ -155,13 +223,12 @@ ValueResult TensorOps::callProgram(const CapturedFunction &callee,
       else if (parameter.hasDefault)
         specs.push_back(ArgumentSpec::value(parameter.defaultValue));
       else {
-        Diagnostic &diagnostic =
-            context.error(site.range, name + " needs '" + parameter.name + "'");
+        Diagnostic &diagnostic = context.error(
+            site.range, name + " needs '" + parameter.name + "'; it is " +
+                            describeKernel(context, name, *signature));
         diagnostic.addNote(parameter.where, parameter.name + " of " + name);
-        std::vector<std::string> texts =
-            quoteArguments(context, arguments, site);
-        texts.push_back(parameter.name + "=...");
-        diagnostic.setFix(rewriteCall(context, site, texts));
+        diagnostic.setFix(
+            callWith(context, arguments, *signature, *bound, site));
         return failure();
       }
       continue;

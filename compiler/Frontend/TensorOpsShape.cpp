@@ -149,6 +149,65 @@ static std::string columnOf(const Expr *expr, const std::string &name) {
   return asObject(name) + "[:, None]";
 }
 
+/// g of g[:, None], g.unsqueeze(1) and g.reshape(-1, 1): what the axes of size
+/// 1 were put into.
+static const Expr *withoutNewAxes(const Expr *expr) {
+  if (auto *call = dynCast<Call>(expr)) {
+    auto *callee = dynCast<Attribute>(call->func);
+    bool isNew =
+        callee && (callee->attr == "unsqueeze" || callee->attr == "reshape" ||
+                   callee->attr == "view");
+    return isNew ? callee->value : expr;
+  }
+  auto *access = dynCast<Subscript>(expr);
+  if (!access)
+    return expr;
+  ArrayRef<Expr *> indices = access->slice;
+  if (auto *tuple = dynCast<Tuple>(access->slice))
+    indices = tuple->elts;
+  bool isNew = llvm::all_of(indices, [](const Expr *index) {
+    auto *slice = dynCast<Slice>(index);
+    auto *constant = dynCast<Constant>(index);
+    return (slice && !slice->lower && !slice->upper && !slice->step) ||
+           (constant && constant->type == ConstantKind::None);
+  });
+  return isNew ? access->value : expr;
+}
+
+/// "g[:, None]" for a g [M] that meets an x [M, N]: its axes in the places
+/// where x has these dims. Empty if x lacks one, or if it is written like that.
+std::string TensorOps::findBroadcast(const TensorShape &whole,
+                                     const Expr *expr) {
+  const Expr *inner = expr ? withoutNewAxes(expr) : nullptr;
+  std::optional<SemaValue> value =
+      inner ? context.tryFix(context.quote(inner->range)) : std::nullopt;
+  if (!value || !value->isTensor())
+    return {};
+  TensorShape own = shapeOf(*value);
+  std::string indices;
+  size_t next = 0;
+  bool isPlain = true;
+  for (size_t axis = 0; axis < whole.rank(); ++axis) {
+    bool isHere = next < own.rank() &&
+                  isProvedEqual(whole.extents[axis], whole.dims[axis],
+                                own.extents[next], own.dims[next]);
+    if (!isHere && next == 0)
+      continue;
+    indices +=
+        (indices.empty() ? "" : ", ") + std::string(isHere ? ":" : "None");
+    isPlain &= isHere;
+    next += isHere;
+  }
+  if (next == 0 || next != own.rank())
+    return {};
+  std::string fix = context.quote(inner->range);
+  if (indices == ":, None" && inner == expr)
+    fix = columnOf(inner, fix);
+  else if (!isPlain)
+    fix = context.parenthesize(inner) + "[" + indices + "]";
+  return fix == context.quote(expr->range) ? std::string() : fix;
+}
+
 FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
                                                  ArrayRef<SemaValue> operands,
                                                  ArrayRef<std::string> names,
@@ -201,6 +260,14 @@ FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
         Diagnostic &diagnostic = context.error(site.range, text);
         noteOrigin(diagnostic, operands[from], names[from]);
         noteOrigin(diagnostic, operands[i], names[i]);
+        if (shapes.size() == 2 && site.operands.size() == 2)
+          for (size_t own : {i, size_t(from)})
+            if (std::string fix =
+                    findBroadcast(shapes[1 - own], site.operands[own]);
+                diagnostic.fix.empty() && !fix.empty())
+              diagnostic.setFix(fix, site.operands[own]->range);
+        if (!diagnostic.fix.empty())
+          return failure();
         // b.unsqueeze(1) where the dim of b is the other one's last.
         size_t same = i == size_t(from) ? 0 : i;
         auto hasDim = [&](const TensorShape &one, Dim *wanted) {

@@ -232,8 +232,15 @@ private:
   };
   /// By location: of the ops themselves some are made twice.
   llvm::DenseMap<mlir::Location, WriteSite> writes;
-  /// Sums over one tile of a dim.
-  llvm::DenseMap<mlir::Location, Axis *> partialSums;
+  /// Reductions over one tile of a dim.
+  llvm::DenseMap<mlir::Location, Axis *> partialReductions;
+  /// Scans along one tile of a dim, and what to say of them.
+  struct PartialScan {
+    Axis *along;
+    std::string remark;
+  };
+  llvm::DenseMap<mlir::Location, PartialScan> partialScans;
+  void remarkPartsOfRows(mlir::Operation *kernel); // TileOpsParts.cpp
   mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
                                     SourceRange where);
   std::string getJoinedLoop(tile::StoreOp store, const WriteSite &site,

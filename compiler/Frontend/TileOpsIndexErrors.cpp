@@ -125,6 +125,32 @@ bool TileOps::findDimText(llvm::StringRef name) const {
   });
 }
 
+/// "W[n, k]" or "W[n, k].T" in place of what is at `where`: the one that the
+/// product it is an operand of accepts.
+static std::string getOperandFix(SemaContext &context, const SourceRange &where,
+                                 const std::string &fix) {
+  std::string found = fix;
+  walkExpressions(context.getBody(), [&](const Expr *expr) {
+    auto *product = dynCast<BinOp>(expr);
+    if (!product || product->op != BinaryOperator::MatMult)
+      return true;
+    bool isLeft = product->left->range == where;
+    if (!isLeft && product->right->range != where)
+      return true;
+    for (const std::string &operand : {fix, fix + ".T"}) {
+      std::string other =
+          context.quote((isLeft ? product->right : product->left)->range);
+      if (context.tryFix(isLeft ? operand + " @ " + other
+                                : other + " @ " + operand)) {
+        found = operand;
+        break;
+      }
+    }
+    return false;
+  });
+  return found;
+}
+
 LogicalResult TileOps::reportWrongDim(const SemaValue &view,
                                       llvm::ArrayRef<SemaValue> indices,
                                       size_t axis, const OpSite &site) {
@@ -226,7 +252,8 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
       diagnostic.setFix(name + ": Out[" + dims + "]",
                         parameterRanges[view.parameter]);
     else
-      diagnostic.setFix(fix + "]", site.range);
+      diagnostic.setFix(getOperandFix(context, site.range, fix + "]"),
+                        site.range);
   } else if (std::string other = context.findRange(*view.dims[axis]);
              !other.empty()) {
     // And of the other axes those that are wrong, too.
@@ -431,6 +458,50 @@ LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
   return failure();
 }
 
+/// "BN" of the loop `for n in tsr.tile(N, BN)`; empty if it is not known.
+static std::string getSizeText(const SemaContext &context,
+                               llvm::StringRef range) {
+  std::string size;
+  for (const LoopUse &use : collectLoopUses(
+           context, [](llvm::StringRef) { return SmallVector<std::string>(); }))
+    if (use.name == range)
+      size = use.size ? context.quote(use.size->range) : "";
+  return size;
+}
+
+/// "n.index - 1" for n.start - 1:n.stop - 1, the elements one before; empty if
+/// the ends are not those of a range, moved alike.
+static std::string getMoved(const SemaContext &context, const Slice &slice) {
+  std::string lower = context.quote(slice.lower->range),
+              upper = context.quote(slice.upper->range);
+  size_t dot = lower.find(".start");
+  if (dot == std::string::npos)
+    return {};
+  size_t begin = dot;
+  while (begin > 0 &&
+         (llvm::isAlnum(lower[begin - 1]) || lower[begin - 1] == '_'))
+    --begin;
+  std::string range = lower.substr(begin, dot - begin);
+  if (!context.isRange(range))
+    return {};
+  auto replaced = [&](const std::string &by) {
+    return lower.substr(0, begin) + by + lower.substr(dot + 6);
+  };
+  auto isSame = [&](std::string text) {
+    auto isBlank = [](char c) { return c == ' ' || c == '(' || c == ')'; };
+    std::string given = upper;
+    llvm::erase_if(text, isBlank);
+    llvm::erase_if(given, isBlank);
+    return text == given;
+  };
+  bool isMoved = isSame(replaced(range + ".stop"));
+  for (std::string size : {range + ".size", getSizeText(context, range)})
+    isMoved |= !size.empty() && (isSame(lower + " + " + size) ||
+                                 isSame(replaced(range + ".start + " + size)) ||
+                                 isSame(size + " + " + lower));
+  return isMoved ? replaced(range + ".index") : "";
+}
+
 LogicalResult TileOps::reportSlice(const SemaValue &view,
                                    llvm::ArrayRef<SemaValue> indices,
                                    size_t axis, const OpSite &site) {
@@ -456,6 +527,13 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
     diagnostic.setFix(replaceIndex(context, name, indices, axis, range, site));
     return failure();
   }
+  // X[m.start - 1:m.stop - 1] is X[m.index - 1].
+  if (slice && slice->lower && slice->upper && !slice->step)
+    if (std::string moved = getMoved(context, *slice); !moved.empty()) {
+      diagnostic.setFix(replaceIndex(context, name, indices, axis, moved, site),
+                        site.range);
+      return failure();
+    }
   // X[k:k + BK] in a loop over the starts of tiles: a loop over tiles.
   if (auto *name = slice ? dynCast<Name>(slice->lower) : nullptr)
     if (auto loop = context.tileLoops.find(name->id);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/LoopUses.h"
-#include "compiler/Frontend/TileOps.h"
+#include "compiler/Frontend/TileOpsFixes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -67,7 +67,7 @@ LogicalResult TileOps::checkRead(const SemaValue &view, const OpSite &site) {
                name + " is a Region[" + mode + "], which only atomics touch")
         .addNote(parameterRanges[view.parameter],
                  parameterTexts[view.parameter])
-        .setFix(name + ": InOut[...]");
+        .setFix(getAtomicFix(context, name, mode, site));
     return failure();
   }
   ViewUse &use = uses[view.parameter];

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/TileOps.h"
+#include "compiler/Frontend/TileOpsFixes.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -297,6 +298,20 @@ std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
              : "";
 }
 
+std::string getAtomicFix(SemaContext &context, const std::string &name,
+                         const std::string &mode, const OpSite &site) {
+  std::string place = context.quote(site.range),
+              behind = context.quoteBehind(site.range);
+  llvm::StringRef indices = place, added = llvm::StringRef(behind).ltrim();
+  bool isUpdate = mode == "reduce_sum" && added.consume_front("+=") &&
+                  indices.consume_front(name + "[") &&
+                  indices.consume_back("]") && !added.contains('#');
+  if (!isUpdate)
+    return name + ": InOut[...]";
+  return "tsr.atomic_add(" + name + ", (" + indices.str() +
+         (site.operands.size() < 2 ? ",), " : "), ") + added.trim().str() + ")";
+}
+
 /// What lets a kernel read what it only writes. Y[m] += x, which every program
 /// along another axis does, is a loop or an atomic.
 std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
@@ -469,48 +484,9 @@ LogicalResult TileOps::checkBlocks(tile::StoreOp store, const WriteSite &site) {
   return success();
 }
 
-/// A sum over one tile of a dim that is combined with that tile again, and with
-/// nothing of other tiles, depends on the size of the tile: a softmax of parts.
-static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
-                            bool isOfGrid) {
-  mlir::Value range = axis.range;
-  SetVector<mlir::Value> open;
-  open.insert(reduce.getResult());
-  for (size_t next = 0; next < open.size() && next < 64; ++next)
-    for (Operation *user : open[next].getUsers()) {
-      if (isa<tile::BroadcastOp, tile::FillOp>(user)) {
-        if (!llvm::is_contained(user->getOperands(), range)) {
-          open.insert(user->getResult(0));
-          continue;
-        }
-        emitRemark(reduce.getLoc())
-            << "this sum is of the " << axis.size
-            << " elements of a tile along " << axis.name << ", not of all of "
-            << (axis.dim ? axis.dim->name : axis.name)
-            << ", and is combined with that tile: the result depends on the "
-               "size of the tile"
-            << (isOfGrid ? "; was another axis meant?"
-                         : "; of a whole row, index with ':'");
-        return;
-      }
-      bool isPlain = user->getNumResults() == 1 && !user->getNumRegions() &&
-                     OpTrait::hasElementwiseMappableTraits(user);
-      // What a loop carries is of other tiles, too.
-      bool isOfOthers = llvm::any_of(user->getOperands(), [](mlir::Value v) {
-        auto argument = dyn_cast<BlockArgument>(v);
-        return argument && isa<RankedTensorType>(argument.getType());
-      });
-      if (isPlain && !isOfOthers)
-        open.insert(user->getResult(0));
-    }
-}
-
 LogicalResult TileOps::checkRaces(Operation *kernel) {
   LogicalResult result = success();
-  kernel->walk([&](tile::ReduceOp reduce) {
-    if (Axis *axis = partialSums.lookup(reduce.getLoc()))
-      remarkPartOfRow(reduce, *axis, isOfGrid(*axis));
-  });
+  remarkPartsOfRows(kernel);
   kernel->walk([&](tile::StoreOp store) {
     auto known = writes.find(store.getLoc());
     if (failed(result) || known == writes.end())

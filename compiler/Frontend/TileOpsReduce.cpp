@@ -186,8 +186,8 @@ SemaValue TileOps::reduce(tile::ReduceKind kind, const SemaValue &input,
                            : getType(dtype, axes);
   mlir::Value result =
       tile::ReduceOp::create(b, location, type, kind, input.ssa, axis);
-  if (kind == tile::ReduceKind::Sum && !isWholeRow(*input.axes[axis]))
-    partialSums[location] = input.axes[axis];
+  if (!isWholeRow(*input.axes[axis]))
+    partialReductions[location] = input.axes[axis];
   if (axes.empty()) {
     if (dtype == DType::I64)
       result =
@@ -458,14 +458,15 @@ ValueResult TileOps::callScan(llvm::StringRef name,
     return failure();
   }
   Location at = context.loc(site.range);
-  if (const Axis &along = *x.axes[*axis ? **axis : 0]; !isWholeRow(along))
-    emitRemark(at) << callee << " begins anew in each tile of " << along.name
-                   << ": it is of the " << along.size
-                   << " elements of a tile, not of all along "
-                   << (along.dim ? along.dim->name : along.name)
-                   << "; of a tile with all of them it runs through: " << callee
-                   << "(" << getWholeRow(argument, along) << ", "
-                   << (along.dim ? along.dim->name : along.name) << ")";
+  if (Axis *along = x.axes[*axis ? **axis : 0]; !isWholeRow(*along)) {
+    std::string dim = along->dim ? along->dim->name : along->name;
+    partialScans[at] = {
+        along, callee + " begins anew in each tile of " + along->name +
+                   ": it is of the " + std::to_string(along->size) +
+                   " elements of a tile, not of all along " + dim +
+                   "; of a tile with all of them it runs through: " + callee +
+                   "(" + getWholeRow(argument, *along) + ", " + dim + ")"};
+  }
   DType original = x.dtype;
   if (name != "cummax")
     x = *convert(x, getAccumulate(x.dtype), at);

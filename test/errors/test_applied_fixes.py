@@ -163,6 +163,25 @@ def f(X: Tensor["M", "N"], Y: Out["N", "M"]):
     for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
         Y[n, m] = X[m, n]
 '''
+PICKED = '''@tsr.kernel
+def pick(T: Tensor["V", "D"], Y: Out["N", "D"], I: Tensor["N", i64], BN: const = 16):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        Y[n, :] = T[I[n], :]
+
+
+@tsr.function
+def f(t: Tensor["V", "D"], idx: Tensor["N", i64]):
+    s = pick(t, I=idx)
+    return s * 2.0
+'''
+SUMMED = '''@tsr.kernel
+def f(X: Tensor["M", "K"], S: Out["M"], BM: const = 16, BK: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        acc = tsr.zeros(m)
+        for k in tsr.tile(K, BK):
+            acc += tsr.sum(X[m, k], k)
+        S[m] = acc
+'''
 
 
 def softmax(x):
@@ -333,6 +352,24 @@ CASES = [
          [("tile=(64, 32)", "tile=dict(M=64, N=32)")], "tile=dict(M=64, N=32)", lambda f: f(X, W), X @ W),
     Case("any number of arrays", TOTAL, [("*xs", "xs0, xs1, xs2"), ("    y = xs[0]", "    xs = (xs0, xs1, xs2,)\n    y = xs[0]")],
          "xs0, xs1, xs2 in place of *xs, and xs = (xs0, xs1, xs2,) as the first line", lambda f: f(V, V, V), V * 3),
+    Case("a generator over tiles", SUMMED, [("        S[m] = sum(X[m, k] for k in tsr.tile(K, BK))\n", SUMMED[SUMMED.index("        acc ="):])],
+         "acc = tsr.zeros(m)\n       for k in tsr.tile(K, BK):\n           acc += tsr.sum(X[m, k], k)\n       S[m] = acc", expected=X.sum(1)),
+    Case("a list over a dim", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return x * 2\n', [("tsr.stack([x[i] * 2 for i in range(M)])", "x * 2")], "x * 2", expected=X * 2),
+    Case("a sum of a list over a dim", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return tsr.sum(x, dim=0)\n', [("sum([x[i] for i in range(M)])", "tsr.sum(x, dim=0)")],
+         "tsr.sum(x, dim=0)", expected=X.sum(0)),
+    Case("a slice for a shift", DIFFERENCES, [("X[n.start + 1:n.stop + 1]", "X[n.index + 1]")], "X[n.index + 1]", lambda f: f(V), V[1:] - V[:-1]),
+    Case("a product that lies the other way", PRODUCT.replace('"K", "N"', '"N", "K"').replace("B[k, n]", "B[n, k].T"), [("@ B[k, n]", "@ B[n, k].T")], "B[n, k].T",
+         lambda f: f(X, W.T.copy()), X @ W),
+    Case("a column for a row", '@tsr.function\ndef f(x: Tensor["M", "N"], g: Tensor["N"]):\n    return x * g\n', [("x * g[:, None]", "x * g")], "x * g", lambda f: f(X, V), X * V),
+    Case("a column in another's words", '@tsr.function\ndef f(x: Tensor["M", "N"], g: Tensor["N"]):\n    return x * g\n', [("x * g.reshape(-1, 1)", "x * g")], "x * g", lambda f: f(X, V), X * V),
+    Case("+= on a Region", COUNTS.replace("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)").replace('InOut["B", fp32]', 'Region[reduce_sum, Tensor["B", fp32]]'),
+         [("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)")], "tsr.atomic_add(H, (I[n],), 1.0)", lambda f: updated(f, 10, I), np.bincount(I, minlength=10)),
+    Case("ddof of a std", '@tsr.function\ndef f(x: Tensor["M", 2]):\n    return tsr.sqrt(tsr.var(x, 1, correction=1))\n', [("x.std(1, ddof=1)", "tsr.sqrt(tsr.var(x, 1, correction=1))")],
+         "tsr.sqrt(tsr.var(x, 1, correction=1))", lambda f: f(X[:, :2].astype(np.float64)), X[:, :2].astype(np.float64).std(1, ddof=1)),
+    Case("what a kernel in a function writes", PICKED, [("s = pick(t, t, idx)", "s = pick(t, I=idx)")], "pick(t, I=idx)", lambda f: f(X, I), X[I] * 2),
+    Case("what a kernel in a function lacks", PICKED.replace("idx", "i"), [("s = pick(t)", "s = pick(t, I=i)")], "pick(t, I=i)", lambda f: f(X, I), X[I] * 2),
+    Case("the variance of NumPy", '@tsr.function\ndef f(x: Tensor["M", 2]):\n    return tsr.var(x, axis=1, correction=0)\n', [("np.var(x, axis=1)", "tsr.var(x, axis=1, correction=0)")],
+         "tsr.var(x, axis=1, correction=0)", lambda f: f(X[:, :2]), X[:, :2].var(1)),
 ]
 
 

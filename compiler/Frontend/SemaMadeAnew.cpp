@@ -1,0 +1,178 @@
+//===- SemaMadeAnew.cpp - Sums that every turn of a loop begins again -----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for n in tsr.tile(N, BN):
+//       carry = tsr.zeros(m)          # belongs before the loop
+//       Y[m, n] = X[m, n] + carry
+//       carry += tsr.sum(X[m, n], n)  # nobody reads this
+//
+// The program is legal, and what it adds up is lost without a word.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/LoopUses.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+/// Calls `visit` on each statement of a body, those inside others too.
+static void walkStatements(const Body &body,
+                           llvm::function_ref<void(const Stmt *)> visit) {
+  for (const Stmt *stmt : body) {
+    visit(stmt);
+    if (auto *loop = dynCast<For>(stmt))
+      walkStatements(loop->body, visit);
+    else if (auto *loop = dynCast<While>(stmt))
+      walkStatements(loop->body, visit);
+    else if (auto *branch = dynCast<If>(stmt)) {
+      walkStatements(branch->body, visit);
+      walkStatements(branch->orelse, visit);
+    }
+  }
+}
+
+/// The name that a statement alone assigns; null if it is none, or several.
+static const Name *getTarget(const Stmt *stmt) {
+  if (auto *update = dynCast<AugAssign>(stmt))
+    return dynCast<Name>(update->target);
+  auto *assign = dynCast<Assign>(stmt);
+  return assign && assign->targets.size() == 1
+             ? dynCast<Name>(assign->targets.front())
+             : nullptr;
+}
+
+const Assign *Analyzer::findPlainAssign(const std::string &name,
+                                        SourcePosition end) const {
+  const Assign *found = nullptr;
+  walkStatements(getBody(), [&](const Stmt *stmt) {
+    const Name *target = getTarget(stmt);
+    if (target && target->id == name && is<Assign>(stmt) &&
+        stmt->range.end < end)
+      found = checkedCast<Assign>(stmt);
+  });
+  return found;
+}
+
+/// Does a value use any of these names?
+static bool mentionsAny(const Analyzer &analyzer, const Expr *value,
+                        const std::set<std::string> &names) {
+  bool found = false;
+  changeWords(analyzer.quote(value->range),
+              [&](llvm::StringRef word, char before, char) {
+                found |= before != '.' && names.count(word.str());
+                return word.str();
+              });
+  return found;
+}
+
+/// The last statement that makes a variable out of itself, where nothing in the
+/// loop reads what it leaves; null if there is none.
+const Stmt *Analyzer::findLostUpdate(const Stmt &loop, const Body &body,
+                                     const Assign &start,
+                                     const std::string &name) const {
+  const Stmt *last = nullptr;
+  std::vector<SourceRange> updates;
+  llvm::SmallVector<const Stmt *> inner;
+  walkStatements(body, [&](const Stmt *stmt) {
+    if (is<For>(stmt) || is<While>(stmt))
+      inner.push_back(stmt);
+    const Name *target = getTarget(stmt);
+    if (!target || target->id != name || stmt == &start)
+      return;
+    auto *assign = dynCast<Assign>(stmt);
+    if (assign && !mentionsAny(*this, assign->value, {name}))
+      return;
+    updates.push_back(stmt->range);
+    last = stmt;
+  });
+  if (!last || last->range.begin < start.range.end)
+    return nullptr;
+  // An inner loop carries the value from turn to turn.
+  SourceRange carries = last->range;
+  for (const Stmt *one : inner)
+    if (isWithin(last->range, one->range) && carries == last->range)
+      carries = one->range;
+  bool isRead = false;
+  auto visit = [&](const Expr *expr) {
+    auto *use = dynCast<Name>(expr);
+    if (!use || use->id != name || isWithin(use->range, start.range) ||
+        llvm::any_of(updates, [&](const SourceRange &update) {
+          return isWithin(use->range, update);
+        }))
+      return true;
+    isRead |= use->range.begin < start.range.begin ||
+              last->range.end < use->range.begin ||
+              (carries != last->range && isWithin(use->range, carries));
+    return true;
+  };
+  walkExpressions(body, visit);
+  if (auto *until = dynCast<While>(&loop))
+    isRead |= mentionsAny(*this, until->test, {name});
+  // Where the variable is of before the loop, or the loop is unrolled, what the
+  // last turn makes may be meant; not if it began alike before the loop.
+  const Assign *earlier = findPlainAssign(name, loop.range.begin);
+  bool isSame = earlier && quote(earlier->range) == quote(start.range);
+  // A tile of zeros that every turn assigns anew is an error in a kernel.
+  isSame |= llvm::any_of(replaced, [&](const Replaced &one) {
+    return one.name == name && isWithin(one.assigned, loop.range);
+  });
+  if (scopes.back()->variables.count(name) && !isSame)
+    walkExpressions(getBody(), [&](const Expr *expr) {
+      auto *use = dynCast<Name>(expr);
+      isRead |= use && use->id == name && !isWithin(use->range, loop.range) &&
+                !(earlier && isWithin(use->range, earlier->range));
+      return true;
+    });
+  // Another start of it is no update, and what it means is not known.
+  walkStatements(body, [&](const Stmt *stmt) {
+    const Name *target = getTarget(stmt);
+    isRead |= target && target->id == name && stmt != &start &&
+              !llvm::is_contained(updates, stmt->range);
+  });
+  return isRead ? nullptr : last;
+}
+
+LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
+  auto *counted = dynCast<For>(&loop);
+  const Body &body = counted ? counted->body : checkedCast<While>(&loop)->body;
+  std::vector<std::pair<std::string, SourceRange>> names;
+  collectAssigned({const_cast<Stmt *>(&loop)}, names);
+  std::set<std::string> assigned;
+  for (const auto &[name, where] : names)
+    assigned.insert(name);
+  for (const Stmt *stmt : body) {
+    auto *start = dynCast<Assign>(stmt);
+    const Name *target = start ? getTarget(stmt) : nullptr;
+    if (!target || mentionsAny(*this, start->value, assigned))
+      continue;
+    const Stmt *update = findLostUpdate(loop, body, *start, target->id);
+    if (!update)
+      continue;
+    // The loop without the line, which goes before it if it is not there yet.
+    const Assign *earlier = findPlainAssign(target->id, loop.range.begin);
+    std::string line = quote(start->range), fix;
+    if (!earlier || quote(earlier->range) != line)
+      fix = line + "\n";
+    fix += counted
+               ? "for " + quote(counted->target->range) + " in " +
+                     quote(counted->iter->range) + ":"
+               : "while " + quote(checkedCast<While>(&loop)->test->range) + ":";
+    llvm::SmallVector<Stmt *> rest;
+    llvm::copy_if(body, std::back_inserter(rest),
+                  [&](const Stmt *one) { return one != stmt; });
+    error(start->range, target->id + " is made anew in each turn of the loop, "
+                                     "so what the turn before left is lost")
+        .addNote(update->range, "nobody reads what this leaves")
+        .setFix(fix + quoteLines(rest, "    "));
+    return failure();
+  }
+  return success();
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,162 @@
+//===- TileOpsParts.cpp - Reductions and scans over a part of a row -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is reduced or scanned is a tile. Where the row is longer, that is a part
+// of it: right if the program puts the parts together, and seldom meant if not,
+// as the result then depends on the size of the tile. That gets a remark.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/TileOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+static bool isElementwise(Operation *op) {
+  return op->getNumResults() == 1 && !op->getNumRegions() &&
+         OpTrait::hasElementwiseMappableTraits(op);
+}
+
+/// What a loop carries is of other tiles, too.
+static bool isCarried(mlir::Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()) &&
+         isa<RankedTensorType, FloatType>(argument.getType());
+}
+
+/// Whether a value is stored as it is, or after element-wise ops and
+/// transposes.
+static bool isStored(mlir::Value value) {
+  SetVector<mlir::Value> open;
+  open.insert(value);
+  for (size_t next = 0; next < open.size() && next < 64; ++next)
+    for (Operation *user : open[next].getUsers()) {
+      if (isa<tile::StoreOp>(user))
+        return true;
+      if (isElementwise(user) || isa<tile::TransposeOp>(user))
+        open.insert(user->getResult(0));
+    }
+  return false;
+}
+
+static llvm::StringRef nameOf(tile::ReduceKind kind) {
+  switch (kind) {
+  case tile::ReduceKind::Sum:
+    return "sum";
+  case tile::ReduceKind::Max:
+    return "maximum";
+  case tile::ReduceKind::Min:
+    return "minimum";
+  case tile::ReduceKind::Argmax:
+  case tile::ReduceKind::Argmin:
+    return "position";
+  default:
+    return "";
+  }
+}
+
+/// A reduction over one tile of a dim that is combined with that tile again,
+/// and with nothing of other tiles: a softmax of parts. An extremum may be
+/// taken away and put back, so that one counts only if the result is stored.
+static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
+                            bool isOfGrid) {
+  llvm::StringRef name = nameOf(reduce.getKind());
+  bool isSum = reduce.getKind() == tile::ReduceKind::Sum;
+  if (name.empty())
+    return;
+  // A kernel that stores the extremum, too, works by blocks: a scale for each.
+  if (!isSum && isStored(reduce.getResult()))
+    return;
+  mlir::Value range = axis.range;
+  SetVector<mlir::Value> open;
+  open.insert(reduce.getResult());
+  for (size_t next = 0; next < open.size() && next < 64; ++next)
+    for (Operation *user : open[next].getUsers()) {
+      if (isa<tile::BroadcastOp, tile::FillOp>(user)) {
+        if (!llvm::is_contained(user->getOperands(), range)) {
+          open.insert(user->getResult(0));
+          continue;
+        }
+        if (!isSum && !isStored(user->getResult(0)))
+          continue;
+        emitRemark(reduce.getLoc())
+            << "this " << name << " is of the " << axis.size
+            << " elements of a tile along " << axis.name << ", not of all of "
+            << (axis.dim ? axis.dim->name : axis.name)
+            << ", and is combined with that tile: the result depends on the "
+               "size of the tile"
+            << (isOfGrid ? "; was another axis meant?"
+                         : "; of a whole row, index with ':'");
+        return;
+      }
+      bool isOfOthers = llvm::any_of(user->getOperands(), isCarried);
+      if (isElementwise(user) && !isOfOthers)
+        open.insert(user->getResult(0));
+    }
+}
+
+/// Whether a value is made of what a loop carries, or is loaded without the
+/// axis: of what the tiles before have left.
+static bool isOfOtherTiles(mlir::Value value, mlir::Value range) {
+  SetVector<mlir::Value> open;
+  open.insert(value);
+  for (size_t next = 0; next < open.size() && next < 64; ++next) {
+    Operation *op = open[next].getDefiningOp();
+    if (isCarried(open[next]))
+      return true;
+    if (auto load = dyn_cast_or_null<tile::LoadOp>(op);
+        load && !llvm::is_contained(load.getIndices(), range))
+      return true;
+    if (op && (isElementwise(op) || isa<tile::BroadcastOp, tile::FillOp>(op)))
+      open.insert_range(op->getOperands());
+  }
+  return false;
+}
+
+/// Whether the kernel puts the parts of a scan together: it joins the scan with
+/// what the tiles before have left, or it takes the total of the tile, too.
+static bool isContinued(tile::ScanOp scan, const Axis &along,
+                        const llvm::DenseMap<Location, Axis *> &reductions,
+                        Operation *kernel) {
+  bool isTotalled = false;
+  kernel->walk([&](tile::ReduceOp reduce) {
+    isTotalled |= reduce.getKind() == scan.getKind() &&
+                  reductions.lookup(reduce.getLoc()) == &along;
+  });
+  if (isTotalled)
+    return true;
+  SetVector<mlir::Value> open;
+  open.insert(scan.getResult());
+  for (size_t next = 0; next < open.size() && next < 64; ++next)
+    for (Operation *user : open[next].getUsers()) {
+      if (!isElementwise(user))
+        continue;
+      for (mlir::Value operand : user->getOperands())
+        if (operand != open[next] && isOfOtherTiles(operand, along.range))
+          return true;
+      open.insert(user->getResult(0));
+    }
+  return false;
+}
+
+void TileOps::remarkPartsOfRows(Operation *kernel) {
+  kernel->walk([&](tile::ReduceOp reduce) {
+    if (Axis *axis = partialReductions.lookup(reduce.getLoc()))
+      remarkPartOfRow(reduce, *axis, isOfGrid(*axis));
+  });
+  kernel->walk([&](tile::ScanOp scan) {
+    auto known = partialScans.find(scan.getLoc());
+    if (known != partialScans.end() &&
+        !isContinued(scan, *known->second.along, partialReductions, kernel))
+      emitRemark(scan.getLoc()) << known->second.remark;
+  });
+}
+
+} // namespace tessera::frontend
