@@ -66,16 +66,6 @@ def of_thread(text, random):
     return mistake(text, (node.slice, random.pick(("threadIdx.x", "blockIdx.x * blockDim.x + threadIdx.x", "cuda.grid(1)", "tl.program_id(0) * 32 + tl.arange(0, 32)"))), places=around)
 
 
-@operator("a loop of Python over the starts of tiles")
-def of_starts(text, random):
-    loop = pick(random, [n for n in text.inside(ast.For) if text.is_kernel and isinstance(n.iter, ast.Call) and text.name_of(n.iter) == "tile" and len(n.iter.args) == 2 and not n.iter.keywords])
-    if loop is None:
-        return None
-    dim, size = (text.get(a) for a in loop.iter.args)
-    form = random.pick((f"range(0, {dim}, {size})", f"range(tsr.cdiv({dim}, {size}))", f"range({dim} // {size})", f"tl.range(0, {dim}, {size})", f"prange(0, {dim}, {size})", f"tsr.range({dim}, {size})"))
-    return mistake(text, (loop.iter, form), places=lambda wrong, spans: [*around(wrong, spans), *(wrong.span(wrong.statement(n)) for n in wrong.uses(text.get(loop.target)))])
-
-
 # ---- torch --------------------------------------------------------------------------------------
 
 
@@ -89,16 +79,6 @@ def of_functional(text, random):
 def of_moves(text, random):
     node = _tensor(text, random)
     return mistake(text, (node, f"{node.id}.{random.pick(('cuda', 'cpu', 'detach', 'contiguous', 'clone', 'numpy', 'copy'))}()"), places=around) if node else None
-
-
-@operator("zeros of sizes in another library's words in a function")
-def of_zeros(text, random):
-    call = pick(random, text.calls_of("zeros")) if not text.is_kernel else None
-    if call is None or not isinstance(call.args[0], ast.Tuple) or len(call.args[0].elts) != 1:
-        return None
-    size = text.get(call.args[0].elts[0])
-    return mistake(text, (call, random.pick((f"np.zeros({size})", f"torch.zeros({size})", f"np.zeros(({size},), dtype=np.float32)", f"torch.zeros({size}, dtype=torch.float32)", f"jnp.zeros({size})",
-                                             f"tsr.new_zeros({size})"))), places=around)
 
 
 @operator("enumerate, zip, reversed in a loop", fix="any")

@@ -119,13 +119,3 @@ def of_lacking(text, random):
     if call is None or len(call.args) < 2:
         return None
     return mistake(text, (call, f"{call.func.id}({', '.join(text.get(a) for a in call.args[:-1])})"))
-
-
-@operator("a kernel in a function with an argument too many, or a grid", fix="any")
-def of_more(text, random):
-    call, _ = _inner(text, random)
-    if call is None:
-        return None
-    given = ", ".join(text.get(a) for a in call.args)
-    return mistake(text, (call, random.pick((f"{call.func.id}[(4,)]({given})", f"{call.func.id}({given}, {given}, {given}, {given}, {given})", f"{call.func.id}({given}, axis=1)", f"{call.func.id}({given}, num_warps=4)",
-                                             f"{call.func.id}.run({given})"))))
