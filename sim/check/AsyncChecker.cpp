@@ -443,8 +443,8 @@ void BlockChecker::asyncIssued(const AsyncOp &op) {
   AsyncRange source{op, op.from == AsyncOp::Shared ? this : nullptr, false,
                     agentMark(op, false)};
   AsyncRange target{
-      op, op.to == AsyncOp::Shared ? op.target->checker.get() : nullptr, true,
-      agentMark(op, true)};
+      op, op.to == AsyncOp::Shared ? op.destination->checker.get() : nullptr,
+      true, agentMark(op, true)};
   bool reads = op.from == AsyncOp::Shared || op.from == AsyncOp::Global;
   for (const AsyncOp::Piece &piece : op.pieces) {
     if (reads && piece.from != AsyncOp::fill)
@@ -485,7 +485,9 @@ static void forMarks(std::vector<ByteState> &shared, Checker &owner,
 void BlockChecker::asyncDone(const AsyncOp &op) {
   MbarrierState &m = mbarriers[op.mbarrier];
   auto complete = [&](Mark &mark) { mark.epoch = m.epoch; };
-  if (op.to == AsyncOp::Shared || op.to == AsyncOp::Global)
+  if (op.to == AsyncOp::Shared)
+    forMarks(op.destination->checker->shared, owner, op, true, complete);
+  else if (op.to == AsyncOp::Global)
     forMarks(shared, owner, op, true, complete);
   if (op.from == AsyncOp::Shared || op.from == AsyncOp::Global)
     forMarks(op.issuer->checker->shared, owner, op, false, complete);

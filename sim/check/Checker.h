@@ -292,8 +292,9 @@ struct BlockChecker {
                    const std::vector<TensorRegion> &regions);
   /// The warp knows of the end of its first loads, or stores.
   void tensorWaited(Warp &w, bool stores, uint32_t number);
-  /// A product, a copy or a shift.
-  void tensorIssued(Warp &w, unsigned lane, const TensorOp &op,
+  /// A product, a copy or a shift of a thread of this block uses tensor and
+  /// shared memory of `of`, the own block or the other one of its pair.
+  void tensorIssued(Warp &w, unsigned lane, const TensorOp &op, Block &of,
                     const TensorUse &use);
   void tensorFreed(Warp &w, const Inst &i, const TensorRegion &region);
   /// What the arrival of a tcgen05.commit behind so many operations releases.
@@ -351,10 +352,11 @@ private:
   const ClockPtr &knownToWarp(unsigned warp);
   /// An agent reads 16-byte chunks of shared memory in the async proxy for the
   /// threads from `first` on, which know of what they wrote themselves.
-  void matrixRead(Warp &w, const Inst &i, unsigned lane,
+  /// The memory is that of `of`.
+  void matrixRead(BlockChecker &of, Warp &w, const Inst &i, unsigned lane,
                   const std::vector<uint32_t> &chunks, const Mark &mine,
                   const Clock &known, unsigned first, unsigned count);
-  void matrixByte(ByteState &byte, Warp &w, const Inst &i, unsigned lane,
+  void matrixByte(BlockChecker &of, Warp &w, const Inst &i, unsigned lane,
                   uint32_t address, const Clock &known, bool isOwn);
   void finishWarpGroups();
   void exitAsync(Warp &w, uint32_t mask);

@@ -88,14 +88,15 @@ void BlockChecker::tensorAgainst(Warp &w, unsigned lane, const TensorMark &mark,
     report(kind, w, *mine.inst, lane, address, mark.inst,
            threadName(w, lane) + " at " +
                describePlace(*mine.inst, owner.launch) + " " + verb(mine) +
-               "s " + place + ", which " + opName(*mark.inst, owner.launch) +
-               " of " +
+               "s " + place + ofBlock(block) + ", which " +
+               opName(*mark.inst, owner.launch) + " of " +
                threadName(owner.launch.options, mark.block, mark.thread) + " " +
                verb(mark) + "s: " + why);
   };
   bool hasEnded = known.of(mark.block, mark.agent) >= mark.epoch;
   bool isMove = mark.kind == TensorMark::Load || mark.kind == TensorMark::Store;
-  bool isSameWarp = mark.block == block.linear && mark.thread / 32 == w.index;
+  bool isSameWarp =
+      mark.block == w.block->linear && mark.thread / 32 == w.index;
   auto isFenced = [&] {
     return Clock::of(known.fenced[tensorAfter], mark.block, mark.thread) >=
            mark.threadEpoch;
@@ -116,7 +117,7 @@ void BlockChecker::tensorAgainst(Warp &w, unsigned lane, const TensorMark &mark,
     return tell("tensor-async",
                 "nobody saw the phase complete that a tcgen05.commit behind it "
                 "arrives in");
-  bool isSameThread = mark.block == block.linear && mark.thread == mine.thread;
+  bool isSameThread = mark.block == mine.block && mark.thread == mine.thread;
   if (!isSameThread && known.of(mark.block, mark.thread) < mark.threadEpoch)
     return tell("tensor-async", "the two threads are not ordered");
   if (isPipelined(mark, mine)) {
@@ -124,7 +125,8 @@ void BlockChecker::tensorAgainst(Warp &w, unsigned lane, const TensorMark &mark,
       tell("tensor-fence",
            "there is no tcgen05.fence::before_thread_sync after the one and "
            "::after_thread_sync before the other");
-    uint32_t &last = tensorFollows[mine.thread][{mark.block, mark.agent}];
+    uint32_t &last =
+        w.block->checker->tensorFollows[mine.thread][{mark.block, mark.agent}];
     last = std::max(last, mark.epoch);
   } else if (mark.kind == TensorMark::Product &&
              mine.kind == TensorMark::Product && mark.isWrite) {
@@ -174,8 +176,8 @@ void BlockChecker::tensorUse(Warp &w, unsigned lane, const TensorRegion &region,
         r.thread = threadName(w, lane);
         r.address = address;
         r.message = opName(*mine.inst, owner.launch) + " of " + r.thread +
-                    " reads column " + std::to_string(c) +
-                    " of tensor memory, lanes from " +
+                    " reads column " + std::to_string(c) + " of tensor memory" +
+                    ofBlock(block) + ", lanes from " +
                     std::to_string(address >> 16) +
                     " on, which nobody has written";
         owner.launch.addReport(std::move(r));
@@ -211,7 +213,7 @@ void BlockChecker::tensorMoved(Warp &w, const Inst &i, bool isStore,
 }
 
 void BlockChecker::tensorIssued(Warp &w, unsigned lane, const TensorOp &op,
-                                const TensorUse &use) {
+                                Block &of, const TensorUse &use) {
   TensorMark mine;
   switch (op.kind) {
   case TensorOp::Product:
@@ -233,14 +235,18 @@ void BlockChecker::tensorIssued(Warp &w, unsigned lane, const TensorOp &op,
   mine.threadEpoch = threads[op.thread].epoch;
   mine.inst = op.inst;
   const ClockPtr known = threads[op.thread].known;
+  BlockChecker &there = *of.checker;
+  if (&there != this)
+    remoteUse(w, *op.inst, lane, there,
+              use.chunks.empty() ? 0 : use.chunks.front());
   for (const TensorRegion &region : use.reads)
-    tensorUse(w, lane, region, mine, *known);
+    there.tensorUse(w, lane, region, mine, *known);
   mine.isWrite = true;
   for (const TensorRegion &region : use.writes)
-    tensorUse(w, lane, region, mine, *known);
+    there.tensorUse(w, lane, region, mine, *known);
   Mark read{mine.agent, mine.block, mine.epoch,
             op.thread | block.clusterRank << 16, op.inst};
-  matrixRead(w, *op.inst, lane, use.chunks, read, *known, op.thread, 1);
+  matrixRead(there, w, *op.inst, lane, use.chunks, read, *known, op.thread, 1);
 }
 
 void BlockChecker::tensorFreed(Warp &w, const Inst &i,

@@ -33,18 +33,19 @@ const ClockPtr &BlockChecker::knownToWarp(unsigned warp) {
   return view.joined;
 }
 
-void BlockChecker::matrixByte(ByteState &byte, Warp &w, const Inst &i,
+void BlockChecker::matrixByte(BlockChecker &of, Warp &w, const Inst &i,
                               unsigned lane, uint32_t address,
                               const Clock &known, bool isOwn) {
+  ByteState &byte = of.shared[address];
   if (byte.pendingCopy) // of cp.async
-    checkByte(byte, w, i, lane, address, &block, AccessKind::Read);
+    checkByte(byte, w, i, lane, address, &of.block, AccessKind::Read);
   const Mark &write = byte.write;
   if (write.inst) {
     if (!isOwn && known.of(write.block, write.thread) < write.epoch) {
       if (write.isAsync())
-        reportAsync(w, i, lane, write, address, &block, true);
+        reportAsync(w, i, lane, write, address, &of.block, true);
       else
-        reportRace(w, i, lane, write, address, &block, "read-after-write");
+        reportRace(w, i, lane, write, address, &of.block, "read-after-write");
     } else if (!write.isAsync() && Clock::of(known.fenced[0], write.block,
                                              write.thread) < write.epoch) {
       // CUTLASS leaves the fence out after cp.async (docs/simulator.md).
@@ -53,7 +54,7 @@ void BlockChecker::matrixByte(ByteState &byte, Warp &w, const Inst &i,
       if (isCopy ? owner.isNewRemark(i, "copies")
                  : !owner.launch.isReported(kind, i.line, write.inst->line))
         report(kind, w, i, lane, address, write.inst,
-               opName(i, owner.launch) + " reads " + where(address, &block) +
+               opName(i, owner.launch) + " reads " + where(address, &of.block) +
                    ", which thread " + std::to_string(write.thread) +
                    " of block " + std::to_string(write.block) + " wrote at " +
                    describePlace(*write.inst, owner.launch) +
@@ -67,27 +68,29 @@ void BlockChecker::wgmmaIssued(Warp &w, const Inst &i,
                                uint32_t group) {
   Mark mine{wgmmaAgent | w.index, uint32_t(block.linear), group,
             w.index * 32 | block.clusterRank << 16, &i};
-  matrixRead(w, i, 0, chunks, mine, *knownToWarp(w.index), w.index * 32, 32);
+  matrixRead(*this, w, i, 0, chunks, mine, *knownToWarp(w.index), w.index * 32,
+             32);
 }
 
-void BlockChecker::matrixRead(Warp &w, const Inst &i, unsigned lane,
+void BlockChecker::matrixRead(BlockChecker &of, Warp &w, const Inst &i,
+                              unsigned lane,
                               const std::vector<uint32_t> &chunks,
                               const Mark &mine, const Clock &known,
                               unsigned first, unsigned count) {
   Mark passed;
   for (uint32_t chunk : chunks)
     for (uint32_t a = chunk; a < chunk + 16; ++a) {
-      if (sharedWritten[a] == sharedNobody) {
-        outsideVariables(w, i, lane, a, 16);
+      if (of.sharedWritten[a] == sharedNobody) {
+        of.outsideVariables(w, i, lane, a, 16);
         break;
       }
-      if (sharedWritten[a] == sharedMbarrier) {
+      if (of.sharedWritten[a] == sharedMbarrier) {
         report("mbarrier-misuse", w, i, lane, a, nullptr,
                opName(i, owner.launch) + " reads the bytes of " +
-                   mbarrierName(block, a & ~7u) + ", which is in use");
+                   mbarrierName(of.block, a & ~7u) + ", which is in use");
         break;
       }
-      if (!sharedWritten[a]) {
+      if (!of.sharedWritten[a]) {
         Report r;
         r.kind = "uninitialised";
         r.ptxLine = i.line;
@@ -95,18 +98,18 @@ void BlockChecker::matrixRead(Warp &w, const Inst &i, unsigned lane,
         r.thread = threadName(w, lane);
         r.address = a;
         r.message = opName(i, owner.launch) + " of " + r.thread + " reads " +
-                    where(a, &block) + ", which nobody has written";
-        nearestWriter(a, r);
+                    where(a, &of.block) + ", which nobody has written";
+        of.nearestWriter(a, r);
         owner.launch.addReport(std::move(r));
-        sharedWritten[a] = 1;
+        of.sharedWritten[a] = 1;
       }
       // Neighbours mostly have the same writer.
-      ByteState &byte = shared[a];
+      ByteState &byte = of.shared[a];
       const Mark &write = byte.write;
       if (byte.pendingCopy || write.inst != passed.inst ||
           write.thread != passed.thread || write.epoch != passed.epoch ||
           write.block != passed.block)
-        matrixByte(byte, w, i, lane, a, known,
+        matrixByte(of, w, i, lane, a, known,
                    write.block == block.linear && !write.isAsync() &&
                        write.thread - first < count);
       passed = write;

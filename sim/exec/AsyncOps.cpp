@@ -56,7 +56,7 @@ void AsyncQueue::write(AsyncOp &op) {
   unsigned width = ptx::typeBytes(op.type);
   for (const AsyncOp::Piece &piece : op.pieces) {
     uint8_t *to = op.to == AsyncOp::Shared
-                      ? op.target->shared + piece.to
+                      ? op.destination->shared + piece.to
                       : reinterpret_cast<uint8_t *>(piece.to);
     if (op.reduces) {
       for (uint32_t b = 0; b < piece.bytes; b += width) {

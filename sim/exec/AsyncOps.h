@@ -47,8 +47,9 @@ struct AsyncOp {
   uint64_t fillPattern = 0;   // as of address 0
   std::vector<Piece> pieces;
   std::vector<uint8_t> data;
-  /// Whose shared memory it writes and whose mbarrier it signals.
-  Block *target = nullptr;
+  /// Whose mbarrier it signals, and whose shared memory it writes: the same,
+  /// unless it is a copy of a pair of blocks.
+  Block *target = nullptr, *destination = nullptr;
   uint32_t mbarrier = 0; // offset
   uint32_t bytes = 0;    // of the transaction
   uint32_t group = 0;    // bulk group of the thread, from 1

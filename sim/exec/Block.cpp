@@ -306,7 +306,14 @@ std::string Block::whereWarpsAre() const {
       } else if (g.state == Group::AtWarpGroup) {
         text += "wait for wgmma of the other warps of the warp group";
       } else if (g.state == Group::AtTensorMemory) {
-        text += "wait for columns of tensor memory";
+        const TensorMemory::PairStep &step = tensor->memory.pairStep;
+        bool isAlone = step.inst && step.warp == warp->index;
+        if (isAlone) {
+          const auto &other = cluster->blocks[clusterRank ^ 1]->tensor;
+          isAlone = !other || !other->memory.pairStep.inst;
+        }
+        text += isAlone ? "wait for a warp of the other block of the pair"
+                        : "wait for columns of tensor memory";
       } else if (g.state == Group::AtWarpSync) {
         std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);

@@ -60,28 +60,36 @@ std::vector<Block *> destinations(Warp &w, unsigned l, const BulkPlan &plan,
 void signalAt(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
               Block &target, AsyncOp &op) {
   op.signal = plan.signal;
-  op.target = &target;
+  op.target = op.destination = &target;
   if (plan.signal == AsyncOp::BulkGroup) {
     op.group = w.block->async.openGroup(op.thread);
     return;
   }
   SharedPlace at =
       mbarrierPlace(w, l, plan.mbarrier.of(w, l), plan.mbarrier.reachesCluster);
-  if (plan.blocks == noRef && at.block != &target)
+  if (plan.isPair && plan.to == AsyncOp::Shared) {
+    // Of each pair, the block of the same parity as the mbarrier's.
+    unsigned pair = target.clusterRank & ~1u;
+    if (plan.blocks != noRef || at.block->clusterRank / 2 == pair / 2)
+      op.target = &pairBlock(*w.block, pair | (at.block->clusterRank & 1));
+  }
+  if (plan.blocks == noRef && at.block != op.target)
     throw Fault{Fault::IllegalInstruction,
                 "the destination is in " +
                     blockName(w.block->launch->options, target.linear) + ", " +
                     mbarrierName(*at.block, at.offset) +
-                    ": they must be in one block, used by " + threadName(w, l),
+                    (plan.isPair ? ": they must be in one pair of blocks"
+                                 : ": they must be in one block") +
+                    ", used by " + threadName(w, l),
                 at.offset, int(l)};
   op.mbarrier = at.offset;
-  if (!mbarrierWord(target, at.offset).live)
+  if (!mbarrierWord(*op.target, at.offset).live)
     throw Fault{Fault::IllegalInstruction,
-                mbarrierName(target, at.offset) +
+                mbarrierName(*op.target, at.offset) +
                     " is not initialised, used by " + threadName(w, l),
                 at.offset, int(l)};
-  if (target.checker)
-    target.checker->mbarrierUse(w, i, l, at.offset);
+  if (op.target->checker)
+    op.target->checker->mbarrierUse(w, i, l, at.offset);
 }
 
 void issueTo(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,

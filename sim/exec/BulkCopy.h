@@ -29,6 +29,7 @@ struct BulkPlan {
   Ref size = noRef, blocks = noRef, byteMask = noRef;
   std::vector<Ref> values;
   bool reduces = false, ring = false;
+  bool isPair = false; // .cta_group::2: may signal the other block of the pair
   AtomicOp op = AtomicOp::Add;
   ptx::Type type = ptx::Type::None;
 };
@@ -41,7 +42,8 @@ std::vector<Block *> destinations(Warp &w, unsigned lane, const BulkPlan &plan,
 /// The operation of one lane, of so many bytes, still without its pieces.
 std::unique_ptr<AsyncOp> beginCopy(Warp &w, const Inst &i, unsigned lane,
                                    const BulkPlan &plan, uint32_t bytes);
-/// Fills in the group, or the mbarrier, which is in the block `target`.
+/// Fills in the group, or the mbarrier, for data that goes to the block
+/// `target`: it is there, or in the other block of a pair.
 void signalAt(Warp &w, const Inst &inst, unsigned lane, const BulkPlan &plan,
               Block &target, AsyncOp &op);
 /// Issues the operation for each of the blocks.

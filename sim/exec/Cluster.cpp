@@ -38,6 +38,18 @@ std::string ofBlock(const Block &block) {
   return o.clusterBlocks() > 1 ? " of " + blockName(o, block.linear) : "";
 }
 
+Block &pairBlock(Block &block, unsigned rank) {
+  const auto &blocks = block.cluster->blocks;
+  if (rank >= blocks.size())
+    throw Fault{Fault::IllegalInstruction,
+                blockName(block.launch->options, block.linear) +
+                    " has no other block to be a pair with: .cta_group::2 "
+                    "needs a cluster of an even number of blocks, this one "
+                    "has " +
+                    std::to_string(blocks.size())};
+  return *blocks[rank];
+}
+
 Cluster::Cluster(Launch &launch, LaunchWorker &worker, uint64_t number)
     : worker(&worker), adversarial(launch.options.adversarial) {
   uint64_t size = launch.options.clusterBlocks();

@@ -56,6 +56,10 @@ private:
   uint64_t idleSince = ~0ull;
 };
 
+/// The block of this rank in the cluster of `block`; faults if there is none.
+/// Ranks that differ in the last bit only are a pair.
+Block &pairBlock(Block &block, unsigned rank);
+
 /// Grid coordinates of a block; blocks of a cluster are numbered one after the
 /// other.
 struct BlockIndex {

@@ -52,8 +52,9 @@ std::string checkShape(const ProductForm &form,
            " is not possible: " + why;
   };
   bool isInteger = form.kind == ProductKind::I8;
-  if (d.isSparse && d.m == 64 && !form.isWeightStationary)
-    return "not supported: M = 64 with a sparse A, the lanes of whose metadata "
+  if (d.isSparse && d.m == 64 * form.blocks && !form.isWeightStationary)
+    return "not supported: M = " + std::to_string(d.m) +
+           " with a sparse A, the lanes of whose metadata "
            "are in a figure only";
   if (form.isWeightStationary) {
     if (form.scaleCount)

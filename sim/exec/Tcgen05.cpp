@@ -28,15 +28,24 @@ void requireTensorUnit(Warp &w) {
                 "tcgen05 exists on sm_100a, sm_103a and sm_110a only"};
 }
 
-void requireAllocated(Warp &w, unsigned lane, TensorMemory &memory,
+std::vector<Block *> blocksOf(Block &block, bool isPair) {
+  if (!isPair)
+    return {&block};
+  unsigned even = block.clusterRank & ~1u;
+  return {&pairBlock(block, even), &pairBlock(block, even | 1)};
+}
+
+void requireAllocated(Warp &w, unsigned lane, Block &block,
                       const TensorRegion &region, const char *what) {
+  TensorMemory &memory = tensorUnit(block).memory;
   for (uint32_t c = region.column; c < region.column + region.columns; ++c)
     if (!memory.find(c))
-      throw Fault{
-          Fault::TensorMemory,
-          std::string(what) + " of " + threadName(w, lane) +
-              " lies outside of what was allocated: " + memory.describe(c),
-          c, int(lane)};
+      throw Fault{Fault::TensorMemory,
+                  std::string(what) + " of " + threadName(w, lane) +
+                      " lies outside of what was allocated" +
+                      (&block == w.block ? "" : ofBlock(block)) + ": " +
+                      memory.describe(c),
+                  c, int(lane)};
 }
 
 TensorAddress decodeTensorAddress(Decoder &d, const Operand &o) {
@@ -69,11 +78,81 @@ void checkColumns(uint32_t columns) {
                     "from 32 to 512"};
 }
 
-// ops[0] columns, ops[8] where the address is written
+void wakeAllocators(Block &block) {
+  ++block.events;
+  for (auto &warp : block.warps)
+    for (Group &g : warp->groups)
+      if (g.state == Group::AtTensorMemory)
+        g.state = Group::Ready;
+}
+
+bool isPairInst(const Inst &i) { return i.flags & 1; }
+
+/// A warp of each block of a pair executes an instruction together: the first
+/// one waits. True once the other one is there and agrees.
+bool meetPair(Warp &w, const Inst &i, uint32_t address, uint32_t columns) {
+  Block &block = *w.block;
+  Block &other = pairBlock(block, block.clusterRank ^ 1);
+  TensorMemory::PairStep &mine = tensorUnit(block).memory.pairStep;
+  const TensorMemory::PairStep &theirs = tensorUnit(other).memory.pairStep;
+  if (mine.inst && mine.warp != w.index) {
+    w.awaits = Group::AtTensorMemory; // another warp of this block is there
+    return false;
+  }
+  if (!mine.inst) {
+    mine = {&i, w.index, address, columns, false};
+    ++block.events;
+  }
+  if (mine.isDone)
+    return true;
+  if (!theirs.inst || theirs.isDone) {
+    w.awaits = Group::AtTensorMemory;
+    return false;
+  }
+  if (theirs.columns != columns || theirs.address != address ||
+      theirs.inst->fn != i.fn)
+    throw Fault{
+        Fault::TensorMemory,
+        "the two blocks of a pair do not do the same: " +
+            std::to_string(columns) + " columns" +
+            (address ? " at " + std::to_string(address) : "") + ", and in " +
+            blockName(block.launch->options, other.linear) + " " +
+            std::to_string(theirs.columns) + " columns" +
+            (theirs.address ? " at " + std::to_string(theirs.address) : "") +
+            " by the " + std::string(theirs.inst->source->spelling) + " at " +
+            describePlace(*theirs.inst, *block.launch),
+        address};
+  return true;
+}
+
+/// It is done for both; this block's warp goes on, and the other's when it
+/// looks again.
+void finishPair(Block &block, bool isFirst) {
+  tensorUnit(block).memory.pairStep = {};
+  wakeAllocators(block);
+  Block &other = pairBlock(block, block.clusterRank ^ 1);
+  if (isFirst)
+    tensorUnit(other).memory.pairStep.isDone = true;
+  wakeAllocators(other);
+}
+
+void checkGrowth(Warp &w, const Inst &i, const TensorMemory &memory,
+                 uint32_t columns) {
+  if (w.block->checker && !memory.allocations.empty() &&
+      memory.allocations.back().columns < columns)
+    w.block->checker->note(
+        w, i, "tensor-memory",
+        std::to_string(columns) + " columns are allocated after " +
+            std::to_string(memory.allocations.back().columns) + " at " +
+            describePlace(*memory.allocations.back().inst, *w.block->launch) +
+            ": the number must not grow",
+        memory.allocations.back().column);
+}
+
+// ops[0] columns, ops[8] where the address is written; flags: 1 of a pair
 void alloc(Warp &w, const Inst &i, uint32_t mask) {
   requireTensorUnit(w);
   TensorMemory &memory = tensorUnit(*w.block).memory;
-  check::BlockChecker *checker = w.block->checker.get();
   uint32_t columns = uniform(w, i, mask, i.ops[0], "the number of columns");
   checkColumns(columns);
   if (memory.relinquished)
@@ -81,23 +160,33 @@ void alloc(Warp &w, const Inst &i, uint32_t mask) {
                 "tensor memory is allocated after the permit was "
                 "relinquished at " +
                     describePlace(*memory.relinquished, *w.block->launch)};
-  bool adversarial = w.block->launch->options.adversarial;
-  auto column = memory.findFree(columns, adversarial ? &w.block->worker->random
-                                                     : nullptr);
-  if (!column) {
-    w.awaits = Group::AtTensorMemory;
-    return;
+  tensorUnit(*w.block).useGroup(w, i, isPairInst(i));
+  TensorMemory *other = nullptr;
+  if (isPairInst(i)) {
+    if (!meetPair(w, i, 0, columns))
+      return;
+    other = &tensorUnit(pairBlock(*w.block, w.block->clusterRank ^ 1)).memory;
   }
-  if (checker && !memory.allocations.empty() &&
-      memory.allocations.back().columns < columns)
-    checker->note(
-        w, i, "tensor-memory",
-        std::to_string(columns) + " columns are allocated after " +
-            std::to_string(memory.allocations.back().columns) + " at " +
-            describePlace(*memory.allocations.back().inst, *w.block->launch) +
-            ": the number must not grow",
-        *column);
-  memory.allocations.push_back({*column, columns, &i, nullptr});
+  std::optional<uint32_t> column;
+  if (other && memory.pairStep.isDone) { // the other block's warp did it
+    column = memory.allocations.back().column;
+    memory.allocations.back().inst = &i;
+    finishPair(*w.block, false);
+  } else {
+    bool adversarial = w.block->launch->options.adversarial;
+    column = memory.findFree(
+        columns, adversarial ? &w.block->worker->random : nullptr, other);
+    if (!column) {
+      w.awaits = Group::AtTensorMemory;
+      return;
+    }
+    checkGrowth(w, i, memory, columns);
+    memory.allocations.push_back({*column, columns, &i, nullptr});
+    if (other) {
+      other->allocations.push_back({*column, columns, &i, nullptr});
+      finishPair(*w.block, true);
+    }
+  }
   uint32_t one = mask & -mask;
   Access at;
   computeAddresses(w, i, one, i.ops[8], at.address);
@@ -128,18 +217,23 @@ void dealloc(Warp &w, const Inst &i, uint32_t mask) {
                              std::to_string(a->column)
                        : memory.describe(address & 0xffff)),
                 address};
+  tensorUnit(*w.block).useGroup(w, i, isPairInst(i));
+  bool isFirst = !memory.pairStep.isDone;
+  if (isPairInst(i) && !meetPair(w, i, address, columns))
+    return;
   if (w.block->checker)
     w.block->checker->tensorFreed(w, i, {a->column, a->columns, 0xff});
   a->freed = &i;
-  ++w.block->events;
-  for (auto &other : w.block->warps)
-    for (Group &g : other->groups)
-      if (g.state == Group::AtTensorMemory)
-        g.state = Group::Ready;
+  if (isPairInst(i))
+    finishPair(*w.block, isFirst);
+  wakeAllocators(*w.block);
 }
 
 void relinquish(Warp &w, const Inst &i, uint32_t) {
   requireTensorUnit(w);
+  tensorUnit(*w.block).useGroup(w, i, isPairInst(i));
+  if (isPairInst(i))
+    pairBlock(*w.block, w.block->clusterRank ^ 1); // there is one
   tensorUnit(*w.block).memory.relinquished = &i;
 }
 
@@ -155,6 +249,7 @@ void fence(Warp &w, const Inst &i, uint32_t mask) {
 void decodeTensorAllocation(Decoder &d, Inst &inst) {
   inst.flow = Flow::WarpSync;
   inst.opClass = OpClass::Other;
+  inst.flags = d.has("cta_group::2");
   if (d.has("alloc")) {
     inst.space = d.has("shared::cta") ? Space::Shared : Space::Generic;
     Space space = inst.space;
@@ -172,8 +267,6 @@ void decodeTensorAllocation(Decoder &d, Inst &inst) {
 }
 
 void decodeTcgen05(Decoder &d, Inst &inst) {
-  if (d.has("cta_group::2"))
-    d.fail("not supported: pairs of blocks are not modelled");
   for (const char *name : {"alloc", "dealloc", "relinquish_alloc_permit"})
     if (d.has(name))
       return decodeTensorAllocation(d, inst);

@@ -103,6 +103,7 @@ struct CopyPlan {
   unsigned rows = 0, bytes = 0; // of what is copied
   enum Spread : uint8_t { Once, FirstAndThird, Pairs, All } spread = Once;
   unsigned packedBits = 0; // 4 or 6: decompressed into bytes
+  bool isPair = false;
 };
 
 /// A product, a copy or a shift.
@@ -117,18 +118,22 @@ struct TensorOp {
   uint64_t zeroColumns = 0;
   std::array<uint32_t, 8> disabled = {}; // lanes of D that stay
   bool accumulates = false;
+  bool isPair = false; // of both blocks of a pair
   InstructionDescriptor shape;
 };
 
-/// What one operation touches. Chunks are 16 bytes of shared memory.
+/// What one operation touches in one block. Chunks are 16 bytes of shared
+/// memory.
 struct TensorUse {
   std::vector<uint32_t> chunks;
   std::vector<TensorRegion> reads, writes;
 };
-/// What it will touch; faults if a descriptor is wrong, or a place outside of
-/// what there is.
-TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op);
-TensorUse transferUses(Warp &w, unsigned lane, const TensorOp &op);
+/// What it will touch in `block`; faults if a descriptor is wrong, or a place
+/// outside of what there is.
+TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op, Block &block);
+TensorUse transferUses(Warp &w, unsigned lane, const TensorOp &op,
+                       Block &block);
+/// The part of `block`; a pair's blocks have one each.
 void multiply(Block &block, const TensorOp &op);
 void copyToTensorMemory(Block &block, const TensorOp &op);
 void shiftRows(Block &block, const TensorOp &op);
@@ -150,6 +155,8 @@ public:
   /// Operations issued so far, all in all and by a thread.
   uint64_t sequence() const { return issued; }
   uint32_t issuedBy(uint32_t thread) const;
+  /// All instructions of a kernel have one .cta_group.
+  void useGroup(Warp &w, const Inst &inst, bool isPair);
 
 private:
   void perform(const TensorOp &op);
@@ -158,6 +165,7 @@ private:
   Block &block;
   std::deque<TensorOp> ops;
   uint64_t issued = 0;
+  const Inst *grouped[2] = {}; // the first ones of .cta_group::1 and ::2
   std::unordered_map<uint32_t, uint32_t> perThread;
 };
 
@@ -165,8 +173,11 @@ private:
 TensorUnit &tensorUnit(Block &block);
 /// Faults on a machine without tcgen05.
 void requireTensorUnit(Warp &w);
-/// Faults if a region is not allocated.
-void requireAllocated(Warp &w, unsigned lane, TensorMemory &memory,
+/// The block itself, or the pair that it is in, by rank. Faults if the other
+/// one is not there.
+std::vector<Block *> blocksOf(Block &block, bool isPair);
+/// Faults if a region of the block is not allocated.
+void requireAllocated(Warp &w, unsigned lane, Block &block,
                       const TensorRegion &region, const char *what);
 /// Products and copies are in flight for a while.
 bool isLazy(const Block &block);

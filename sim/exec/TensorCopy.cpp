@@ -180,8 +180,7 @@ void decodeTensorCopy(Decoder &d, Inst &inst) {
     if (m.size() == 2 && m[0] >= '1' && m[0] <= '5' && m[1] == 'd')
       plan->rank = unsigned(m[0] - '0');
   }
-  if (d.has("cta_group::2"))
-    d.fail("not supported: pairs of blocks are not modelled");
+  plan->isPair = d.has("cta_group::2");
   if (!plan->rank)
     d.fail("needs a dimension");
   plan->isFourRows = d.has("tile::gather4") || d.has("tile::scatter4");

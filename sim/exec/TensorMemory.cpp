@@ -12,12 +12,13 @@ TensorMemory::Allocation *TensorMemory::find(uint32_t column) {
 }
 
 std::optional<uint32_t> TensorMemory::findFree(uint32_t count,
-                                               std::mt19937_64 *random) {
+                                               std::mt19937_64 *random,
+                                               TensorMemory *other) {
   std::vector<uint32_t> fits;
   for (uint32_t first = 0; first + count <= columns; first += count) {
     bool isFree = true;
     for (uint32_t c = first; c < first + count; c += unit)
-      isFree &= !find(c);
+      isFree &= !find(c) && (!other || !other->find(c));
     if (isFree)
       fits.push_back(first);
   }

@@ -24,6 +24,14 @@ struct TensorMemory {
     const Inst *inst;
     const Inst *freed; // null while it is live
   };
+  /// A warp at an instruction that a warp of the other block of the pair has
+  /// to execute as well.
+  struct PairStep {
+    const Inst *inst = nullptr; // null: there is none
+    uint32_t warp = 0, address = 0, columns = 0;
+    bool isDone = false;
+  };
+  PairStep pairStep;
   std::vector<uint32_t> cells = std::vector<uint32_t>(lanes * columns);
   std::vector<Allocation> allocations; // in the order they were made
   const Inst *relinquished = nullptr;
@@ -36,7 +44,9 @@ struct TensorMemory {
     return uint8_t(at(lane, column + n / 4) >> n % 4 * 8);
   }
   /// The first column of so many free ones, or nothing.
-  std::optional<uint32_t> findFree(uint32_t count, std::mt19937_64 *random);
+  /// `other`: they are free there too.
+  std::optional<uint32_t> findFree(uint32_t count, std::mt19937_64 *random,
+                                   TensorMemory *other = nullptr);
   /// The live allocation that holds a column, or null.
   Allocation *find(uint32_t column);
   /// "column 96 of tensor memory is not allocated", or that it was freed.

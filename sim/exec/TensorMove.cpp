@@ -143,7 +143,7 @@ void move(Warp &w, const Inst &i, uint32_t mask) {
                     " is not the first of the lanes of this shape",
                 move.address};
   for (const TensorRegion &region : regionsOf(p, move.address))
-    requireAllocated(w, first, tensorUnit(*w.block).memory, region,
+    requireAllocated(w, first, *w.block, region,
                      p.isStore ? "tcgen05.st" : "tcgen05.ld");
   if (p.isStore)
     for (Ref ref : p.registers) {

@@ -29,6 +29,10 @@ DataPath pathOf(const ProductForm &form, unsigned m) {
     return m == 32   ? DataPath::Quarters
            : m == 64 ? DataPath::Halves
                      : DataPath::Full;
+  if (form.blocks == 2) // m is of the pair
+    return m == 256        ? DataPath::Full
+           : form.isSparse ? DataPath::HalfLanes
+                           : DataPath::Halves;
   return m == 64 ? DataPath::HalfLanes : DataPath::Full;
 }
 
@@ -53,7 +57,8 @@ uint32_t bitsAt(const uint8_t *bytes, unsigned bit, unsigned count) {
   return count == 32 ? word : word >> bit % 8 & ((1u << count) - 1);
 }
 
-/// Raw bits, by row and element of K. B may be shifted by up to 32 columns.
+/// Raw bits, by row and element of K. B may be shifted by up to 32 columns. If
+/// A is in tensor memory twice, its second copy is in rows from 64 on.
 struct Operands {
   uint32_t a[128][64], b[288][128];
 };
@@ -150,7 +155,10 @@ class Product {
 public:
   Product(Block &block, const TensorOp &op)
       : block(block), op(op), plan(planOf(op)), d(op.shape),
-        memory(tensorUnit(block).memory), path(pathOf(plan.form, d.m)) {}
+        memory(tensorUnit(block).memory), path(pathOf(plan.form, d.m)),
+        rows(d.m / plan.form.blocks),
+        isTwice(op.isPair && plan.aInTensorMemory && path == DataPath::Halves) {
+  }
 
   void run() {
     load();
@@ -170,11 +178,16 @@ private:
     const ProductForm &form = plan.form;
     Packing a = packingOf(form, d.aType);
     if (plan.aInTensorMemory)
-      loadTensor(memory, uint32_t(op.a), path, d.m, d.storedK(), a, x.a);
+      loadTensor(memory, uint32_t(op.a), path, isTwice ? 2 * rows : rows,
+                 d.storedK(), a, x.a);
     else
-      loadShared(block, op.a, d.aKMajor, d.m, d.storedK(), a, x.a);
-    loadShared(block, op.b, d.bKMajor, rowsOfB(op), d.k,
-               packingOf(form, d.bType), x.b);
+      loadShared(block, op.a, d.aKMajor, rows, d.storedK(), a, x.a);
+    // Each block of a pair has half of the rows of B.
+    std::vector<Block *> blocks = blocksOf(block, op.isPair);
+    auto each = unsigned(rowsOfB(op) / blocks.size());
+    for (size_t k = 0; k < blocks.size(); ++k)
+      loadShared(*blocks[k], op.b, d.bKMajor, each, d.k,
+                 packingOf(form, d.bType), x.b + k * each);
     unsigned shift = rowsOfB(op) - d.n;
     for (unsigned n = 0; n < d.n && op.zeroColumns; ++n)
       for (unsigned k = 0; k < d.k; ++k)
@@ -182,6 +195,15 @@ private:
             isZeroColumn(op.zeroColumns, d.m, n, d.n) ? 0 : x.b[n + shift][k];
     if (d.isSparse)
       findKept(memory, op, kept);
+  }
+
+  /// Half of the columns of an element, where halves lie one below the other.
+  unsigned halfOf(unsigned n) const {
+    return path == DataPath::Halves && n >= d.n / 2;
+  }
+  /// The row of x.a that it is computed from.
+  unsigned rowOfA(unsigned m, unsigned n) const {
+    return isTwice ? m + 64 * halfOf(n) : m;
   }
 
   uint32_t &cell(unsigned m, unsigned n, unsigned &lane) {
@@ -196,7 +218,8 @@ private:
   void write(unsigned m, unsigned n, uint32_t value) {
     unsigned lane;
     uint32_t &at = cell(m, n, lane);
-    if (!(op.disabled[lane / 32] >> lane % 32 & 1))
+    unsigned first = op.isPair ? 4 * (block.clusterRank & 1) : 0;
+    if (!(op.disabled[first + lane / 32] >> lane % 32 & 1))
       at = value;
   }
   float addend(unsigned m, unsigned n) {
@@ -213,10 +236,11 @@ private:
 
   void integer() {
     for (unsigned n = 0; n < d.n; ++n)
-      for (unsigned m = 0; m < d.m; ++m) {
+      for (unsigned m = 0; m < rows; ++m) {
         int64_t sum = int32_t(read(m, n));
+        const uint32_t *a = x.a[rowOfA(m, n)];
         for (unsigned k = 0; k < d.storedK(); ++k)
-          sum += int64_t(signOf(x.a[m][k], 8, ptx::isSigned(d.aType))) *
+          sum += int64_t(signOf(a[k], 8, ptx::isSigned(d.aType))) *
                  signOf(x.b[n][d.isSparse ? kept[m][k] : k], 8,
                         ptx::isSigned(d.bType));
         if (d.saturates)
@@ -227,7 +251,7 @@ private:
 
   void dense() {
     thread_local Factor a[128][64];
-    for (unsigned m = 0; m < d.m; ++m)
+    for (unsigned m = 0; m < (isTwice ? 2 * rows : rows); ++m)
       for (unsigned k = 0; k < d.k; ++k)
         a[m][k] = factorOf(*model.a, d.aType, x.a[m][k], d.aNegated);
     for (unsigned first = 0; first < d.n; first += 8) {
@@ -238,12 +262,12 @@ private:
           bs[k][j] = y.significand;
           be[k][j] = y.exponent;
         }
-      for (unsigned m = 0; m < d.m; m += 16) {
+      for (unsigned m = 0; m < rows; m += 16) {
         float in[16][8], out[16][8];
         for (unsigned row = 0; row < 16; ++row)
           for (unsigned j = 0; j < 8; ++j)
             in[row][j] = addend(m + row, first + j);
-        tensorTile(model, 16, d.k, a + m, bs, be, in, out);
+        tensorTile(model, 16, d.k, a + rowOfA(m, first), bs, be, in, out);
         for (unsigned row = 0; row < 16; ++row)
           for (unsigned j = 0; j < 8; ++j)
             writeFloat(m + row, first + j, out[row][j]);
@@ -263,36 +287,39 @@ private:
   void elementwise() {
     unsigned count = d.storedK(), scales = plan.form.scaleCount;
     thread_local double a[128][64], b[256][128];
-    for (unsigned m = 0; m < d.m; ++m)
+    for (unsigned m = 0; m < (isTwice ? 2 * rows : rows); ++m)
       for (unsigned k = 0; k < count; ++k)
         a[m][k] = valueOf(*model.a, d.aType, x.a[m][k], d.aNegated);
     for (unsigned n = 0; n < d.n; ++n)
       for (unsigned k = 0; k < d.k; ++k)
         b[n][k] = valueOf(*model.b, d.bType, x.b[n][k], d.bNegated);
-    for (unsigned m = 0; m < d.m; ++m)
+    for (unsigned m = 0; m < rows; ++m)
       for (unsigned n = 0; n < d.n; ++n) {
         double y[64], sa[4], sb[4];
+        const double *row = a[rowOfA(m, n)];
+        // The lanes of each half have the factors of its columns only.
+        unsigned half = halfOf(n), quarter = m / 32 + 2 * half;
         for (unsigned k = 0; k < count; ++k)
           y[k] = b[n][d.isSparse ? kept[m][k] : k];
         float c = addend(m, n);
         if (!scales) {
-          writeFloat(m, n, tensorDot(model, a[m], y, count, c, nullptr));
+          writeFloat(m, n, tensorDot(model, row, y, count, c, nullptr));
           continue;
         }
         for (unsigned s = 0; s < scales; ++s) {
-          sa[s] = scale(op.scaleA, d.scaleA, m / 32, m, s);
-          sb[s] = scale(op.scaleB, d.scaleB, m / 32, n, s);
+          sa[s] = scale(op.scaleA, d.scaleA, quarter, m, s);
+          sb[s] = scale(op.scaleB, d.scaleB, quarter, n - half * d.n / 2, s);
         }
         if (scales > 1) {
-          writeFloat(m, n,
-                     tensorDotScaled(model, a[m], y, count, c, sa, sb,
-                                     count / scales));
+          writeFloat(
+              m, n,
+              tensorDotScaled(model, row, y, count, c, sa, sb, count / scales));
         } else if (sa[0] != sa[0] || sb[0] != sb[0]) {
           write(m, n, 0x7fffffffu);
         } else {
           int exponents[64];
           std::fill_n(exponents, count, std::ilogb(sa[0]) + std::ilogb(sb[0]));
-          writeFloat(m, n, tensorDot(model, a[m], y, count, c, exponents));
+          writeFloat(m, n, tensorDot(model, row, y, count, c, exponents));
         }
       }
   }
@@ -303,6 +330,8 @@ private:
   const InstructionDescriptor &d;
   TensorMemory &memory;
   DataPath path;
+  unsigned rows; // of A and D in this block
+  bool isTwice;  // A stands twice, for either half of the columns
   TensorModel model;
   static thread_local Operands x;
   static thread_local Kept kept;
@@ -342,13 +371,14 @@ bool isZeroColumn(uint64_t z, unsigned m, unsigned n, unsigned N) {
 
 void multiply(Block &block, const TensorOp &op) { Product(block, op).run(); }
 
-TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op) {
+TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op,
+                      Block &block) {
   const ProductPlan &p = planOf(op);
   const InstructionDescriptor &d = op.shape;
   TensorUse use;
   DataPath path = pathOf(p.form, d.m);
   bool isHalf = path == DataPath::HalfLanes;
-  TensorMemory &memory = tensorUnit(*w.block).memory;
+  unsigned rows = d.m / p.form.blocks;
   auto matrix = [&](uint64_t word, bool kMajor, unsigned rows, unsigned k,
                     Packing packing, const char *what) {
     std::string problem;
@@ -386,7 +416,7 @@ TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op) {
   auto region = [&](uint32_t address, unsigned columns, uint8_t groups,
                     const char *what, bool isWrite) {
     TensorRegion r{address & 0xffff, columns, groups};
-    requireAllocated(w, lane, memory, r, what);
+    requireAllocated(w, lane, block, r, what);
     (isWrite ? use.writes : use.reads).push_back(r);
   };
   Packing a = packingOf(p.form, d.aType);
@@ -404,15 +434,16 @@ TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op) {
     region(uint32_t(op.a), d.storedK() * a.container / 32,
            groupsOf(path, uint32_t(op.a)), "A of tcgen05.mma", false);
   } else {
-    matrix(op.a, d.aKMajor, d.m, d.storedK(), a, "A");
+    matrix(op.a, d.aKMajor, rows, d.storedK(), a, "A");
   }
-  matrix(op.b, d.bKMajor, rowsOfB(op), d.k, packingOf(p.form, d.bType), "B");
+  matrix(op.b, d.bKMajor, rowsOfB(op) / p.form.blocks, d.k,
+         packingOf(p.form, d.bType), "B");
   if (p.form.scaleCount) {
     checkLane(op.scaleA, false, "the scale factors of A");
     checkLane(op.scaleB, false, "the scale factors of B");
-    region(op.scaleA, (d.m + 31) / 32, 0xff,
+    region(op.scaleA, (rows + 31) / 32, 0xff,
            "the scale factors of A of tcgen05.mma", false);
-    region(op.scaleB, (d.n + 31) / 32, 0xff,
+    region(op.scaleB, (accumulatorColumns(path, d.n) + 31) / 32, 0xff,
            "the scale factors of B of tcgen05.mma", false);
   }
   if (d.isSparse) {
@@ -427,8 +458,9 @@ TensorUse productUses(Warp &w, unsigned lane, const TensorOp &op) {
   }
   checkLane(op.address, isHalf, "D");
   uint8_t groups = groupsOf(path, op.address);
+  unsigned stays = op.isPair ? 4 * (block.clusterRank & 1) : 0;
   for (unsigned g = 0; g < 8; ++g) // lanes that all stay
-    if ((op.disabled[g / 2] >> g % 2 * 16 & 0xffff) == 0xffff)
+    if ((op.disabled[stays + g / 2] >> g % 2 * 16 & 0xffff) == 0xffff)
       groups &= uint8_t(~(1u << g));
   unsigned columns = accumulatorColumns(path, d.n);
   if (op.accumulates)
@@ -448,6 +480,7 @@ static void product(Warp &w, const Inst &i, uint32_t mask) {
     TensorOp op;
     op.inst = &i;
     op.thread = w.index * 32 + l;
+    op.isPair = p.form.blocks == 2;
     op.address = p.d.of(w, l);
     op.a = p.aInTensorMemory ? p.aAddress.of(w, l) : w.reg<uint64_t>(p.a)[l];
     op.b = w.reg<uint64_t>(p.b)[l];
@@ -495,6 +528,7 @@ static ProductForm formOf(Decoder &d) {
     d.fail("needs one .kind");
   form.isSparse = d.has("sp");
   form.isWeightStationary = d.has("ws");
+  form.blocks = d.has("cta_group::2") ? 2 : 1;
   if (d.has("ashift"))
     d.fail("not supported: .ashift, whose direction is not published");
   bool isScaled = form.kind >= ProductKind::MXF8F6F4;

@@ -16,13 +16,17 @@ uint32_t TensorUnit::issuedBy(uint32_t thread) const {
 }
 
 void TensorUnit::issue(Warp &w, unsigned lane, TensorOp op) {
-  TensorUse use = op.kind == TensorOp::Product ? productUses(w, lane, op)
-                                               : transferUses(w, lane, op);
+  useGroup(w, *op.inst, op.isPair);
+  std::vector<Block *> blocks = blocksOf(block, op.isPair);
+  std::vector<TensorUse> uses;
+  for (Block *b : blocks)
+    uses.push_back((op.kind == TensorOp::Product ? productUses : transferUses)(
+        w, lane, op, *b));
   ++block.events;
   ++issued;
   op.number = ++perThread[op.thread];
-  if (block.checker)
-    block.checker->tensorIssued(w, lane, op, use);
+  for (size_t k = 0; k < blocks.size() && block.checker; ++k)
+    block.checker->tensorIssued(w, lane, op, *blocks[k], uses[k]);
   ops.push_back(std::move(op));
   if (!isLazy(block) || ops.size() > mostInFlight)
     completeUpTo(issued - ops.size() + 1);
@@ -42,14 +46,30 @@ void TensorUnit::poll() {
 }
 
 void TensorUnit::perform(const TensorOp &op) {
-  switch (op.kind) {
-  case TensorOp::Product:
-    return multiply(block, op);
-  case TensorOp::Copy:
-    return copyToTensorMemory(block, op);
-  case TensorOp::Shift:
-    return shiftRows(block, op);
-  }
+  auto *part = op.kind == TensorOp::Product ? multiply
+               : op.kind == TensorOp::Copy  ? copyToTensorMemory
+                                            : shiftRows;
+  part(block, op);
+  if (op.isPair)
+    part(pairBlock(block, block.clusterRank ^ 1), op);
+}
+
+void TensorUnit::useGroup(Warp &w, const Inst &inst, bool isPair) {
+  if (!grouped[isPair])
+    grouped[isPair] = &inst;
+  const Inst *other = grouped[!isPair];
+  if (!other || !block.checker ||
+      block.launch->isReported("tensor-memory", inst.line, other->line))
+    return;
+  block.checker->report(
+      "tensor-memory", w, inst, unsigned(std::countr_zero(w.groupMask)), 0,
+      other,
+      threadName(w, unsigned(std::countr_zero(w.groupMask))) + " at " +
+          describePlace(inst, *block.launch) +
+          " uses .cta_group::" + (isPair ? "2" : "1") + ", and " +
+          check::opName(*other, *block.launch) +
+          " the other one: all instructions of tcgen05 in a kernel have the "
+          "same (PTX ISA 9.7.16.5)");
 }
 
 static void commit(Warp &w, const Inst &i, uint32_t mask) {
@@ -59,6 +79,7 @@ static void commit(Warp &w, const Inst &i, uint32_t mask) {
     unsigned l = unsigned(std::countr_zero(m));
     auto op = beginCopy(w, i, l, plan, 0);
     TensorUnit &unit = tensorUnit(*w.block);
+    unit.useGroup(w, i, plan.isPair);
     op->isCommit = true;
     op->tensorOps = unit.sequence();
     if (check::BlockChecker *checker = w.block->checker.get())
@@ -75,6 +96,7 @@ void decodeTensorCommit(Decoder &d, Inst &inst) {
   inst.extra = plan;
   inst.opClass = OpClass::Barrier;
   plan->signal = AsyncOp::ArriveOn;
+  plan->isPair = d.has("cta_group::2");
   if (!d.has("mbarrier::arrive::one"))
     d.fail("needs .mbarrier::arrive::one");
   Space space =

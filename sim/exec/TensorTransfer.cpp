@@ -71,6 +71,7 @@ void issueOne(Warp &w, const Inst &i, uint32_t mask) {
     TensorOp op;
     op.kind = p.from == noRef ? TensorOp::Shift : TensorOp::Copy;
     op.inst = &i;
+    op.isPair = p.isPair;
     op.thread = w.index * 32 + l;
     op.address = p.to.of(w, l);
     if (p.from != noRef)
@@ -104,7 +105,8 @@ void shiftRows(Block &block, const TensorOp &op) {
       memory.at(lane + row, column + c) = memory.at(lane + row + 1, column + c);
 }
 
-TensorUse transferUses(Warp &w, unsigned lane, const TensorOp &op) {
+TensorUse transferUses(Warp &w, unsigned lane, const TensorOp &op,
+                       Block &block) {
   TensorUse use;
   bool isShift = op.kind == TensorOp::Shift;
   const char *name = isShift ? "tcgen05.shift" : "tcgen05.cp";
@@ -126,7 +128,7 @@ TensorUse transferUses(Warp &w, unsigned lane, const TensorOp &op) {
                                  : uint8_t(0xff);
   TensorRegion region{op.address & 0xffff,
                       isShift ? shiftedColumns : p.bytes / 4, groups};
-  requireAllocated(w, lane, tensorUnit(*w.block).memory, region, name);
+  requireAllocated(w, lane, block, region, name);
   use.writes.push_back(region);
   if (isShift) {
     use.reads.push_back(region);
@@ -162,6 +164,7 @@ void decodeTensorTransfer(Decoder &d, Inst &inst) {
   inst.opClass = OpClass::AsyncCopy;
   inst.fn = issueOne;
   p.to = decodeTensorAddress(d, d.operand(0));
+  p.isPair = d.has("cta_group::2");
   if (d.has("shift")) {
     if (!d.has("down") || d.operandCount() != 1)
       d.fail("needs .down and an address");

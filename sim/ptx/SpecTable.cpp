@@ -30,7 +30,7 @@ namespace {
 #define FP8S "e4m3 e5m2 e2m3 e3m2 e2m1"
 #define FP8X2 "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 ue8m0x2"
 #define FP8X4 "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4"
-#define TCGEN "sm_100a, sm_103a, sm_110a; .cta_group::2 is refused"
+#define TCGEN "sm_100a, sm_103a, sm_110a"
 #define MOVES                                                                  \
   "32x32b 16x64b 16x128b 16x256b 16x32bx2 x1 x2 x4 x8 x16 x32 x64 x128"
 #define KINDS "kind::f16 kind::tf32 kind::f8f6f4 kind::i8"
@@ -204,7 +204,7 @@ constexpr Spec table[] = {
     {"tcgen05", "cp", "cta_group::1 cta_group::2 128x256b 4x256b 128x128b 64x128b 32x128b warpx2::02_13 warpx2::01_23 warpx4", "b8x16 b6x16_p32 b4x16_p64", 2, 2, 100, E, "Matrix", TCGEN},
     {"tcgen05", "shift", "cta_group::1 cta_group::2 down", "", 1, 1, 100, E, "Matrix", TCGEN},
     {"tcgen05", "mma ws", "sp cta_group::1 " KINDS " collector::b0::fill collector::b0::use collector::b0::lastuse collector::b0::discard collector::b1::fill collector::b1::use collector::b1::lastuse collector::b1::discard collector::b2::fill collector::b2::use collector::b2::lastuse collector::b2::discard collector::b3::fill collector::b3::use collector::b3::lastuse collector::b3::discard", "", 5, 7, 100, E, "Matrix", "collectors have no effect; M of 32 and 64 with A in tensor memory is refused"},
-    {"tcgen05", "mma", "sp cta_group::1 cta_group::2 " KINDS " kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X ashift collector::a::fill collector::a::use collector::a::lastuse collector::a::discard", "", 5, 9, 100, E, "Matrix", TCGEN "; so are .ashift, K = 96, sparse M = 64"},
+    {"tcgen05", "mma", "sp cta_group::1 cta_group::2 " KINDS " kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 block_scale block16 block32 scale_vec::1X scale_vec::2X scale_vec::4X ashift collector::a::fill collector::a::use collector::a::lastuse collector::a::discard", "", 5, 9, 100, E, "Matrix", TCGEN "; refused are .ashift, K = 96 and sparse products of 64 rows per block"},
 
     {"cp", "reduce async bulk tensor", "shared::cta global L2::cache_hint bulk_group add min max inc dec and or xor 1d 2d 3d 4d 5d tile im2col_no_offs", "", 2, 3, 90, E, "Asynchronous copies", tensor},
     {"cp", "reduce async bulk", "shared::cta shared::cluster global mbarrier::complete_tx::bytes L2::cache_hint bulk_group add min max inc dec and or xor noftz", "f16 bf16 f32 f64 u32 s32 u64 s64 b32 b64", 3, 4, 90, E, "Asynchronous copies", ""},

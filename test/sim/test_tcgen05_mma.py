@@ -337,7 +337,7 @@ def test_refused_products(options, message):
 @pytest.mark.parametrize("old, new, message", [
     (".kind::f16", ".kind::f16.ashift", "direction is not published"), (".kind::f16", "", "needs one .kind"),
     (".kind::f16", ".kind::mxf4", "needs .block_scale"), ("%e;", "%e, 16;", "from 0 to 15"), ("%id, %e;", "%e;", "operands, expected|bits"),
-    (".cta_group::1.kind", ".cta_group::2.kind", "pairs of blocks"), ("%id, %e", "%id, {%m0, %m1}, %e", "4 registers for each block"),
+    ("%id, %e", "%id, {%m0, %m1}, %e", "4 registers for each block"),
     (".kind::f16", ".kind::f16.block16", "has no scale factors")])
 def test_refused_forms(old, new, message):
     p = Product("f16", "f16", "f16", "f32", 128, 16, np.random.default_rng(0))

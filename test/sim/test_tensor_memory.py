@@ -226,7 +226,6 @@ def run_exchange_on(arch):
     ("32x32b.x4.b32 [%a]", "32x32b.b32 [%a]", "needs a shape and a number"),
     ("tcgen05.st.sync.aligned.32x32b", "tcgen05.st.sync.aligned.32x32c", "is not known"),
     ("st.sync.aligned.32x32b.x4.b32 [%a], ", "st.sync.aligned.32x32b.x4.b32 %a, ", "expected an address of tensor memory"),
-    ("alloc.cta_group::1", "alloc.cta_group::2", "pairs of blocks are not modelled"),
 ])
 def test_refused_forms(old, new, message):
     assert old in EXCHANGE
