@@ -85,7 +85,11 @@ tessera_sim_module *tessera_sim_load(tessera_sim_device *device,
     return nullptr;
   }
 }
-void tessera_sim_unload(tessera_sim_module *module) { delete module; }
+void tessera_sim_unload(tessera_sim_module *module) {
+  if (module)
+    module->device->lastGrid.reset();
+  delete module;
+}
 
 char *tessera_sim_kernels(tessera_sim_module *module) {
   std::string names;
@@ -148,6 +152,7 @@ char *tessera_sim_launch(tessera_sim_module *module, const char *kernel,
     options.registers = o->registers;
     options.ring = o->ring;
     options.electBySeed = o->elect_by_seed;
+    options.programmatic = o->programmatic;
     options.tensorMode = o->ieee ? TensorMode::Ieee : TensorMode::Hardware;
     result = launchKernel(*module->device, *module->linked, kernel, options,
                           params, paramsSize);
@@ -167,6 +172,21 @@ char *tessera_sim_encode_tiled(void *out, unsigned type, unsigned rank,
   std::string why = encodeTiled({type, rank, base, dims, strides, box, steps,
                                  interleave, swizzle, 0, fill},
                                 map);
+  if (!why.empty())
+    return copyText(why);
+  std::memcpy(out, &map, sizeof map);
+  return nullptr;
+}
+char *tessera_sim_encode_im2col(void *out, unsigned type, unsigned rank,
+                                uint64_t base, const uint64_t *dims,
+                                const uint64_t *strides, const int *lower,
+                                const int *upper, uint32_t channels,
+                                uint32_t pixels, const uint32_t *steps,
+                                unsigned swizzle, unsigned fill) {
+  TensorMap map;
+  std::string why = encodeIm2col(
+      {type, rank, base, dims, strides, nullptr, steps, 0, swizzle, 0, fill},
+      {lower, upper, channels, pixels}, map);
   if (!why.empty())
     return copyText(why);
   std::memcpy(out, &map, sizeof map);

@@ -36,7 +36,12 @@ LaunchResult launchKernel(Device &device, LinkedModule &module,
   std::fenv_t environment;
   std::fegetenv(&environment);
   std::fesetenv(FE_DFL_ENV);
+  std::shared_ptr<check::GridTrace> last = std::move(device.lastGrid);
+  device.lastGrid.reset();
+  if (options.programmatic)
+    launch.before = last;
   LaunchResult result = launch.run();
+  device.lastGrid = launch.trace;
   unsigned registers =
       options.registers ? options.registers : program.entry->maxRegisters;
   result.occupancy = report::occupancy(

@@ -10,6 +10,9 @@ namespace tessera::sim {
 struct Device {
   Memory memory;
   std::function<void(const std::string &)> print;
+  /// Of the last launch, for one that may overlap with it; its code must be
+  /// there as long.
+  std::shared_ptr<check::GridTrace> lastGrid;
 };
 
 /// Checks a configuration against the kernel and the machine, runs it.

@@ -32,6 +32,7 @@ typedef struct {
   uint32_t ring;             /* floats are elements of an integer ring */
   double max_seconds;        /* of the launch; 0: the default */
   uint32_t elect_by_seed;    /* elect.sync: any lane, not the lowest */
+  uint32_t programmatic;     /* it may overlap with the launch before */
 } tessera_sim_launch_options;
 
 TESSERA_SIM_API tessera_sim_device *tessera_sim_create(void);
@@ -95,6 +96,12 @@ tessera_sim_encode_tiled(void *map, unsigned type, unsigned rank, uint64_t base,
                          const uint64_t *dims, const uint64_t *strides,
                          const uint32_t *box, const uint32_t *steps,
                          unsigned interleave, unsigned swizzle, unsigned fill);
+/* cuTensorMapEncodeIm2col, the same. */
+TESSERA_SIM_API char *tessera_sim_encode_im2col(
+    void *map, unsigned type, unsigned rank, uint64_t base,
+    const uint64_t *dims, const uint64_t *strides, const int *lower,
+    const int *upper, uint32_t channels, uint32_t pixels, const uint32_t *steps,
+    unsigned swizzle, unsigned fill);
 /* The architectures and what each has, as JSON. */
 TESSERA_SIM_API char *tessera_sim_architectures(void);
 /* The support table as Markdown. */

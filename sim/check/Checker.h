@@ -192,6 +192,7 @@ struct TensorCellState {
 };
 
 class Checker;
+struct GridTrace;
 
 /// The part of the checker that belongs to one block.
 struct BlockChecker {
@@ -285,6 +286,9 @@ struct BlockChecker {
   void wgmmaIssued(Warp &w, const Inst &i, const std::vector<uint32_t> &chunks,
                    uint32_t group);
   void wgmmaWaited(Warp &w, uint32_t group);
+  // check/GridTrace.cpp
+  /// griddepcontrol.wait
+  void gridWaited(Warp &w, uint32_t mask);
   // check/TensorMemoryChecker.cpp
   void tensorFence(Warp &w, uint32_t mask, bool isAfter);
   /// tcgen05.ld or tcgen05.st.
@@ -368,6 +372,9 @@ private:
                      const TensorMark &mine, const Clock &known,
                      uint32_t address);
   void finishTensorMemory();
+  // check/GridTrace.cpp
+  void reportOverlap(Warp &w, const Inst &i, unsigned lane, const Mark &before,
+                     uint64_t address, bool wasWrite);
 };
 
 class Checker {
@@ -376,6 +383,12 @@ public:
   ~Checker();
   std::unique_ptr<BlockChecker> startBlock(Block &block);
   void finish();
+  // check/GridTrace.cpp
+  /// What the grid did; the checker is of no use afterwards.
+  std::shared_ptr<GridTrace> takeTrace();
+  /// The grid before may still run. Its trace is taken over.
+  void follow(GridTrace &before);
+  std::string gridBefore; // name of its kernel
 
   Launch &launch;
   unsigned threadsPerBlock;

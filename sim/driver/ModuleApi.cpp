@@ -35,7 +35,8 @@ struct LaunchConfig {
 
 /// Fills in what the attributes of a launch ask for. Those that are left out
 /// change no result: grids run one after the other and see all that was before
-/// them (programmatic serialization, priorities, domains), blocks run in the
+/// them (priorities, domains; programmatic serialization counts for the
+/// checker), blocks run in the
 /// smaller clusters too (preferred size), and there are no caches and SMs to
 /// share out (access policy, carve-out, scheduling).
 int applyAttributes(const LaunchConfig &c, LaunchRequest &r) {
@@ -51,6 +52,9 @@ int applyAttributes(const LaunchConfig &c, LaunchRequest &r) {
         return problem(InvalidValue, "kernel '" + r.function->name +
                                          "': a size of the cluster is zero");
       std::copy_n(a.dims, 3, r.cluster);
+      break;
+    case 6:
+      r.programmatic = a.value;
       break;
     case 7:
       what = "PROGRAMMATIC_EVENT";
@@ -118,6 +122,9 @@ CU cuModuleUnload(void *handle) {
   if (!m)
     return InvalidHandle;
   state().modules.erase(m);
+  state().device.lastGrid.reset(); // it names the code
+  if (Session *s = session().get())
+    s->device.lastGrid.reset();
   delete m;
   return Success;
 }

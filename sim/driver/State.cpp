@@ -243,6 +243,7 @@ int launch(Stream *stream, LaunchRequest request) {
   o.dynamicShared = request.shared;
   o.arch = currentArch();
   o.cooperative = request.cooperative;
+  o.programmatic = request.programmatic;
   // What cannot run is refused here, also while a stream is captured.
   try {
     const Program &program = f->module->linked->program(f->name);

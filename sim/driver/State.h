@@ -152,6 +152,7 @@ struct LaunchRequest {
   uint32_t grid[3], block[3], cluster[3] = {0, 0, 0};
   uint32_t shared = 0;
   bool cooperative = false;
+  bool programmatic = false; // it may overlap with the one before
   std::vector<uint8_t> params;
 };
 int launch(Stream *stream, LaunchRequest request);

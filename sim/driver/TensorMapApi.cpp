@@ -48,11 +48,28 @@ CU cuTensorMapReplaceAddress(void *out, void *base) {
   return Success;
 }
 
-CU cuTensorMapEncodeIm2col(void *, ...) {
+CU cuTensorMapEncodeIm2col(void *out, unsigned type, uint32_t rank, void *base,
+                           const uint64_t *dims, const uint64_t *strides,
+                           const int *lower, const int *upper,
+                           uint32_t channels, uint32_t pixels,
+                           const uint32_t *steps, unsigned interleave,
+                           unsigned swizzle, unsigned promotion,
+                           unsigned fill) {
   LOCKED;
-  return refused("not supported: im2col modes are not modelled");
+  if (!isAligned(out))
+    return refused("its address must be a multiple of 64");
+  TensorMap map;
+  TiledTensor tensor{type,      rank,       reinterpret_cast<uint64_t>(base),
+                     dims,      strides,    nullptr,
+                     steps,     interleave, swizzle,
+                     promotion, fill};
+  Im2colBox box{lower, upper, channels, pixels};
+  if (std::string why = encodeIm2col(tensor, box, map); !why.empty())
+    return refused(why);
+  std::memcpy(out, &map, sizeof map);
+  return Success;
 }
 CU cuTensorMapEncodeIm2colWide(void *, ...) {
   LOCKED;
-  return refused("not supported: im2col modes are not modelled");
+  return refused("not supported: im2col::w modes are not modelled");
 }

@@ -83,6 +83,18 @@ void AsyncQueue::write(AsyncOp &op) {
 }
 
 void AsyncQueue::complete(size_t index) {
+  // Commits of one thread arrive in order: Triton invalidates mbarriers of
+  // earlier ones when it has seen the last one.
+  for (size_t k = 0; ops[index]->isCommit && k < index; ++k)
+    if (ops[k]->isCommit && ops[k]->thread == ops[index]->thread) {
+      AsyncOp *own = ops[index].get();
+      complete(k);
+      for (index = 0; index < ops.size() && ops[index].get() != own; ++index) {
+      }
+      if (index == ops.size())
+        return; // somebody who waited for the other one completed it
+      k = ~size_t(0);
+    }
   std::unique_ptr<AsyncOp> op = std::move(ops[index]);
   ops.erase(ops.begin() + long(index));
   read(*op);
@@ -120,6 +132,7 @@ bool AsyncQueue::completeFor(Block &owner, uint32_t mbarrier, uint32_t phase) {
     complete(k);
     if (owner.mbarriers[mbarrier].phase != phase)
       return false;
+    k = 0; // more than one may be gone
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include "sim/exec/BarrierFlags.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
+#include "sim/exec/RegisterPool.h"
 #include "sim/exec/Tcgen05.h"
 
 namespace tessera::sim {
@@ -314,6 +315,8 @@ std::string Block::whereWarpsAre() const {
         }
         text += isAlone ? "wait for a warp of the other block of the pair"
                         : "wait for columns of tensor memory";
+      } else if (g.state == Group::AtRegisterPool) {
+        text += describeRegisterWait(*this, warp->index, in);
       } else if (g.state == Group::AtWarpSync) {
         std::snprintf(part, sizeof part, "wait for lanes 0x%08x",
                       g.members & warp->live & ~g.mask);

@@ -40,6 +40,7 @@ struct ClusterBarrier {
 
 struct Cluster;
 class TensorUnit;
+struct RegisterPool;
 
 struct Block {
   Launch *launch = nullptr;
@@ -62,7 +63,10 @@ struct Block {
   bool spins = false;      // all its warps waited in the last turn
   uint64_t asyncBytes = 0; // cp.async in flight, while counting
   AsyncQueue async{*this};
-  std::shared_ptr<TensorUnit> tensor; // once it executed tcgen05
+  std::shared_ptr<TensorUnit> tensor;         // once it executed tcgen05
+  std::shared_ptr<RegisterPool> registerPool; // once it executed setmaxnreg
+  /// Where it saw that clusterlaunchcontrol.try_cancel failed.
+  const Inst *sawNoCancel = nullptr;
   ClusterBarrier clusterBarrier;
   std::unordered_map<uint32_t, MbarrierRecord> mbarriers; // by offset
   uint64_t events = 0;   // grows when something happens that may end a wait

@@ -73,7 +73,7 @@ void signalAt(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
     if (plan.blocks != noRef || at.block->clusterRank / 2 == pair / 2)
       op.target = &pairBlock(*w.block, pair | (at.block->clusterRank & 1));
   }
-  if (plan.blocks == noRef && at.block != op.target)
+  if (plan.blocks == noRef && !plan.reachesAll && at.block != op.target)
     throw Fault{Fault::IllegalInstruction,
                 "the destination is in " +
                     blockName(w.block->launch->options, target.linear) + ", " +

@@ -29,6 +29,7 @@ struct BulkPlan {
   Ref size = noRef, blocks = noRef, byteMask = noRef;
   std::vector<Ref> values;
   bool reduces = false, ring = false;
+  bool reachesAll = false; // all blocks of the cluster
   bool isPair = false; // .cta_group::2: may signal the other block of the pair
   AtomicOp op = AtomicOp::Add;
   ptx::Type type = ptx::Type::None;

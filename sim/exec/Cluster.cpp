@@ -201,8 +201,8 @@ void Cluster::deadlock() const {
                                    (blocks.size() > 1 ? "cluster" : "block") +
                                    " can go on: " + whereWarpsAre()};
   // A wait at an mbarrier says more than one at a barrier.
-  for (Group::State state :
-       {Group::AtMbarrier, Group::AtClusterBarrier, Group::AtTensorMemory})
+  for (Group::State state : {Group::AtRegisterPool, Group::AtMbarrier,
+                             Group::AtClusterBarrier, Group::AtTensorMemory})
     for (auto &block : blocks)
       for (auto &warp : block->warps)
         for (const Group &g : warp->groups)

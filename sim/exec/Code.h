@@ -166,6 +166,7 @@ struct Program {
   bool usesLocal = false;
   bool ring = false; // decoded for ring mode
   bool usesReservedShared = false;
+  bool usesGridControl = false; // griddepcontrol
   /// Code number of each entry of the module's function table, or ~0.
   std::vector<uint32_t> functionCodes;
 };

@@ -1,5 +1,7 @@
 // Branches, calls, exits and scheduling hints; Warp.cpp moves the pc.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/check/Checker.h"
+#include "sim/exec/Block.h"
 #include "sim/exec/Builtins.h"
 #include "sim/exec/Decode.h"
 
@@ -49,6 +51,11 @@ void decodeCall(Decoder &d, Inst &inst) {
   inst.extra = site;
 }
 
+void waitForGrids(Warp &w, const Inst &, uint32_t mask) {
+  if (w.block->checker)
+    w.block->checker->gridWaited(w, mask);
+}
+
 } // namespace
 
 void decodeControl(Decoder &d, Inst &inst) {
@@ -77,6 +84,9 @@ void decodeControl(Decoder &d, Inst &inst) {
   } else if (base == "nanosleep") {
     inst.flow = Flow::Yield;
     inst.fn = sleep;
+  } else if (base == "griddepcontrol") {
+    d.program.usesGridControl = true;
+    inst.fn = d.has("wait") ? waitForGrids : nothing;
   } else {
     inst.fn = nothing;
   }

@@ -51,7 +51,9 @@ DecodeFn findDecoder(std::string_view base) {
     add(decodeWarp, {"shfl", "vote", "match", "redux", "activemask", "elect"});
     add(decodeControl, {"bra", "brx", "call", "ret", "exit", "trap", "brkpt",
                         "nanosleep", "pmevent", "griddepcontrol"});
-    add(decodeWgmma, {"wgmma", "setmaxnreg"});
+    add(decodeWgmma, {"wgmma"});
+    add(decodeRegisters, {"setmaxnreg"});
+    add(decodeLaunchControl, {"clusterlaunchcontrol"});
     add(decodeTcgen05, {"tcgen05"});
     add(decodeMma, {"mma"});
     add(decodeWmma, {"wmma"});

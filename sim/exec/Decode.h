@@ -116,6 +116,8 @@ void decodeControl(Decoder &, Inst &);
 void decodeMma(Decoder &, Inst &);
 void decodeWmma(Decoder &, Inst &);
 void decodeWgmma(Decoder &, Inst &);
+void decodeRegisters(Decoder &, Inst &);
+void decodeLaunchControl(Decoder &, Inst &);
 void decodeMatrixMove(Decoder &, Inst &);
 void decodeAsyncCopy(Decoder &, Inst &);
 void decodeBulkCopy(Decoder &, Inst &);

@@ -3,6 +3,7 @@
 #include "sim/exec/Launch.h"
 
 #include "sim/check/Checker.h"
+#include "sim/check/GridTrace.h"
 #include "sim/exec/Access.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Link.h"
@@ -209,6 +210,8 @@ LaunchResult Launch::run() {
     checker = std::make_unique<check::Checker>(*this);
   else
     memory->markAllInitialised();
+  if (checker && before)
+    checker->follow(*before);
   unsigned count =
       options.threads
           ? options.threads
@@ -225,6 +228,8 @@ LaunchResult Launch::run() {
     t.join();
   if (checker)
     checker->finish();
+  if (checker && program->usesGridControl)
+    trace = checker->takeTrace();
   memory->unexpose(reinterpret_cast<uint64_t>(workspace.data()));
   for (const Report &r : result.reports)
     if (r.kind != "remark")

@@ -19,6 +19,7 @@ struct Warp;
 namespace check {
 class Checker;
 struct BlockChecker;
+struct GridTrace;
 } // namespace check
 namespace report {
 struct Counters;
@@ -39,6 +40,8 @@ struct LaunchOptions {
   bool count = false;
   bool adversarial = false;
   bool cooperative = false;
+  /// It may start before the end of the grid before it.
+  bool programmatic = false;
   uint64_t seed = 0;
   unsigned threads = 0; // 0: as many as the machine has, at most 8
   bool ring = false;    // floats are elements of an integer ring, see Ring.h
@@ -98,6 +101,9 @@ struct Launch {
   std::mutex mutex;
   LaunchResult result;
   std::unique_ptr<check::Checker> checker;
+  /// With checking, for grids that overlap: what the one before did (null if
+  /// it is over), and what this one does (null unless it lets others start).
+  std::shared_ptr<check::GridTrace> before, trace;
   std::function<void(const std::string &)> print; // printf of kernels
 
   void addReport(Report report);

@@ -16,7 +16,8 @@ struct TensorPlan : BulkPlan {
   Address map;
   std::vector<Ref> at; // coordinates, innermost first
   unsigned rank = 0;
-  bool isFourRows = false;
+  bool isFourRows = false, isIm2col = false;
+  std::vector<Ref> offsets; // of im2col, W first
 };
 
 /// The map behind a generic address.
@@ -64,6 +65,13 @@ TensorMap tensorBox(Warp &w, const Inst &i, unsigned l, const TensorPlan &plan,
   if (map.ranks() != plan.rank)
     refuse("the tensor map has rank " + std::to_string(map.ranks()) +
            ", the instruction " + std::to_string(plan.rank));
+  if (map.isIm2col != plan.isIm2col)
+    refuse(std::string("the tensor map is ") +
+           (map.isIm2col ? "for im2col" : "tiled") + ", the instruction " +
+           (plan.isIm2col ? "for im2col" : "is tiled"));
+  box.isIm2col = plan.isIm2col;
+  for (size_t k = 0; k < plan.offsets.size(); ++k)
+    box.offsets[k] = w.reg<uint16_t>(plan.offsets[k])[l];
   auto coordinate = [&](size_t k) {
     return int64_t(w.reg<int32_t>(plan.at[k])[l]);
   };
@@ -78,7 +86,7 @@ TensorMap tensorBox(Warp &w, const Inst &i, unsigned l, const TensorPlan &plan,
   } else {
     for (unsigned d = 0; d < plan.rank; ++d) {
       box.at[d] = coordinate(d);
-      if (box.isStore && box.at[d] < 0)
+      if (box.isStore && box.at[d] < 0 && !plan.isIm2col)
         refuse("coordinate " + std::to_string(d) + " of a tensor store is " +
                std::to_string(box.at[d]) + ", it must not be negative");
     }
@@ -175,14 +183,17 @@ void decodeTensorCopy(Decoder &d, Inst &inst) {
   auto plan = std::make_shared<TensorPlan>();
   inst.extra = plan;
   for (std::string_view m : d.source->modifiers) {
-    if (m.starts_with("im2col"))
-      d.fail("not supported: im2col modes are not modelled");
+    if (m.starts_with("im2col::w"))
+      d.fail("not supported: im2col::w modes are not modelled");
+    plan->isIm2col |= m == "im2col" || m == "im2col_no_offs";
     if (m.size() == 2 && m[0] >= '1' && m[0] <= '5' && m[1] == 'd')
       plan->rank = unsigned(m[0] - '0');
   }
   plan->isPair = d.has("cta_group::2");
   if (!plan->rank)
     d.fail("needs a dimension");
+  if (plan->isIm2col && plan->rank < 3)
+    d.fail("im2col needs three to five dimensions");
   plan->isFourRows = d.has("tile::gather4") || d.has("tile::scatter4");
   bool prefetch = d.has("prefetch"), group = d.has("bulk_group");
   if (plan->isFourRows && (plan->rank != 2 || group == d.has("tile::gather4")))
@@ -214,6 +225,16 @@ void decodeTensorCopy(Decoder &d, Inst &inst) {
     for (const Operand *p : parts)
       plan->at.push_back(d.src(*p, Type::B32));
   };
+  auto offsets = [&] {
+    if (!plan->isIm2col)
+      return;
+    const Operand &o = more("offsets of im2col");
+    if (o.kind != Operand::Vector || o.elements.size() != plan->rank - 2)
+      d.fail(o, "expected a vector of " + std::to_string(plan->rank - 2) +
+                    " offsets");
+    for (const Operand &e : o.elements)
+      plan->offsets.push_back(d.src(e, Type::U16));
+  };
   if (group) {
     plan->from = AsyncOp::Shared;
     plan->to = AsyncOp::Global;
@@ -222,6 +243,7 @@ void decodeTensorCopy(Decoder &d, Inst &inst) {
     plan->source = decodeAddress(d, more("a source"), Space::Shared);
   } else if (prefetch) {
     tensor(more("a tensor"));
+    offsets();
   } else {
     plan->from = AsyncOp::Global;
     plan->to = AsyncOp::Shared;
@@ -230,6 +252,7 @@ void decodeTensorCopy(Decoder &d, Inst &inst) {
     plan->destination = decodeAddress(d, more("a destination"), space);
     tensor(more("a tensor"));
     plan->mbarrier = decodeAddress(d, more("an mbarrier"), space);
+    offsets();
     if (d.has("multicast::cluster"))
       plan->blocks = d.src(more("a mask of blocks"), Type::U16);
   }

@@ -162,12 +162,43 @@ uint32_t swizzled(const TensorMap &m, uint32_t a) {
   return a;
 }
 
+std::string encodeIm2col(const TiledTensor &t, const Im2colBox &box,
+                         TensorMap &map) {
+  if (t.rank < 3 || t.rank > 5)
+    return "the rank of im2col must be 3 to 5";
+  if (!box.lower || !box.upper)
+    return "an array is missing";
+  if (box.channels < 1 || box.channels > 256)
+    return "channels per pixel must be 1 to 256";
+  if (box.pixels < 1 || box.pixels > 1024)
+    return "pixels per column must be 1 to 1024";
+  TiledTensor tiled = t;
+  uint32_t sizes[5] = {box.channels, 1, 1, 1, 1};
+  tiled.box = sizes;
+  if (std::string why = encodeTiled(tiled, map); !why.empty())
+    return why;
+  map.isIm2col = 1;
+  map.pixels = uint16_t(box.pixels - 1);
+  const int limit = t.rank == 3 ? 1 << 15 : t.rank == 4 ? 1 << 7 : 1 << 4;
+  for (unsigned k = 0; k < t.rank - 2; ++k) {
+    for (int corner : {box.lower[k], box.upper[k]})
+      if (corner < -limit || corner >= limit)
+        return "corners of the pixel box must be " + std::to_string(-limit) +
+               " to " + std::to_string(limit - 1) + " for this rank";
+    map.lower[k] = int16_t(box.lower[k]);
+    map.upper[k] = int16_t(box.upper[k]);
+  }
+  return "";
+}
+
 static uint32_t rowBytes(const TensorMap &m) {
   return isPadded(m.type) ? m.count(0) : m.count(0) * elementBits(m.type) / 8;
 }
 
 uint32_t boxBytes(const TensorMap &m, bool isFourRows) {
   uint64_t bytes = rowBytes(m);
+  if (m.isIm2col)
+    return uint32_t(bytes * (m.pixels + 1u));
   for (unsigned d = 1; d <= m.rank; ++d)
     bytes *= m.count(d);
   return uint32_t(std::min<uint64_t>(isFourRows ? 4 * bytes : bytes, ~0u));
@@ -237,6 +268,31 @@ struct BoxWalk {
     }
   }
 
+  /// Pixels of the bounding box in order, from the start on; each is read at
+  /// the filter's offset.
+  void column() {
+    int64_t at[5];
+    std::copy_n(box.at, 5, at);
+    unsigned last = map.rank;
+    for (uint32_t p = 0, a = box.shared; p <= map.pixels; ++p) {
+      uint64_t start = map.base;
+      bool isInside = true;
+      for (unsigned d = 1; d <= last; ++d) {
+        int64_t c = at[d] + (d < last ? box.offsets[d - 1] : 0);
+        isInside &= c >= 0 && c <= int64_t(map.dim[d]);
+        start += uint64_t(c) * map.stride[d - 1];
+      }
+      row(start, isInside, a);
+      a += rowBytes(map);
+      for (unsigned d = 1; d <= last; ++d) {
+        at[d] += d < last ? map.step[d] + 1 : 1;
+        if (d == last || at[d] <= int64_t(map.dim[d]) + map.upper[d - 1])
+          break;
+        at[d] = map.lower[d - 1];
+      }
+    }
+  }
+
   uint32_t walk(unsigned d, uint64_t start, bool isInside, uint32_t a) {
     if (d == 0) {
       row(start, isInside, a);
@@ -256,6 +312,10 @@ struct BoxWalk {
 std::vector<AsyncOp::Piece> boxPieces(const TensorMap &map,
                                       const TensorBox &box) {
   BoxWalk walk{map, box, {}};
+  if (map.isIm2col) {
+    walk.column();
+    return std::move(walk.pieces);
+  }
   if (!box.isFourRows) {
     walk.walk(map.rank, map.base, true, box.shared);
     return std::move(walk.pieces);

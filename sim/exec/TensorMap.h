@@ -50,7 +50,12 @@ struct alignas(64) TensorMap {
   Swizzle swizzle = Swizzle::None;
   SwizzleAtom atom = SwizzleAtom::Bytes16;
   uint8_t fillNaN = 0;
-  uint8_t reserved[44] = {};
+  /// im2col: pixels of a column minus one, and the corners of the bounding box
+  /// in W, H and D; box[0] is the channels of a pixel.
+  uint8_t isIm2col = 0, notUsed = 0;
+  uint16_t pixels = 0;
+  int16_t lower[3] = {}, upper[3] = {};
+  uint8_t reserved[28] = {};
 
   unsigned ranks() const { return rank + 1u; }
   /// Elements of the box that are copied along a dimension.
@@ -84,6 +89,15 @@ struct TiledTensor {
 /// the simulator that cannot).
 std::string encodeTiled(const TiledTensor &tensor, TensorMap &map);
 
+/// Arguments of cuTensorMapEncodeIm2col beside those of a tiled tensor.
+struct Im2colBox {
+  const int *lower = nullptr, *upper = nullptr;
+  uint32_t channels = 0, pixels = 0;
+};
+/// The same; `tensor.box` is not used.
+std::string encodeIm2col(const TiledTensor &tensor, const Im2colBox &box,
+                         TensorMap &map);
+
 /// Where a byte of the dense box, at shared address `a`, is put.
 uint32_t swizzled(const TensorMap &map, uint32_t a);
 
@@ -92,6 +106,8 @@ struct TensorBox {
   int64_t at[5] = {};      // first element in every dimension
   bool isFourRows = false; // .tile::gather4, scatter4
   int64_t rows[4] = {};
+  bool isIm2col = false;
+  int64_t offsets[3] = {}; // of the filter, in W, H and D
   uint32_t shared = 0;
   bool isStore = false;
 };

@@ -69,7 +69,7 @@ void TensorUnit::useGroup(Warp &w, const Inst &inst, bool isPair) {
           " uses .cta_group::" + (isPair ? "2" : "1") + ", and " +
           check::opName(*other, *block.launch) +
           " the other one: all instructions of tcgen05 in a kernel have the "
-          "same (PTX ISA 9.7.16.5)");
+          "same (PTX ISA 9.7.16)");
 }
 
 static void commit(Warp &w, const Inst &i, uint32_t mask) {

@@ -43,6 +43,7 @@ struct Group {
     AtClusterBarrier,
     AtWarpGroup,    // at wgmma.wait_group, other warps have still to issue
     AtTensorMemory, // at tcgen05.alloc, not enough columns are free
+    AtRegisterPool, // at setmaxnreg.inc, not enough registers are free
   };
   uint32_t mask = 0;
   uint32_t pc = 0;

@@ -105,14 +105,6 @@ void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
     queueOf(w).wait(left);
 }
 
-// imm: registers; flags: 1 for .inc. No thread runs out of registers here, so
-// the pool is not modelled.
-void setMaxRegisters(Warp &w, const Inst &i, uint32_t mask) {
-  if (w.block->checker)
-    w.block->checker->warpGroupStep(
-        w, i, mask, {nullptr, uint64_t(i.imm), uint64_t(i.flags)});
-}
-
 void decodeShape(Decoder &d, WgmmaPlan &p) {
   unsigned m = 0;
   for (std::string_view word : d.source->modifiers)
@@ -238,17 +230,6 @@ bool isProduct(const ptx::Instruction &i) {
 void decodeWgmma(Decoder &d, Inst &inst) {
   inst.flow = Flow::WarpSync;
   inst.opClass = OpClass::Barrier;
-  if (d.source->base == "setmaxnreg") {
-    inst.opClass = OpClass::Control;
-    inst.imm = d.immediate(d.operand(0));
-    inst.flags = d.has("inc");
-    if (inst.imm < 24 || inst.imm > 256 || inst.imm % 8)
-      d.fail(d.operand(0), "must be a multiple of 8 from 24 to 256");
-    if (d.has("inc") == d.has("dec"))
-      d.fail("needs .inc or .dec");
-    inst.fn = setMaxRegisters;
-    return;
-  }
   if (d.has("mma_async"))
     return decodeProduct(d, inst);
   if (d.has("fence")) {

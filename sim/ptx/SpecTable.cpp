@@ -41,9 +41,8 @@ namespace {
 constexpr auto E = Status::Executed;
 constexpr auto H = Status::Hint;
 constexpr auto R = Status::Refused;
-constexpr std::string_view blackwell =
-    "bulk stores and cluster launch control (sm_100) are not modelled";
-constexpr std::string_view tensor = "tile modes; im2col is refused";
+constexpr std::string_view blackwell = "bulk stores (sm_100) are not modelled";
+constexpr std::string_view tensor = "im2col::w is refused";
 
 // base, required, allowed, types, operands, arch, status, family, note
 constexpr Spec table[] = {
@@ -167,11 +166,11 @@ constexpr Spec table[] = {
     {"brkpt", "", "", "", 0, 0, 20, E, "Control", "ends the kernel like trap"},
     {"nanosleep", "", "", "u32", 1, 1, 70, E, "Control", "yields to other warps"},
     {"pmevent", "", "mask", "", 1, 1, 20, H, "Control", ""},
-    {"griddepcontrol", "", "launch_dependents wait", "", 0, 0, 90, H, "Control", "grids run one after the other"},
-    {"setmaxnreg", "", "inc dec sync aligned", "u32", 1, 1, 90, E, "Control", "checked; the register pool is not modelled"},
+    {"griddepcontrol", "", "launch_dependents wait", "", 0, 0, 90, E, "Control", "grids run one after the other; the checker knows that they may overlap"},
+    {"setmaxnreg", "", "inc dec sync aligned", "u32", 1, 1, 90, E, "Control", "with its pool, if .maxnreg, the launch or .minnctapersm tell the registers per thread"},
     {"getctarank", "", "shared::cluster", "u32 u64", 2, 2, 90, E, "Control", ""},
     {"mapa", "", "shared::cluster", "u32 u64", 3, 3, 90, E, "Control", ""},
-    {"clusterlaunchcontrol", "", "try_cancel query_cancel async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all is_canceled get_first_ctaid get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z v4", "b128 b32 pred", 2, 3, 100, R, "Control", blackwell},
+    {"clusterlaunchcontrol", "", "try_cancel query_cancel async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all is_canceled get_first_ctaid get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z v4", "b128 b32 pred", 2, 2, 100, E, "Control", ""},
 
     {"ldmatrix", "m16n16", "sync aligned x1 x2 x4 trans shared shared::cta", "b8 b8x16 b6x16_p32 b4x16_p64", 2, 2, 100, R, "Matrix", "byte order is in a figure only (ptx.md 3.14)"},
     {"ldmatrix", "m8n16", "sync aligned x1 x2 x4 shared shared::cta", "b8x16 b6x16_p32 b4x16_p64", 2, 2, 100, E, "Matrix", ""},

@@ -31,6 +31,7 @@ class LaunchOptions(ctypes.Structure):
         ("ring", ctypes.c_uint32),
         ("max_seconds", ctypes.c_double),
         ("elect_by_seed", ctypes.c_uint32),
+        ("programmatic", ctypes.c_uint32),
     ]
 
 
@@ -89,6 +90,8 @@ for _name, _result, _arguments in [
     ("launch", _P, [_P, _S, ctypes.POINTER(LaunchOptions), _S, ctypes.c_size_t]),
     ("release_text", None, [_P]),
     ("encode_tiled", _P, [_P, ctypes.c_uint, ctypes.c_uint, _U64, _P, _P, _P, _P, *[ctypes.c_uint] * 3]),
+    ("encode_im2col", _P, [_P, ctypes.c_uint, ctypes.c_uint, _U64, _P, _P, _P, _P, ctypes.c_uint, ctypes.c_uint, _P,
+                           ctypes.c_uint, ctypes.c_uint]),
     ("architectures", _P, []),
     ("support_table", _P, []),
 ]:

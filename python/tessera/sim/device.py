@@ -168,7 +168,7 @@ class Module:
                cluster=None, check=True, count=False, adversarial=False,
                cooperative=False, seed=0, threads=0, tensor="hw",
                max_instructions=0, max_seconds=0, registers=0, ring=False,
-               elect_by_seed=False):
+               elect_by_seed=False, programmatic=False):
         """Runs a kernel with packed parameters and returns a Report.
 
         A block that executes more than `max_instructions` warp instructions,
@@ -179,7 +179,9 @@ class Module:
         `registers` per thread, as the assembler reports them, make the
         occupancy exact; `ring` computes with elements of a ring instead of
         floats (see tessera.sim.ring). With `elect_by_seed`, elect.sync does
-        not elect the lowest lane but the one that the seed picks.
+        not elect the lowest lane but the one that the seed picks. A
+        `programmatic` launch may overlap with the launch before it, if that
+        executes griddepcontrol: the checker reports what they share.
         """
         if tensor not in ("hw", "ieee"):
             raise SimError(f"tensor mode {tensor!r}; expected 'hw' or 'ieee'")
@@ -198,6 +200,7 @@ class Module:
         o.max_instructions, o.max_seconds = max_instructions, max_seconds
         o.registers, o.ring = registers, int(ring)
         o.elect_by_seed = int(elect_by_seed)
+        o.programmatic = int(programmatic)
         self.device._output.clear()
         data = json.loads(take_text(library.tessera_sim_launch(
             self.handle, kernel.encode(), ctypes.byref(o), params,

@@ -25,3 +25,19 @@ def encode_tiled(type, base, dims, strides, box, steps=None, swizzle=0, fill=0, 
     if problem:
         raise SimError("tensor map: " + take_text(problem))
     return bytes(map_)
+
+
+def encode_im2col(type, base, dims, strides, lower, upper, channels, pixels, steps=None, swizzle=0, fill=0):
+    """A map of a tensor of C, W, (H, D,) N for im2col copies: `lower` and `upper`
+    are the corners of the box of pixels, W first."""
+    rank = len(dims)
+    if len(strides) < rank - 1 or len(lower) != rank - 2 or len(upper) != rank - 2 or len(steps or dims) != rank:
+        raise SimError("tensor map: dims, strides, corners and steps differ in length")
+    map_ = (ctypes.c_uint8 * 128)()
+    problem = library.tessera_sim_encode_im2col(
+        map_, type, rank, base, (ctypes.c_uint64 * rank)(*dims), (ctypes.c_uint64 * 5)(*strides[:rank - 1]),
+        (ctypes.c_int * 3)(*lower), (ctypes.c_int * 3)(*upper), channels, pixels,
+        (ctypes.c_uint32 * rank)(*(steps or [1] * rank)), swizzle, fill)
+    if problem:
+        raise SimError("tensor map: " + take_text(problem))
+    return bytes(map_)

@@ -153,7 +153,8 @@ class _Launcher:
         if blocks:
             driver.run(function, (grid_x * ctas, grid_y, grid_z),
                        (ctas, 1, 1) if ctas > 1 else None, 32 * warps, shared, values,
-                       bool(getattr(md, "launch_cooperative_grid", False)))
+                       bool(getattr(md, "launch_cooperative_grid", False)),
+                       bool(getattr(md, "launch_pdl", False)))
         if leave is not None:
             leave(launch_metadata)
 
@@ -292,7 +293,7 @@ class SimDriver(DriverBase):
         return False
 
     def run(self, function, grid, cluster, threads, shared, values,
-            cooperative):
+            cooperative, programmatic=False):
         name, module, ptx = self.utils.functions[function]
         layout = module.parameters(name)
         if len(layout) != len(values):
@@ -324,6 +325,7 @@ class SimDriver(DriverBase):
             report = module.launch(name, grid, (threads, 1, 1), bytes(buffer),
                                    arch=self.arch, shared=shared,
                                    cluster=cluster, cooperative=cooperative,
+                                   programmatic=programmatic,
                                    **self.options)
         finally:
             # Freed tensors must not stay visible.
