@@ -121,6 +121,21 @@ def test_normed_rows_written_together_have_the_same_bits(rows, size, dtype):
         assert torch.equal(out.view(torch.uint8), at_once(x, w, b).view(torch.uint8))
 
 
+@pytest.mark.parametrize("dtype", list(TYPES))
+def test_rows_whose_passes_take_lanes_in_two_orders(dtype):
+    """bf16 is taken in pairs where it is contiguous; what is gathered is not, so the two are not one loop."""
+
+    def mixed(x: Tensor["M", "N"], z: Tensor["N", "M"]):
+        return tsr.where(z.T <= x, tsr.min(x, dim=-1, keepdim=True), x)
+
+    torch.manual_seed(0)
+    x, z = torch.randn(9, 1056).to(TYPES[dtype]), torch.randn(1056, 9).to(TYPES[dtype])
+    delayed, at_once = (tsr.function.schedule(stream=stream)(mixed) for stream in (2, 0))
+    out = torch.empty_like(x)
+    delayed(x, z, out=out)
+    assert torch.equal(out.view(torch.uint8), at_once(x, z).view(torch.uint8))
+
+
 @pytest.mark.parametrize("shape", [(3, 5, 1024), (2, 1, 1056), (7, 2, 64)])
 def test_rows_of_several_axes_written_together_have_the_same_bits(shape):
     torch.manual_seed(0)

@@ -239,7 +239,11 @@ struct DelayRowStoresPass
   void runOnOperation() override {
     for (ProgramLoop programs : programLoopsOf(getOperation())) {
       std::optional<RowStores> row = RowStores::find(*programs.body());
-      if (!row || !row->carried() || !row->findKeeps())
+      if (!row || !row->carried())
+        continue;
+      // One loop has one order of lanes; another one would change sums.
+      tile::ForOp keeps = row->findKeeps();
+      if (!keeps || nestOfRow(keeps).getPairs() != row->nest.getPairs())
         continue;
       // Rows that can be written four at a time are, unless they are short;
       // bf16 is slower beside the next row at every length.

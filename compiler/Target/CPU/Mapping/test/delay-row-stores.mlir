@@ -1,6 +1,7 @@
 // Results that go past the caches are stored while the next row is computed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tessera-opt %s --cpu-map-to-nests --cpu-prefetch-rows --cpu-loop-programs --cpu-delay-row-stores | FileCheck %s
+// RUN: tessera-opt %s --cpu-map-to-nests --cpu-pair-bf16 --cpu-prefetch-rows --cpu-loop-programs --cpu-delay-row-stores | FileCheck %s --check-prefix=PAIRS
 
 // In one loop with its exponentials, from the other half of the buffer. The
 // first row has none before it, the last row's come after all programs.
@@ -114,6 +115,38 @@ tile.func @at_once(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<?x?xf32, str
     %d = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
     %r = arith.mulf %e, %d : tensor<1024xf32>
     tile.store %r, %y[%m, %n] : tensor<1024xf32>, memref<?x?xf32, strided<[?, 1]>>, index, !tile.range<1024>
+  }
+  tile.return
+}
+
+// The sum is taken from pairs of bf16, which another order of lanes would change;
+// what is gathered has no pairs. So each has its own loop.
+// PAIRS-LABEL: tile.func @two_orders
+// PAIRS:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
+// PAIRS:           tile.nest{{.*}} {pairs
+// PAIRS:           tile.nest{{.*}} {unroll
+// PAIRS:             tile.store
+// PAIRS:         tile.return
+tile.func @two_orders(%x: memref<?x?xbf16, strided<[?, 1]>>, %v: memref<?x?xbf16, strided<[1, ?]>>, %y: memref<?x?xbf16, strided<[?, 1]>>) {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %M = tile.dim %x, 0 : memref<?x?xbf16, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xbf16, strided<[?, 1]>>
+  %m = tile.program extents(%M) tiles = [0] : index
+  %sum = tile.for %n = %zero to %N carry(%s = %none) : !tile.range<1024>, (f32) {
+    %t = tile.load %x[%m, %n] : memref<?x?xbf16, strided<[?, 1]>>, index, !tile.range<1024> -> tensor<1024xbf16>
+    %e = arith.extf %t : tensor<1024xbf16> to tensor<1024xf32>
+    %p = tile.reduce sum %e axis = 0 : tensor<1024xf32> -> f32
+    %q = arith.addf %s, %p : f32
+    tile.yield %q : f32
+  }
+  tile.for %n = %zero to %N : !tile.range<1024> {
+    %t = tile.load %v[%m, %n] : memref<?x?xbf16, strided<[1, ?]>>, index, !tile.range<1024> -> tensor<1024xbf16>
+    %e = arith.extf %t : tensor<1024xbf16> to tensor<1024xf32>
+    %d = tile.fill %sum[%n] : f32, !tile.range<1024> -> tensor<1024xf32>
+    %r = arith.mulf %e, %d : tensor<1024xf32>
+    %h = arith.truncf %r : tensor<1024xf32> to tensor<1024xbf16>
+    tile.store %h, %y[%m, %n] {hints = {nontemporal}} : tensor<1024xbf16>, memref<?x?xbf16, strided<[?, 1]>>, index, !tile.range<1024>
   }
   tile.return
 }
