@@ -16,6 +16,7 @@
 #include "compiler/Frontend/LoopUses.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -138,6 +139,21 @@ const Stmt *Analyzer::findLostUpdate(const Stmt &loop, const Body &body,
   return isRead ? nullptr : last;
 }
 
+/// `0.0` or `tsr.zeros(m)`. Another value that nobody reads after it was
+/// changed may be meant, and is legal.
+static bool startsSum(const Analyzer &analyzer, const Expr *value) {
+  auto *call = dynCast<Call>(value);
+  if (!call)
+    return is<Constant>(value) || is<UnaryOp>(value);
+  std::string callee = analyzer.quote(call->func->range);
+  llvm::StringRef name = llvm::StringRef(callee).rsplit('.').second;
+  name = name.empty() ? llvm::StringRef(callee) : name;
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"zeros", "ones", "full"}, true)
+      .Cases({"zeros_like", "ones_like", "full_like"}, true)
+      .Default(false);
+}
+
 LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
   auto *counted = dynCast<For>(&loop);
   const Body &body = counted ? counted->body : checkedCast<While>(&loop)->body;
@@ -149,7 +165,8 @@ LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
   for (const Stmt *stmt : body) {
     auto *start = dynCast<Assign>(stmt);
     const Name *target = start ? getTarget(stmt) : nullptr;
-    if (!target || mentionsAny(*this, start->value, assigned))
+    if (!target || !startsSum(*this, start->value) ||
+        mentionsAny(*this, start->value, assigned))
       continue;
     const Stmt *update = findLostUpdate(loop, body, *start, target->id);
     if (!update)
