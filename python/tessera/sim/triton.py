@@ -10,7 +10,6 @@ Triton compiles as always, down to PTX; the PTX takes the place of the cubin.
 Errors found while a kernel runs are raised as SimulationError.
 """
 
-import gc
 import itertools
 import struct
 
@@ -26,20 +25,13 @@ from triton.backends.driver import (DriverBase, decompose_descriptor,
 from triton.runtime import _allocation
 
 from ._native import architectures
-from .device import Device, SimError, parse_arch
+from .device import SimError
+from .host import SimulationError, TensorHost
 from .tensor_map import encode_tiled
 
 _FORMATS = {"i1": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q",
             "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
             "fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
-
-
-class SimulationError(RuntimeError):
-    """A kernel did something it must not; `report` has the details."""
-
-    def __init__(self, name, report):
-        self.report = report
-        super().__init__(f"kernel {name}: " + report.text())
 
 
 class _Utils:
@@ -192,27 +184,14 @@ class _DeviceInterface:
 _numbers = itertools.count()
 
 
-class SimDriver(DriverBase):
+class SimDriver(DriverBase, TensorHost):
     """A `triton.runtime.driver` on top of one simulated device."""
 
-    def __init__(self, arch="sm_80", check=False, count=False,
-                 adversarial=False, seed=0, tensor="hw", threads=0,
-                 ring=False, max_instructions=0, max_seconds=0,
-                 elect_by_seed=False):
-        self.arch = parse_arch(arch)
-        self.options = dict(check=check, count=count, adversarial=adversarial,
-                            seed=seed, tensor=tensor, threads=threads,
-                            ring=ring, max_instructions=max_instructions,
-                            max_seconds=max_seconds,
-                            elect_by_seed=elect_by_seed)
-        self.device = Device()
-        self.device.set_resolver(self._resolve)
-        self.unwritten = None
+    def __init__(self, arch="sm_80", **options):
+        TensorHost.__init__(self, arch, **options)
         self.utils = _Utils(self)
         self.launcher_cls = _Launcher
         self.number = next(_numbers)
-        self.reports = []
-        self.last_report = None
 
     # What Triton asks.
     @staticmethod
@@ -263,35 +242,6 @@ class SimDriver(DriverBase):
         pass
 
     # What the simulator does.
-    def _expose(self, tensor, name):
-        """Shows a tensor's storage to the kernel until the launch ends."""
-        import torch
-        with torch._C.DisableTorchFunction():  # looking is no writing
-            storage = tensor.untyped_storage()
-        address = storage.data_ptr()
-        if storage.nbytes() and address not in self._exposed:
-            self.device.expose(address, storage.nbytes(), name)
-            written = self.unwritten and self.unwritten.of(storage)
-            if written is not None:
-                self.device.set_written(address, written)
-            self._exposed[address] = written
-
-    def _resolve(self, address):
-        """Addresses that reach a kernel through memory: look for a tensor."""
-        import torch
-        for thing in gc.get_objects():
-            try:
-                if not issubclass(type(thing), torch.Tensor) or thing.device.type != "cpu":
-                    continue
-                with torch._C.DisableTorchFunction():
-                    storage = thing.untyped_storage()
-            except Exception:
-                continue
-            if 0 <= address - storage.data_ptr() < storage.nbytes():
-                self._expose(thing, "tensor")
-                return True
-        return False
-
     def run(self, function, grid, cluster, threads, shared, values,
             cooperative, programmatic=False):
         name, module, ptx = self.utils.functions[function]
@@ -300,7 +250,6 @@ class SimDriver(DriverBase):
             raise SimError(f"kernel {name} takes {len(layout)} parameters, "
                            f"Triton passes {len(values)}")
         buffer = bytearray(max([o + s for o, s in layout], default=0))
-        self._exposed = {}  # address: which bytes are written, None for all
         for index, ((kind, value), (offset, size)) in enumerate(
                 zip(values, layout)):
             if kind[0] == "*":
@@ -311,36 +260,19 @@ class SimDriver(DriverBase):
                 else:
                     pointer = value.data_ptr()
                     if hasattr(value, "untyped_storage"):
-                        self._expose(value, f"argument {index}")
+                        self.show(value, f"argument {index}")
                 raw = struct.pack("<Q", pointer)
             elif kind == "nvTmaDesc":
-                self._expose(value.base, f"argument {index}")
+                self.show(value.base, f"argument {index}")
                 raw = value.raw
             elif kind == "bf16":
                 raw = _bfloat16(value)
             else:
                 raw = struct.pack("<" + _FORMATS[kind], value)
             buffer[offset:offset + len(raw)] = raw
-        try:
-            report = module.launch(name, grid, (threads, 1, 1), bytes(buffer),
-                                   arch=self.arch, shared=shared,
-                                   cluster=cluster, cooperative=cooperative,
-                                   programmatic=programmatic,
-                                   **self.options)
-        finally:
-            # Freed tensors must not stay visible.
-            for address, written in self._exposed.items():
-                if written is not None:
-                    self.device.get_written(address, written)
-                self.device.unexpose(address)
-        report.kernel, report.ptx = name, ptx
-        self.last_report = report
-        if self.options["count"] or not report.ok:
-            self.reports.append(report)
-        if report.output:
-            print(report.output, end="")
-        if not report.ok:
-            raise SimulationError(name, report)
+        self.execute(name, module, ptx, bytes(buffer), grid=grid,
+                     block=(threads, 1, 1), shared=shared, cluster=cluster,
+                     cooperative=cooperative, programmatic=programmatic)
 
 
 def _ptx_is_the_binary(*arguments):
@@ -361,21 +293,6 @@ def activate(arch="sm_80", **options):
     """
     knobs.runtime.add_stages_inspection_hook = _ptx_is_the_binary
     driver = SimDriver(arch, **options)
-    _watch(driver)
+    driver.watch()
     triton.runtime.driver.set_active(driver)
     return driver
-
-
-_unwritten = None
-
-
-def _watch(driver):
-    """What torch.empty makes from now on counts as unwritten, if `driver` checks."""
-    global _unwritten
-    if _unwritten is None and driver.options["check"]:
-        from .unwritten import Unwritten
-        _unwritten = Unwritten()
-        _unwritten.__enter__()  # for good: the modes above it are not ours
-    if _unwritten is not None:
-        _unwritten.restart(driver.options["check"])
-    driver.unwritten = _unwritten if driver.options["check"] else None

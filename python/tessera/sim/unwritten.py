@@ -28,9 +28,10 @@ class Unwritten(TorchFunctionMode):
         super().__init__()
         self.restart(True)
 
-    def restart(self, active):
+    def restart(self, active, keeps=()):
         """Knows of no tensor made before; of none at all if not `active`."""
         self._active = active
+        self._keeps = _KEEPS.union(keeps)
         self._masks = weakref.WeakKeyDictionary()  # of a storage: one byte per byte, 1 if it is written
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -44,7 +45,7 @@ class Unwritten(TorchFunctionMode):
                 with torch._C.DisableTorchFunction():
                     storage = result.untyped_storage()
                     self._masks[storage] = np.zeros(storage.nbytes(), np.uint8)
-        elif name not in _KEEPS and self._masks:
+        elif name not in self._keeps and self._masks:
             for value in tree_iter((args, kwargs)):
                 if isinstance(value, torch.Tensor):
                     self.mark(value)
