@@ -5,6 +5,7 @@
 #include "sim/check/Checker.h"
 #include "sim/exec/Mbarrier.h"
 #include "sim/exec/Tcgen05.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -17,6 +18,8 @@ void AsyncQueue::issue(std::unique_ptr<AsyncOp> op) {
   op->issuer = &block;
   if (block.checker)
     block.checker->asyncIssued(*op);
+  if (block.recorder)
+    block.recorder->issued(*op);
   ops.push_back(std::move(op));
   if (!isLazy())
     complete(ops.size() - 1);

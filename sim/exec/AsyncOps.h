@@ -60,6 +60,7 @@ struct AsyncOp {
   bool isCommit = false;
   uint64_t tensorOps = 0;
   std::shared_ptr<const check::Clock> released;
+  int event = -1; // in the timeline, while counting
 };
 
 /// Performs one cp.async.

@@ -7,6 +7,7 @@
 #include "sim/exec/Mbarrier.h"
 #include "sim/exec/RegisterPool.h"
 #include "sim/exec/Tcgen05.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -32,6 +33,8 @@ Block::Block(Launch &launch, Cluster &cluster, LaunchWorker &worker,
       ~uintptr_t(1023));
   if (launch.checker)
     checker = launch.checker->startBlock(*this);
+  if (worker.counters)
+    recorder = std::make_unique<report::Recorder>(*this, *worker.counters);
   unsigned count = (threads + 31) / 32;
   for (unsigned i = 0; i < count; ++i) {
     warps.push_back(std::make_unique<Warp>());

@@ -38,6 +38,10 @@ struct ClusterBarrier {
   std::vector<uint32_t> waiting; // arrived, and did not wait yet
 };
 
+namespace report {
+class Recorder;
+}
+
 struct Cluster;
 class TensorUnit;
 struct RegisterPool;
@@ -73,6 +77,7 @@ struct Block {
   uint64_t turns = 0;    // rounds over the warps
   unsigned sleepers = 0; // groups that wait at mbarriers
   std::unique_ptr<check::BlockChecker> checker;
+  std::unique_ptr<report::Recorder> recorder; // while counting
 
   Block(Launch &launch, Cluster &cluster, LaunchWorker &worker,
         uint64_t linear);

@@ -6,7 +6,7 @@
 #include "sim/check/Checker.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
-#include "sim/report/Counters.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -94,8 +94,11 @@ void signalAt(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
 
 void issueTo(Warp &w, const Inst &i, unsigned l, const BulkPlan &plan,
              const std::vector<Block *> &targets, std::unique_ptr<AsyncOp> op) {
-  if (!targets.empty())
+  if (!targets.empty()) {
     countBytes(w, i, op->bytes);
+    if (w.block->recorder)
+      w.block->recorder->requested(*op, targets.size(), plan.blocks != noRef);
+  }
   for (Block *target : targets) {
     // They end one by one.
     auto one = target == targets.back() ? std::move(op)
@@ -253,6 +256,8 @@ void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
       continue;
     uint32_t group = committed - uint32_t(i.imm);
     w.block->async.waitGroups(thread, group, i.flags);
+    if (w.block->recorder)
+      w.block->recorder->groupsWaited(w, i, thread, group);
     if (w.block->checker)
       w.block->checker->bulkWaited(thread, group, i.flags);
   }
@@ -263,7 +268,9 @@ void prefetch(Warp &w, const Inst &i, uint32_t mask) {
   const auto &plan = *static_cast<const Plan *>(i.extra.get());
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = std::countr_zero(m);
-    bulkSize(w, l, plan.size);
+    uint32_t bytes = bulkSize(w, l, plan.size);
+    if (w.block->recorder)
+      w.block->recorder->prefetched(i, bytes);
     // What lies outside of all memory is not fetched.
     checkAligned(w, l, plan.source.of(w, l), false);
   }

@@ -3,6 +3,7 @@
 #include "sim/exec/Cluster.h"
 
 #include "sim/check/Checker.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -194,6 +195,14 @@ std::string Cluster::whereWarpsAre() const {
     text += blockName(block->launch->options, block->linear) + ": " +
             (block->liveThreads ? block->whereWarpsAre() : "has exited; ");
   return text;
+}
+
+void Cluster::recordWaits() const {
+  for (const auto &block : blocks)
+    for (const auto &warp : block->warps)
+      for (const Group &g : warp->groups)
+        if (block->recorder && g.state == Group::AtMbarrier)
+          block->recorder->stuck(*warp, g.frame->code->insts[g.pc], g.barrier);
 }
 
 void Cluster::deadlock() const {

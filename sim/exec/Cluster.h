@@ -44,6 +44,8 @@ struct Cluster {
   }
   /// Where every warp of every block is, and what it waits for.
   std::string whereWarpsAre() const;
+  /// A fault ends the launch: records who waits at mbarriers, while counting.
+  void recordWaits() const;
 
 private:
   uint64_t events() const;

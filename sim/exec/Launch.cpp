@@ -7,7 +7,7 @@
 #include "sim/exec/Access.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Link.h"
-#include "sim/report/Counters.h"
+#include "sim/report/Recorder.h"
 #include <deque>
 #include <thread>
 
@@ -58,8 +58,13 @@ void Launch::addReport(Report report) {
       ++old.count;
       return;
     }
-  if (result.reports.size() < options.maxReports)
-    result.reports.push_back(std::move(report));
+  if (result.reports.size() >= options.maxReports)
+    return;
+  // Who waits for what stands in the timeline anyway.
+  if (const Warp *w = runningWarp;
+      w && w->block->recorder && report.kind != "deadlock")
+    w->block->recorder->finding(*w, report.ptxLine, report.kind);
+  result.reports.push_back(std::move(report));
 }
 
 bool Launch::isReported(std::string_view kind, unsigned ptxLine,
@@ -146,9 +151,12 @@ void Launch::work(unsigned number) {
         --wanted;
       }
       current.reset();
+      runningWarp = nullptr; // it may be gone
     }
   } catch (const Fault &fault) {
     if (fault.kind != Fault::Stopped) {
+      if (current)
+        current->recordWaits();
       Report report;
       report.kind = faultName(fault.kind);
       const Warp *where = current ? runningWarp : nullptr;
@@ -184,6 +192,7 @@ void Launch::work(unsigned number) {
       result.fault = fault.kind;
       stop = true;
     }
+    runningWarp = nullptr;
   }
   std::lock_guard lock(mutex);
   result.warpInstructions += worker.warpInstructions;

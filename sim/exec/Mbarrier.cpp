@@ -7,6 +7,7 @@
 #include "sim/exec/Access.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Decode.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -83,7 +84,9 @@ void update(Block &block, uint32_t offset, MbarrierWord &s) {
   s.parity = !s.parity;
   s.pending = s.expected;
   store(block, offset, s);
-  ++block.mbarriers[offset].phase;
+  uint32_t phase = block.mbarriers[offset].phase++;
+  if (block.recorder)
+    block.recorder->phaseEnded(offset, phase);
   if (block.checker)
     block.checker->mbarrierPhase(offset);
   block.wakeAt(offset);
@@ -150,6 +153,11 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
       notInitialised(owner, at.offset, threadName(w, l));
     if (kind != Init && checker)
       checker->mbarrierUse(w, i, l, at.offset);
+    if (w.block->recorder) {
+      w.block->recorder->signals(-1);
+      if (kind == Arrive || kind == Drop || kind == CompleteTx)
+        w.block->recorder->arrived(w, i, owner, at.offset);
+    }
     switch (kind) {
     case Init:
       if (operand == 0 || operand > MbarrierWord::countMask)
@@ -274,6 +282,8 @@ void mbarrierCompleteTx(const AsyncOp &op) {
   if (!s.live)
     notInitialised(owner, op.mbarrier,
                    "the copy at " + describePlace(*op.inst, *owner.launch));
+  if (owner.recorder)
+    owner.recorder->signals(op.event);
   s.tx -= op.bytes;
   update(owner, op.mbarrier, s);
 }
@@ -291,6 +301,8 @@ void mbarrierArriveOn(const AsyncOp &op) {
                 "more arrivals at " + mbarrierName(owner, op.mbarrier) +
                     " than it waits for, by " + who};
   --s.pending;
+  if (owner.recorder)
+    owner.recorder->signals(op.event);
   update(owner, op.mbarrier, s);
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/check/Checker.h"
 #include "sim/exec/Cluster.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -182,6 +183,8 @@ void alloc(Warp &w, const Inst &i, uint32_t mask) {
     }
     checkGrowth(w, i, memory, columns);
     memory.allocations.push_back({*column, columns, &i, nullptr});
+    if (w.block->recorder)
+      w.block->recorder->allocated(memory);
     if (other) {
       other->allocations.push_back({*column, columns, &i, nullptr});
       finishPair(*w.block, true);

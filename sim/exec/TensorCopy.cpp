@@ -3,6 +3,7 @@
 #include "sim/check/Checker.h"
 #include "sim/exec/BulkCopy.h"
 #include "sim/exec/TensorMap.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -173,7 +174,9 @@ void tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
   const auto &plan = *static_cast<const TensorPlan *>(i.extra.get());
   for (uint32_t m = mask; m; m &= m - 1) {
     TensorBox box;
-    tensorBox(w, i, unsigned(std::countr_zero(m)), plan, box);
+    TensorMap map = tensorBox(w, i, unsigned(std::countr_zero(m)), plan, box);
+    if (w.block->recorder)
+      w.block->recorder->prefetched(i, boxBytes(map, plan.isFourRows));
   }
 }
 

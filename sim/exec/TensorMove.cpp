@@ -4,6 +4,7 @@
 #include "sim/exec/Cluster.h"
 #include "sim/exec/SmallFloat.h"
 #include "sim/exec/Tcgen05.h"
+#include "sim/report/Recorder.h"
 #include <algorithm>
 
 namespace tessera::sim {
@@ -150,6 +151,8 @@ void move(Warp &w, const Inst &i, uint32_t mask) {
       const uint32_t *values = w.reg<uint32_t>(ref);
       move.values.insert(move.values.end(), values, values + 32);
     }
+  if (w.block->recorder)
+    w.block->recorder->tensorMove(w, i);
   if (!isLazy(*w.block))
     return (p.isStore ? store : load)(*w.block, p, move);
   if (!w.tensorMoves) {

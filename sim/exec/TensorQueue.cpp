@@ -4,6 +4,7 @@
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
 #include "sim/exec/Tcgen05.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -25,6 +26,8 @@ void TensorUnit::issue(Warp &w, unsigned lane, TensorOp op) {
   ++block.events;
   ++issued;
   op.number = ++perThread[op.thread];
+  if (block.recorder)
+    block.recorder->tensorOp(w, op);
   for (size_t k = 0; k < blocks.size() && block.checker; ++k)
     block.checker->tensorIssued(w, lane, op, *blocks[k], uses[k]);
   ops.push_back(std::move(op));

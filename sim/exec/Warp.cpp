@@ -10,7 +10,7 @@
 #include "sim/exec/Mbarrier.h"
 #include "sim/exec/Tcgen05.h"
 #include "sim/exec/Wgmma.h"
-#include "sim/report/Counters.h"
+#include "sim/report/Recorder.h"
 #include <utility>
 
 namespace tessera::sim {
@@ -473,6 +473,8 @@ bool Warp::doWarpSync(unsigned i, const Inst &in) {
 bool Warp::doMbarrierWait(unsigned i, const Inst &in, uint32_t active) {
   Group &g = groups[i];
   MbarrierWait wait = mbarrierTest(*this, in, active);
+  if (block->recorder && wait.done != active)
+    g.missed = wait.offset;
   bool adversarial = block->launch->options.adversarial;
   // A wait may always return false, and some program does not look at the
   // answer: with checking the first one of an incomplete phase fails, in
@@ -499,6 +501,11 @@ bool Warp::doMbarrierWait(unsigned i, const Inst &in, uint32_t active) {
   }
   mbarrierAnswer(*this, in, active, wait);
   g.failed = wait.done == active ? nullptr : &in;
+  if (block->recorder && wait.done == active) {
+    block->recorder->waited(*this, in, wait.offset, g.missed == wait.offset);
+    if (g.missed == wait.offset)
+      g.missed = ~0u;
+  }
   if (wait.done != active)
     yield = true;
   return false;

@@ -54,6 +54,7 @@ struct Group {
   bool parity = false;          // of the phase waited for
   bool timedOut = false;        // the wait returns whatever it finds
   const Inst *failed = nullptr; // the wait that failed last
+  uint32_t missed = ~0u; // while counting: an mbarrier it came to too early
   uint64_t wakeTurn = 0;
 };
 

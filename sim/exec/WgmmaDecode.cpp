@@ -5,6 +5,7 @@
 #include "sim/exec/Decode.h"
 #include "sim/exec/Mma.h"
 #include "sim/exec/Wgmma.h"
+#include "sim/report/Recorder.h"
 
 namespace tessera::sim {
 
@@ -64,6 +65,8 @@ void product(Warp &w, const Inst &i, uint32_t mask) {
   if (p.sparse)
     std::memcpy(op.metadata.data(), w.reg<uint32_t>(p.metadata), 128);
   begin(w, i, mask, {&i, op.a, op.b, op.accumulates});
+  if (w.block->recorder)
+    w.block->recorder->product(w, i, p);
   if (isLazy(w))
     return queueOf(w).issue(std::move(op));
   chunksOf(w, op); // the bounds
@@ -101,6 +104,8 @@ void waitGroup(Warp &w, const Inst &i, uint32_t mask) {
       other.wgmma->completeUpTo(group);
   });
   begin(w, i, mask, {&i});
+  if (w.block->recorder)
+    w.block->recorder->waitedForProducts(w, i, group);
   if (isLazy(w))
     queueOf(w).wait(left);
 }

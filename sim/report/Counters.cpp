@@ -102,6 +102,9 @@ void Counters::access(const Inst &inst, uint32_t mask, const Access &at,
 void Counters::add(const Counters &other) {
   async.groups = std::max(async.groups, other.async.groups);
   async.bytes = std::max(async.bytes, other.async.bytes);
+  asyncWork.add(other.asyncWork);
+  if (!timeline)
+    timeline = other.timeline;
   for (size_t k = 0; k < perInstruction.size(); ++k) {
     InstructionCount &a = perInstruction[k];
     const InstructionCount &b = other.perInstruction[k];
@@ -154,7 +157,7 @@ std::string toText(const Counters &counters) {
       (unsigned long long)t.conflicts,
       (unsigned long long)counters.async.groups,
       (unsigned long long)counters.async.bytes);
-  return text + line;
+  return text + line + toText(counters.asyncWork);
 }
 
 } // namespace tessera::sim::report

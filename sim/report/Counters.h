@@ -3,6 +3,8 @@
 #pragma once
 
 #include "sim/exec/Access.h"
+#include "sim/report/AsyncCounts.h"
+#include "sim/report/Timeline.h"
 
 namespace tessera::sim::report {
 
@@ -28,6 +30,8 @@ struct AsyncDepth {
 
 struct Counters {
   AsyncDepth async;
+  AsyncCounts asyncWork;
+  std::shared_ptr<Timeline> timeline; // of whoever ran the first cluster
   std::vector<InstructionCount> perInstruction; // by Inst::id
   std::vector<const Inst *> instructions;
 

@@ -88,6 +88,9 @@ static std::string countsJson(const Counters &counters,
     if (perClass[c])
       classes += (classes.empty() ? "" : ", ") +
                  field(opClassName(OpClass(c)), perClass[c]);
+  std::string timeline;
+  if (counters.timeline && !counters.timeline->events.empty())
+    timeline = "\"timeline\": " + toJson(*counters.timeline, program) + ",\n ";
   return "{" + field("warp_instructions", total.warps) + ", " +
          field("thread_instructions", total.lanes) + ", " +
          field("lane_slots", total.warps * 32) + ", " +
@@ -97,8 +100,9 @@ static std::string countsJson(const Counters &counters,
          field("wavefronts", total.wavefronts) + ", " +
          field("bank_conflicts", total.conflicts) + ",\n \"async_depth\": {" +
          field("groups", counters.async.groups) + ", " +
-         field("bytes_per_block", counters.async.bytes) + "}" +
-         ",\n \"time\": \"not measured\",\n \"classes\": {" + classes +
+         field("bytes_per_block", counters.async.bytes) + "}" + ",\n " +
+         toJson(counters.asyncWork) + timeline +
+         "\"time\": \"not measured\",\n \"classes\": {" + classes +
          "},\n \"lines\": [" + lines + "]}";
 }
 
