@@ -3,10 +3,13 @@
 """usage: render_html.py OUT [--browser chromium]
 
 Writes OUT/*.html and OUT/*.png: a CUDA kernel with a race, one with bank
-conflicts and uncoalesced accesses, and a Triton matmul (if triton is there).
-nvcc is needed for the first two."""
+conflicts and uncoalesced accesses, and a Triton matmul (if triton is there);
+nvcc is needed for the first two. Then the wrong pipeline of
+docs/simulator-hopper.md, its timeline alone (the picture of that document,
+docs/images/simulator-hopper.png), and a tcgen05 pipeline in dark colours."""
 
 import argparse
+import os
 import pathlib
 import struct
 import subprocess
@@ -16,7 +19,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import conftest  # noqa: E402,F401
+from conftest import ROOT  # noqa: E402
 import tessera.sim as sim  # noqa: E402
 
 CONFLICTS = """// A transpose without padding: every column access hits one bank.
@@ -75,22 +78,48 @@ def triton(out):
     return driver.last_report.html(driver.last_report.ptx)
 
 
+def hopper(out):
+    """The page that the document makes."""
+    page = out / "hopper-run.html"
+    subprocess.run([sys.executable, ROOT / "examples/hopper/run.py", ROOT / "examples/hopper/gemm.ptx", "4", "--check", "--page",
+                    page], check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    return page.read_text()
+
+
+def hopper_timeline(out):
+    page = hopper(out)
+    head, begin = page[:page.index("<h1>")], page.index('<p class="legend">')
+    return head + page[begin:page.index("<h2>Source and PTX")]
+
+
+def tcgen05(out):
+    import tcgen05_kernels
+    import test_tcgen05
+    report = test_tcgen05.run_gemm(tcgen05_kernels.GEMM, check=True, count=True)[0]
+    return report.html(tcgen05_kernels.GEMM)
+
+
+PAGES = {race: "1600,1100", conflicts: "1600,1100", triton: "1600,1100", hopper: "1700,1100", hopper_timeline: "1680,390",
+         tcgen05: "2400,1100"}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--browser", default="chromium")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for make in (race, conflicts, triton):
+    for make, size in PAGES.items():
         try:
             page = make(options.out)
-        except ImportError as e:
+        except (ImportError, FileNotFoundError) as e:
             print(f"{make.__name__}: left out, {e}")
             continue
         path = options.out / f"{make.__name__}.html"
         path.write_text(page)
-        subprocess.run([options.browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                        "--window-size=1600,1100", f"--screenshot={path.with_suffix('.png')}",
+        dark = ["--blink-settings=preferredColorScheme=0"] if make is tcgen05 else []
+        subprocess.run([options.browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *dark,
+                        f"--window-size={size}", f"--screenshot={path.with_suffix('.png')}",
                         path.resolve().as_uri()], check=True, capture_output=True)
         print(path.with_suffix(".png"))
 

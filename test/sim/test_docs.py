@@ -1,5 +1,6 @@
 # docs/simulator.md is up to date, and its example runs.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import importlib.util
 import os
 import pathlib
 import re
@@ -8,7 +9,8 @@ import sys
 
 import pytest
 
-from tessera.sim._native import library, take_text
+from conftest import TOOL
+from tessera.sim._native import library, library_path, take_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "simulator.md").read_text()
@@ -61,3 +63,35 @@ def test_fused_butterfly_is_reported():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                             env={**os.environ, "TRITON_DEFAULT_FP_FUSION": "1"})
     assert "write-after-write race on shared address" in result.stderr
+
+
+@pytest.fixture
+def documents(monkeypatch):
+    """tools/generate-docs.py, with the tools and the Python package of this source tree."""
+    if not TOOL.exists():
+        pytest.skip(f"{TOOL} is not built")
+    for name, value in (("PYTHONPATH", ROOT / "python"), ("TESSERA_SIM_LIBRARY", library_path)):
+        monkeypatch.setenv(name, str(value))
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "tools" / "generate-docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.BIN = TOOL.parent
+    return module
+
+
+def test_the_wrong_pipeline_prints_what_its_page_shows(documents):
+    page = (ROOT / "docs" / "simulator-hopper.md").read_text()
+    assert documents.with_outputs(page) == page, "regenerate: tools/generate-docs.py"
+    changed = page.replace("2 tiles: 0 of", "2 tiles: 1 of")
+    assert changed != page == documents.with_outputs(changed)
+
+
+def test_the_wrong_pipeline_names_its_lines():
+    """The lines that the page speaks of, and its picture."""
+    page = (ROOT / "docs" / "simulator-hopper.md").read_text()
+    lines = (ROOT / "examples" / "hopper" / "gemm.ptx").read_text().splitlines()
+    for number, what in re.findall(r"[Ll]ine (\d+) is the `(\w+)`", page):
+        assert what in lines[int(number) - 1]
+    assert "try_wait" in lines[int(re.search(r"in line (\d+), and it did return", page)[1]) - 1]
+    assert "cp.async.bulk" in lines[int(re.search(r"copy of line (\d+) is still", page)[1]) - 1]
+    assert (ROOT / "docs" / re.search(r"\]\((images/.*?)\)", page)[1]).exists()

@@ -191,3 +191,33 @@ except ImportError as e:
     print("needs the compiler" in str(e))
 """ % str(ROOT / "python"), TESSERA_SIM_LIBRARY=str(library_path))
     assert r.stdout == "True\n", r.stdout + r.stderr
+
+
+def test_counts_of_asynchronous_work(tmp_path):
+    """The text says what the JSON says; kernels without copies say nothing of them."""
+    if not TOOL.exists():
+        pytest.skip(f"{TOOL} is not built")
+    tiles = 7
+    run = (TOOL, "run", ROOT / "examples/hopper/gemm.ptx", "--arch", "sm_90a", "--block", "160", "--count", "--arg",
+           f"zeros:f32:{tiles * 768}", "--arg", "zeros:f32:2048", "--arg", f"u32:{tiles}")
+    fixed = tmp_path / "k.ptx"
+    fixed.write_text((ROOT / "examples/hopper/gemm.ptx").read_text().replace("%phase, %k, 1, 1", "%phase, %k, 2, 1"))
+    run = (*run[:2], fixed, *run[3:])
+    text, counts = call(*run).stdout, json.loads(call(*run, "--json").stdout)["counts"]
+    (load,) = counts["tma"]
+    assert load == {"operation": "load", "from": "global", "to": "shared", "tensor": False, "multicast": False,
+                    "requests": tiles, "bytes": 3072 * tiles, "delivered": 3072 * tiles}
+    assert f"TMA load, global to shared: {tiles} requests, {3072 * tiles} bytes\n" in text
+    waits = counts["mbarrier_waits"]
+    assert waits["waits"] == (4 + 1) * tiles >= waits["had_to_wait"] > 0
+    assert f"mbarrier waits: {waits['waits']}, of which {waits['had_to_wait']} had to wait\n" in text
+    assert counts["tensor_instructions"] == {"wgmma.m64n32k16.f32.f16.f16": tiles}
+    assert f"tensor instructions: wgmma.m64n32k16.f32.f16.f16: {tiles}\n" in text
+    assert counts["pipeline_depth"] == {"copies": 4, "bytes": 4 * 3072, "phases": 4, "groups": 0}
+    assert f"pipeline of a block, at most: 4 copies in flight, {4 * 3072} bytes, 4 phases ahead, 0 bulk groups\n" in text
+    (tmp_path / "axpy.ptx").write_text(PTX)
+    axpy = call(TOOL, "run", tmp_path / "axpy.ptx", "--count", "--arg", "zeros:f32:8", "--arg", "zeros:f32:8", "--arg",
+                "f32:2", "--arg", "u32:8", "--block", "8").stdout
+    assert "cp.async in flight" in axpy
+    for word in ("TMA", "mbarrier", "tensor", "pipeline"):
+        assert word not in axpy

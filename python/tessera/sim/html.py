@@ -14,24 +14,32 @@ import os
 import re
 import sys
 
+from . import timeline
+
 _STYLE = """
-body{font:14px/1.45 system-ui,sans-serif;margin:24px;color:#1d2430;background:#fff}
-h1{font-size:20px;margin:0 0 4px}h2{font-size:15px;margin:22px 0 6px}
+:root{color-scheme:light dark;--page:#fff;--ink:#1d2430;--dim:#5a6675;--line:#d5dbe3;--head:#eef1f5;--fold:#f1f3f6;
+--bad:#fdf1ef;--bad-edge:#c0392b;--hot:#fff3d6;--link:#dcebff;--copy:#dbe9fb;--copy-edge:#2f6fbf;
+--product:#fde6c8;--product-edge:#b96a09;--arrive:#d9f0de;--arrive-edge:#2a8a48;--move:#ebe0f7;--move-edge:#7b4bb0}
+@media(prefers-color-scheme:dark){:root{--page:#14181f;--ink:#e2e7ee;--dim:#9aa7b6;--line:#364150;--head:#1f2630;
+--fold:#1b212a;--bad:#3a1c1a;--bad-edge:#f07a6c;--hot:#4a3b12;--link:#1d3558;--copy:#1b3558;--copy-edge:#6ba6ee;
+--product:#4a3213;--product-edge:#e3a34c;--arrive:#173d24;--arrive-edge:#5fc480;--move:#372650;--move-edge:#b48ae6}}
+body{font:14px/1.45 system-ui,sans-serif;margin:24px;color:var(--ink);background:var(--page)}
+h1{font-size:20px;margin:0 0 4px}h2{font-size:15px;margin:22px 0 6px}p{margin:4px 0 8px;max-width:110ch}
 .tiles{display:flex;flex-wrap:wrap;gap:10px;margin:12px 0}
-.tile{border:1px solid #d5dbe3;border-radius:6px;padding:8px 12px;min-width:120px}
-.tile b{display:block;font-size:17px}.tile span{color:#5a6675;font-size:12px}
-.find{border-left:4px solid #c0392b;background:#fdf1ef;padding:6px 10px;margin:4px 0}
+.tile{border:1px solid var(--line);border-radius:6px;padding:8px 12px;min-width:120px}
+.tile b{display:block;font-size:17px}.tile span{color:var(--dim);font-size:12px}
+.find{border-left:4px solid var(--bad-edge);background:var(--bad);padding:6px 10px;margin:4px 0}
 .chips span{display:inline-block;margin:0 14px 4px 0}.chips b{font-weight:600}
 .sides{display:flex;gap:16px;align-items:flex-start}
-.side{flex:1 1 0;min-width:0;overflow:auto;max-height:88vh;border:1px solid #d5dbe3;border-radius:6px}
+.side{flex:1 1 0;min-width:0;overflow:auto;max-height:88vh;border:1px solid var(--line);border-radius:6px}
 table{border-collapse:collapse;font:12px/1.4 ui-monospace,monospace;width:100%}
 td,th{padding:0 6px;white-space:pre;text-align:left;vertical-align:top}
-th{position:sticky;top:0;background:#eef1f5;font-weight:600}
-td.n{text-align:right;color:#5a6675}td.hot{background:#fff3d6}
-tr.bad td{background:#fbdedb}tr.link td{background:#dcebff}
-tr.fold td{color:#8a94a1;background:#f7f8fa;padding-left:60px}
-tr[data-at]{cursor:pointer}.kind{color:#a5281b;font-weight:600}
-"""
+th{position:sticky;top:0;background:var(--head);font-weight:600}
+td.n{text-align:right;color:var(--dim)}td.hot{background:var(--hot)}
+tr.bad td{background:var(--bad)}tr.link td{background:var(--link)}
+tr.fold td{color:var(--dim);background:var(--fold);padding-left:60px}
+tr[data-at]{cursor:pointer}.kind{color:var(--bad-edge);font-weight:600}
+""" + timeline.STYLE
 
 # A click on a source line shows its PTX, and the other way round.
 _SCRIPT = """
@@ -54,6 +62,28 @@ def _number(value):
 def _source_line(place):
     m = re.match(r"(.*?):(\d+)", place or "")
     return (m[1], int(m[2])) if m else (None, 0)
+
+
+def _async_tiles(counts):
+    """TMA, mbarriers and tensor cores, as far as the kernel uses them."""
+    tiles = []
+    for c in counts.get("tma", []):
+        kind = " ".join(["TMA", c["operation"]] + ["tensor"] * c["tensor"] + ["multicast"] * c["multicast"])
+        tiles.append((f"{kind}: {c['from']}" + (f" to {c['to']}" if c["to"] else ""),
+                      f"{_number(c['requests'])} \u00d7, {_number(c['bytes'])} B"))
+    if counts.get("multicast_saved_bytes"):
+        tiles.append(("saved by multicast", f"{_number(counts['multicast_saved_bytes'])} B"))
+    waits = counts.get("mbarrier_waits", {})
+    if waits.get("waits"):
+        tiles.append(("mbarrier waits that had to wait", f"{_number(waits['had_to_wait'])} of {_number(waits['waits'])}"))
+    tiles += [(name, _number(n) + " \u00d7") for name, n in counts.get("tensor_instructions", {}).items()]
+    if counts.get("tensor_memory_columns"):
+        tiles.append(("tensor memory of a block, at most", f"{counts['tensor_memory_columns']} columns"))
+    depth = counts.get("pipeline_depth", {})
+    if depth.get("copies"):
+        tiles.append((f"in flight in a block, at most; {_number(depth['bytes'])} bytes, {depth['groups']} bulk groups",
+                      f"{depth['copies']} copies, {depth['phases']} phases"))
+    return tiles
 
 
 def render(report, ptx=""):
@@ -133,6 +163,7 @@ def render(report, ptx=""):
                   ("cp.async in flight, at most",
                    f"{counts['async_depth']['groups']} groups, "
                    f"{_number(counts['async_depth']['bytes_per_block'])} bytes")]
+        tiles += _async_tiles(counts)
     else:
         tiles.append(("counts", "not measured: the run was without counts"))
     if report.occupancy:
@@ -159,6 +190,7 @@ def render(report, ptx=""):
             + (f"<h2>Findings</h2>{findings}" if findings else "")
             + (f"<h2>Warp instructions by class</h2><div class=chips>{classes}</div>"
                if classes else "")
+            + timeline.draw(counts.get("timeline"))
             + "<h2>Source and PTX</h2><div class=sides>"
             + (f"<div class=side>{''.join(sources)}</div>" if sources else "")
             + (f"<div class=side>{ptx_side}</div>" if ptx else "")
