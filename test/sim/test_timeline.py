@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 import tessera.sim as sim
+from conftest import ROOT
 from hopper_kernels import PIPELINE, PIPELINE_BUGS, STORE, broken, line_of
 from tcgen05_kernels import GEMM as TENSOR_GEMM
+from cluster_kernels import pipeline
 from test_bulk_copy import run as run_copies
+from test_clusters import fetch
 from test_tcgen05 import run_gemm as run_tensor_gemm
 from test_wgmma import run_gemm
 from tessera.sim import timeline
@@ -61,6 +64,23 @@ def test_a_pipeline_is_drawn():
     assert picture.count("slot of full[") == 2 and "filled too early" not in picture
 
 
+def test_a_product_is_in_flight_until_its_wait():
+    right = drawn(run_gemm(GEMM, check=True, count=True)[0])
+    assert right.count('class="t-flight"') == boxes(right, "product") and "t-flight t-bad" not in right
+    never = drawn(run_gemm(broken(GEMM, GEMM_BUGS["exit_without_wait"][0]), check=True, count=True)[0])
+    # The waits in the loop leave one group in flight.
+    assert never.count("t-flight t-bad") == 1
+
+
+def test_a_consumer_that_waits_for_the_phase_before_the_first():
+    text = (ROOT / "examples/hopper/gemm.ptx").read_text()
+    tiles = 4
+    arguments = [np.zeros(tiles * 768, np.float32), np.zeros(2048, np.float32), tiles]
+    report = sim.launch(text, "gemm", 1, 160, arguments, arch="sm_90a", count=True)
+    early = {(w["mbarrier"], w["phase"]) for w in events_of(report, "wait") if w["warp"] == 0 and w["phase"] < 0}
+    assert drawn(report).count("no copy") == 2 * len(early) > 0  # beside the box, and in its title
+
+
 def columns(picture, kind):
     return [float(x) for x in re.findall(rf'<rect x="(\d+)"[^>]*class="t-{kind}[ "]', picture)]
 
@@ -102,6 +122,29 @@ def test_other_work_is_drawn():
     picture = drawn(report)
     assert "takes results" in picture and boxes(picture, "tensor_move") == 2 and 'class="a-commit"' in picture
     assert boxes(picture, "product") == len(events_of(report, "product"))
+    # A slot is in use until the commit behind the product.
+    widths = [int(w) for w in re.findall(r'<rect [^>]*width="(\d+)" [^>]*class="t-use"', picture)]
+    assert len(widths) == len(events_of(report, "copy")) and min(widths) > 2 * timeline.WIDTH
+
+
+def test_a_multicast_fills_slots_of_both_blocks():
+    report = fetch(pipeline(2), 2, check=True, count=True, arch="sm_90a")[0]
+    picture = drawn(report)
+    copies = events_of(report, "copy")
+    assert {e["owner"] for e in copies} == {0, 1}
+    # One box for the two copies of a multicast, one bar in each block.
+    assert 2 * boxes(picture, "copy") == len(copies) == 2 * picture.count(">2 copies<")
+    assert picture.count("slot of full[") == 4 and picture.count(">consumer<") == 2
+    phases = {(e["owner"], e["mbarrier"], e["phase"]) for e in copies}
+    assert boxes(picture, "full") == len(phases) and "filled too early" not in picture
+
+
+def test_remarks_are_no_findings():
+    recorded = run_gemm(GEMM, check=True, count=True)[0].counts["timeline"]
+    for what, marks in (("remark", 0), ("race", 1)):
+        marked = copy.deepcopy(recorded)
+        marked["events"].append({"kind": "finding", "block": 0, "warp": 4, "ptx_line": 1, "what": what})
+        assert timeline.draw(marked).count("\u25b2") == marks
 
 
 def test_size_is_bounded():
@@ -130,6 +173,8 @@ def test_many_rows_and_blocks_are_cut():
     picture = timeline.draw(recorded)
     assert f"{5 - timeline.MOST_BLOCKS} more blocks of the cluster are not drawn" in picture
     assert "more rows of block 0 are not drawn" in picture
+    headings = picture.count('class="big"')
+    assert headings <= timeline.MOST_BLOCKS * (timeline.MOST_ROWS + 1)
 
 
 def test_page():

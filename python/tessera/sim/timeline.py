@@ -45,6 +45,7 @@ class Step:
         self.phase, self.what, self.by = event.get("phase"), event.get("what", ""), event.get("by")
         self.count, self.bytes = event.get("count", 1), event.get("bytes", 0) * event.get("count", 1)
         self.group = event.get("group", 0)
+        self.targets = {(self.owner, self.mbarrier, self.phase)}  # a multicast has several
         self.findings, self.cause, self.column, self.since = [], None, 0, 0
 
     def takes(self, event):
@@ -57,6 +58,7 @@ class Step:
     def add(self, event):
         self.count = event.get("count", 1) + (self.count if self.kind == "copy" else 0)
         self.kind, self.line = "copy", event["ptx_line"]
+        self.targets.add((event["owner"], event["mbarrier"], event["phase"]))
         self.bytes += event.get("bytes", 0) * event.get("count", 1)
 
 
@@ -94,7 +96,7 @@ def _steps(events, actors):
             position = 0
             for index, event in own:
                 if event["kind"] == "finding":
-                    if position:
+                    if position and event["what"] != "remark":
                         drawn[position - 1].findings.append(event["what"])
                     continue
                 if position == len(drawn):
@@ -134,6 +136,8 @@ def _place(events, rows, at):
 def _name(timeline, mbarrier):
     """"full[1]" for "full+8"."""
     name = timeline["mbarriers"].get(str(mbarrier), str(mbarrier))
+    if name.startswith("shared "):  # dynamic shared memory has no names
+        return "@" + name[len("shared "):]
     base, plus, offset = name.partition("+")
     if plus and offset.isdigit() and int(offset) % 8 == 0:
         return f"{base}[{int(offset) // 8}]"
@@ -147,7 +151,8 @@ def _slots(rows):
     copies = [s for s in steps if s.kind == "copy"]
     fills = {}
     for s in copies:
-        fills.setdefault((s.owner, s.mbarrier), {}).setdefault(s.phase, s)
+        for owner, mbarrier, phase in s.targets:
+            fills.setdefault((owner, mbarrier), {}).setdefault(phase, s)
     ends = {}  # when a phase that only threads arrive at is over
     for s in steps:
         if s.kind in ("arrive", "commit") and (s.owner, s.mbarrier) not in fills:
@@ -236,7 +241,7 @@ class _Picture:
         target = _name(self.timeline, step.mbarrier) if step.mbarrier is not None else ""
         word = _WORDS[step.kind]
         if step.kind in ("copy", "store"):
-            word = f"{step.count if step.count > 1 else ''} {word}".strip()
+            word = f"{step.count} {word[:-1]}ies" if step.count > 1 and word == "copy" else word
             return word, target or f"{step.bytes} B"
         return f"{word} \u03c6{step.phase}".replace("-", "\u2212"), target
 
@@ -310,7 +315,7 @@ class _Picture:
                      f"{name}, phase {phase}: copies are on their way, or nobody has looked")
             if use is not None:
                 self.bar(use, (end if end is not None else last) + 1, y, "t-use", f"\u03c6{phase} in use",
-                         f"{name}, phase {phase}: from the first wait that saw it complete to its release")
+                         f"{name}, phase {phase}: from the first wait that saw it complete to its release, or the last such wait")
             if fill < occupied:
                 self.bar(fill, occupied, y, "t-clash", "", f"{name}: filled for phase {phase} before phase {phase - 1} was released")
                 self.text(self.x(fill) + 2, y + 32, "\u25b2 filled too early", "bad")
