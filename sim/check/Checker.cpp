@@ -4,6 +4,7 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
+#include "sim/exec/BarrierFlags.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
 
@@ -493,11 +494,26 @@ void BlockChecker::exited(Warp &w, uint32_t mask) {
   exitAsync(w, mask);
 }
 
+/// Whether an instruction of the function can wait at this barrier.
+static bool mayBeWaitedFor(const Code &code, uint32_t id) {
+  return std::ranges::any_of(code.insts, [&](const Inst &i) {
+    if (i.flow != Flow::BlockBarrier || i.flags & barrierArriveOnly)
+      return false;
+    uint32_t named = id; // by a register: any
+    if (i.ops[0] & constantPool)
+      std::memcpy(&named, &code.constants[i.ops[0] & ~constantPool],
+                  sizeof named);
+    return named == id;
+  });
+}
+
 void BlockChecker::finished() {
   for (unsigned id = 0; id < block.barriers.size(); ++id) {
     const BlockBarrier &b = block.barriers[id];
+    // Warp groups that take turns leave the last turn open.
     if (b.active && b.inst)
-      note(*block.warps[0], *b.inst, "barrier-misuse",
+      note(*block.warps[0], *b.inst,
+           mayBeWaitedFor(*b.code, id) ? "remark" : "barrier-misuse",
            "barrier " + std::to_string(id) +
                " has arrivals that nobody waited for at the end of the block",
            0);

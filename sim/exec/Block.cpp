@@ -169,6 +169,7 @@ void Block::arrive(Warp &warp, unsigned index) {
     b.active = true;
     b.expected = count;
     b.arrivedMask.assign(warps.size(), 0);
+    b.notWaiting.assign(warps.size(), 0);
   } else if (b.expected != count && checker) {
     checker->note(warp, in, "barrier-misuse",
                   "barrier " + std::to_string(id) +
@@ -179,12 +180,21 @@ void Block::arrive(Warp &warp, unsigned index) {
                   0);
   }
   b.inst = &in;
-  if ((b.arrivedMask[warp.index] & g.mask) && checker)
-    checker->note(warp, in, "barrier-misuse",
+  b.code = warp.frame->code;
+  bool waits = !(in.flags & barrierArriveOnly);
+  if (uint32_t again = b.arrivedMask[warp.index] & g.mask; again && checker) {
+    // The ISA counts both. Warp groups that take turns give themselves the
+    // first turn like that (FlashAttention-3 and -4).
+    bool isOwnTurn = waits && !(again & ~b.notWaiting[warp.index]);
+    checker->note(warp, in, isOwnTurn ? "remark" : "barrier-misuse",
                   "a thread arrives twice at barrier " + std::to_string(id) +
-                      " before it completes",
+                      " before it completes" +
+                      (isOwnTurn ? ", first without waiting" : ""),
                   0);
+  }
   b.arrivedMask[warp.index] |= g.mask;
+  if (!waits)
+    b.notWaiting[warp.index] |= g.mask;
   b.threads += std::popcount(g.mask);
   b.units += g.mask == warp.live ? 32 : std::popcount(g.mask);
   if (in.ops[3] != noRef) {
@@ -198,11 +208,11 @@ void Block::arrive(Warp &warp, unsigned index) {
   }
   if (checker)
     checker->arriveBarrier(warp, id, g.mask);
-  if (in.flags & barrierArriveOnly) {
-    ++g.pc;
-  } else {
+  if (waits) {
     g.state = Group::AtBlockBarrier;
     g.barrier = id;
+  } else {
+    ++g.pc;
   }
   if (isComplete(b))
     complete(id);

@@ -18,12 +18,15 @@ struct BlockBarrier {
   bool allTrue = true, anyTrue = false;
   const Inst *inst = nullptr;
   std::vector<uint32_t> arrivedMask; // lanes per warp, for reports and checks
+  std::vector<uint32_t> notWaiting;  // those that arrived without waiting
+  const Code *code = nullptr;        // of the function with `inst`
 };
 
 /// What is known of an mbarrier object beside its word.
 struct MbarrierRecord {
   uint32_t phase = 0;                              // phases completed so far
   const Inst *expect = nullptr, *arrive = nullptr; // the last ones
+  int64_t expected = 0; // bytes, in the current phase
 };
 
 /// A place in the shared memory of a block of the cluster.

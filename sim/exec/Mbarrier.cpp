@@ -85,6 +85,7 @@ void update(Block &block, uint32_t offset, MbarrierWord &s) {
   s.pending = s.expected;
   store(block, offset, s);
   uint32_t phase = block.mbarriers[offset].phase++;
+  block.mbarriers[offset].expected = 0;
   if (block.recorder)
     block.recorder->phaseEnded(offset, phase);
   if (block.checker)
@@ -183,6 +184,7 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
       if (i.aux) {
         s.tx += operand;
         owner.mbarriers[at.offset].expect = &i;
+        owner.mbarriers[at.offset].expected += operand;
       }
       owner.mbarriers[at.offset].arrive = &i;
       arrive(w, i, l, at, s, i.aux ? 1 : operand);
@@ -194,6 +196,7 @@ void mbarrier(Warp &w, const Inst &i, uint32_t mask) {
     case ExpectTx:
       s.tx += operand;
       owner.mbarriers[at.offset].expect = &i;
+      owner.mbarriers[at.offset].expected += operand;
       update(owner, at.offset, s);
       break;
     case CompleteTx:

@@ -61,6 +61,8 @@ TensorMap tensorBox(Warp &w, const Inst &i, unsigned l, const TensorPlan &plan,
   auto refuse = [&](const std::string &what) {
     throw Fault{Fault::IllegalInstruction, what, 0, int(l)};
   };
+  if (std::string problem = readForeignBits(map); !problem.empty())
+    refuse(problem);
   if (std::string problem = checkTensorMap(map); !problem.empty())
     refuse("the tensor map is not valid: " + problem);
   if (map.ranks() != plan.rank)

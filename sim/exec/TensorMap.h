@@ -1,8 +1,9 @@
 // Tensor maps: what cuTensorMapEncodeTiled makes and tensor copies read.
 //
-// CUtensorMap is opaque, so its 128 bytes are ours. A map of zeros that
-// tensormap.replace then fills must be complete: zero means "none" everywhere,
-// and sizes are kept minus one where they cannot be zero.
+// CUtensorMap is opaque, so its 128 bytes are ours, and those of host programs
+// that know the machine's are understood (TensorMapBits.cpp). A map of zeros
+// that tensormap.replace then fills must be complete: zero means "none"
+// everywhere, and sizes are kept minus one where they cannot be zero.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
@@ -39,7 +40,8 @@ enum class SwizzleAtom : uint8_t { Bytes16, Bytes32, Bytes32Flip8, Bytes64 };
 
 struct alignas(64) TensorMap {
   uint64_t base = 0;
-  uint64_t notOurs = 0;    // CUTLASS and Triton clear bit 21 of this word
+  /// CUTLASS and Triton clear bit 21 of this word, maps of CuTe DSL set bit 1.
+  uint64_t notOurs = 0;
   uint64_t stride[4] = {}; // bytes, of dimensions 1 to 4
   uint32_t dim[5] = {};    // minus one
   uint8_t box[5] = {};     // minus one
@@ -72,6 +74,10 @@ bool isPadded(TensorType type);
 bool isFloat(TensorType type);
 /// The type of reductions, or None.
 ptx::Type scalarType(TensorType type);
+
+/// Turns a map that a host program made from bits into one of ours, and says
+/// what is not known of it; leaves one of ours as it is.
+std::string readForeignBits(TensorMap &map);
 
 /// What breaks a rule of cuTensorMapEncodeTiled (CUDA driver API) or of the
 /// ISA (9.7.9.27.1.1), or nothing.

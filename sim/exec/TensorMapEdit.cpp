@@ -122,6 +122,8 @@ void replace(Warp &w, const Inst &i, uint32_t mask) {
     uint8_t *p = mapBytes(w, i, l, i.space, address[l], AccessKind::Atomic);
     TensorMap map;
     std::memcpy(&map, p, sizeof map);
+    if (std::string problem = readForeignBits(map); !problem.empty())
+      throw Fault{Fault::IllegalInstruction, problem, address[l], int(l)};
     set(map, Field(i.flags), i.aux, value << i.round);
     std::memcpy(p, &map, sizeof map);
   }

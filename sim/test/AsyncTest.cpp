@@ -64,6 +64,30 @@ TEST(TensorMap, SwizzlesArePermutations) {
 }
 
 /// Any 128 bytes: refused, or pieces that stay inside of box and tensor.
+/// The words that CuTe DSL's host code writes for a tensor mean what
+/// cuTensorMapEncodeTiled makes of it.
+TEST(TensorMap, ForeignBits) {
+  uint64_t dims[] = {64, 48, 40, 24, 20}, strides[] = {256, 12288, 491520, 0};
+  strides[3] = strides[2] * dims[3];
+  uint32_t box[] = {32, 8, 4, 2, 1}, steps[] = {1, 1, 1, 1, 1};
+  uint64_t words[16] = {
+      0x123456780000,     0x00000010002463c2, // f32, rank 5, 128 bytes swizzled
+      0x0000780000000300, 0x00000000000b4000, 0x0000002f0000003f,
+      0x0000001700000027, 0x1f00000000000013, 0x0000000000010307};
+  TiledTensor t{7, 5, words[0], dims, strides, box, steps, 0, 3};
+  TensorMap want, map;
+  ASSERT_EQ(encodeTiled(t, want), "");
+  std::memcpy(static_cast<void *>(&map), words, sizeof map);
+  EXPECT_EQ(readForeignBits(map), "");
+  EXPECT_FALSE(std::memcmp(&map, &want, sizeof map));
+  // Ours stays as it is; what nobody has seen is refused.
+  EXPECT_EQ(readForeignBits(map), "");
+  EXPECT_FALSE(std::memcmp(&map, &want, sizeof map));
+  words[1] |= 1 << 11;
+  std::memcpy(static_cast<void *>(&map), words, sizeof map);
+  EXPECT_NE(readForeignBits(map), "");
+}
+
 TEST(TensorMap, RandomBytes) {
   std::mt19937_64 random(1);
   unsigned accepted = 0;
