@@ -43,6 +43,17 @@ def test_jit_and_compile(arch):
     assert (b == a + 1).all()
 
 
+def test_compiled_programs_outlive_a_host():
+    host.activate("sm_90a", check=True)
+    a, b = torch.rand(64), torch.zeros(64)
+    compiled = cute.compile(add_one_everywhere, tensor(a), tensor(b))
+    compiled(tensor(a), tensor(b))
+    active = host.activate("sm_90a", check=True, adversarial=True, seed=1)
+    b.zero_()
+    compiled(tensor(a), tensor(b))
+    assert (b == a + 1).all() and active.last_report.ok
+
+
 @pytest.mark.parametrize("options", ["", "--enable-tvm-ffi"])
 def test_findings_are_raised(options):
     active = host.activate("sm_90a", check=True)

@@ -21,7 +21,6 @@ import shutil
 import sys
 import tempfile
 
-from . import boards
 from ._native import library_path
 from .device import SimError
 from .host import SimulationError, TensorHost
@@ -31,7 +30,11 @@ __all__ = ["CuteHost", "SimulationError", "activate"]
 
 _P, _I, _U, _S = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
 _OUT = ctypes.POINTER(_P)
-_SUCCESS, _INVALID, _NOT_FOUND, _FAILED = 0, 1, 500, 719
+_SUCCESS, _NOT_FOUND, _FAILED = 0, 500, 719
+
+# Compiled programs outlive a host: what they loaded, and their kernels.
+_numbers = itertools.count(1)
+_texts, _functions = {}, {}
 
 
 class _Attribute(ctypes.Structure):
@@ -48,11 +51,9 @@ class _Config(ctypes.Structure):
 class CuteHost(TensorHost):
     """What CuTe DSL's host code calls instead of CUDA."""
 
-    def __init__(self, arch, board=None, **options):
+    def __init__(self, arch, **options):
         super().__init__(arch, **options)
-        self.board = boards.find(board, self.arch)
-        self.modules, self.functions = {}, {}
-        self.numbers = itertools.count(1)
+        self.modules = {}  # by the number of their text: loaded here
         self.problem = None
 
     def answer(self, function):
@@ -66,20 +67,25 @@ class CuteHost(TensorHost):
         return answered
 
     def load(self, out, text, *options):
-        text = ctypes.string_at(text).decode()
-        number = next(self.numbers)
-        self.modules[number] = (self.device.load(text), text)
+        number = next(_numbers)
+        _texts[number] = ctypes.string_at(text).decode()
+        self.module(number)
         out[0] = number
+
+    def module(self, number):
+        if number not in self.modules:
+            self.modules[number] = self.device.load(_texts[number])
+        return self.modules[number]
 
     def unload(self, number):
         self.modules.pop(number, None)
+        _texts.pop(number, None)
 
     def kernel(self, out, number, name):
-        module, text = self.modules[number]
-        if name.decode() not in module.kernels():
+        if name.decode() not in self.module(number).kernels():
             return _NOT_FOUND
-        handle = next(self.numbers)
-        self.functions[handle] = (name.decode(), module, text)
+        handle = next(_numbers)
+        _functions[handle] = (name.decode(), number)
         out[0] = handle
 
     def device_attribute(self, value, attribute, device):
@@ -124,14 +130,15 @@ class CuteHost(TensorHost):
         self.start(function, (gx, gy, gz), (bx, by, bz), shared, arguments)
 
     def start(self, function, grid, block, shared, arguments, **options):
-        name, module, text = self.functions[function]
+        name, number = _functions[function]
+        module = self.module(number)
         layout = module.parameters(name)
         params = bytearray(max([o + s for o, s in layout], default=0))
         for index, (offset, size) in enumerate(layout):
             params[offset:offset + size] = ctypes.string_at(arguments[index], size)
         if options.get("cluster") == (0, 0, 0):
             del options["cluster"]
-        self.execute(name, module, text, bytes(params), grid=grid,
+        self.execute(name, module, _texts[number], bytes(params), grid=grid,
                      block=block, shared=shared, **options)
 
     def raise_problem(self):
@@ -192,6 +199,7 @@ def _patch():
     """The places of CuTe DSL where a GPU would come in."""
     from cutlass.base_dsl import compiler, jit_executor
     from cutlass.cutlass_dsl import cuda_jit_executor
+    from cutlass.cute import runtime
     from cutlass.utils import HardwareInfo
 
     compile_ = compiler.Compiler.compile
@@ -227,8 +235,12 @@ def _patch():
             owner = getattr(tvm_ffi_provider, name)
             owner.__call__ = raising(owner.__call__)
 
+    # There is one stream, and no tensor on a GPU whose stream TVM could ask for.
+    make_fake_stream = runtime.make_fake_stream
+    runtime.make_fake_stream = lambda **_: make_fake_stream(use_tvm_ffi_env_stream=False)
+
     HardwareInfo.__init__ = lambda self, device_id=0: None
-    HardwareInfo.get_max_active_clusters = lambda self, size, stream=None: _active.board.clusters(_active.arch, size)
+    HardwareInfo.get_max_active_clusters = lambda self, cluster_size, stream=None: _active.board.clusters(_active.arch, cluster_size)
     HardwareInfo.get_device_multiprocessor_count = lambda self: _active.board.multiprocessors
     HardwareInfo.get_l2_cache_size_in_bytes = lambda self: _active.board.l2_bytes
 
@@ -243,9 +255,8 @@ def _unload(module):
 def activate(arch="sm_90a", **options):
     """Makes the simulator the GPU of CuTe DSL; to be called before `import cutlass`.
 
-    Options: those of tessera.sim.triton.activate, and `board`: the name of a
-    graphics card (see tessera.sim.boards). Returns the host; its `last_report`
-    is the Report of the newest launch.
+    Options: those of tessera.sim.triton.activate. Returns the host; its
+    `last_report` is the Report of the newest launch.
     """
     global _active, _dump
     stub = library_path.with_name("libtessera_cute.so")

@@ -6,6 +6,7 @@ whose addresses reach it through memory."""
 
 import gc
 
+from . import boards
 from .device import Device, parse_arch
 
 
@@ -26,8 +27,9 @@ class TensorHost:
     def __init__(self, arch="sm_80", check=False, count=False,
                  adversarial=False, seed=0, tensor="hw", threads=0,
                  ring=False, max_instructions=0, max_seconds=0,
-                 elect_by_seed=False):
+                 elect_by_seed=False, board=None):
         self.arch = parse_arch(arch)
+        self.board = boards.find(board, self.arch)
         self.options = dict(check=check, count=count, adversarial=adversarial,
                             seed=seed, tensor=tensor, threads=threads,
                             ring=ring, max_instructions=max_instructions,

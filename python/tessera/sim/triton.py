@@ -45,7 +45,7 @@ class _Utils:
     def get_device_properties(self, device):
         machine = architectures()[f"sm_{self.driver.arch}"]
         return {"max_shared_mem": machine["shared_per_block"],
-                "max_num_regs": 65536, "multiprocessor_count": 4,
+                "max_num_regs": 65536, "multiprocessor_count": self.driver.board.multiprocessors,
                 "warpSize": 32, "sm_clock_rate": 1, "mem_clock_rate": 1,
                 "mem_bus_width": 1}
 
@@ -288,7 +288,8 @@ def activate(arch="sm_80", **options):
 
     Options: check (races, uninitialised reads ...), count, adversarial, seed,
     tensor ("hw" or "ieee"), threads, ring, max_instructions, max_seconds,
-    elect_by_seed. Returns the driver; its `last_report` is the Report of the
+    elect_by_seed, board (the name of a graphics card: tessera.sim.boards).
+    Returns the driver; its `last_report` is the Report of the
     newest launch.
     """
     knobs.runtime.add_stages_inspection_hook = _ptx_is_the_binary
