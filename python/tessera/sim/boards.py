@@ -4,9 +4,8 @@
 that size their grids by them. Without a choice a simulated GPU has few
 multiprocessors, which is what a simulation wants.
 
-Sources: NVIDIA's whitepapers of the H100 (SXM5) and of RTX Blackwell; the B200
-as its CUDA device properties are published. GB300 is not here: its number of
-multiprocessors is published in two versions."""
+The figures are those commonly given for these cards; they were not compared
+with a document of NVIDIA's or with a card. GB300 is not here for that reason."""
 
 from dataclasses import dataclass
 
