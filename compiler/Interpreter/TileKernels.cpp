@@ -7,7 +7,6 @@
 #include "compiler/Schedule/IR/Schedule.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace mlir;
 using namespace tessera;

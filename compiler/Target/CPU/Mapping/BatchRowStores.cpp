@@ -18,8 +18,6 @@ using namespace tessera::cpu;
 /// Programs whose rows are written together.
 static constexpr int64_t batch = 4;
 
-static void emptyTurn(OpBuilder &, Location, Value, ValueRange) {}
-
 /// Where whole batches end, if the rows of one stay in the second-level cache
 /// until they are read again; else there is none.
 static Value endOfBatches(IndexBuilder &at, tile::ChunkOp chunk,
@@ -47,14 +45,9 @@ static Value endOfBatches(IndexBuilder &at, tile::ChunkOp chunk,
 static ValueRange addPasses(IndexBuilder &at, RowStores &row, Value first,
                             ArrayRef<Value> scalars) {
   OpBuilder &builder = at.builder;
-  SmallVector<Value> zeros;
-  for (int64_t number = 0; number < batch; ++number)
-    for (Value scalar : scalars)
-      zeros.push_back(arith::ConstantOp::create(
-          builder, at.loc, builder.getZeroAttr(scalar.getType())));
-  auto each =
-      scf::ForOp::create(builder, at.loc, at.constant(0), at.constant(batch),
-                         at.constant(1), zeros, emptyTurn);
+  scf::ForOp each =
+      loopCarrying(builder, at.loc, at.constant(0), at.constant(batch),
+                   at.constant(1), scalars, batch);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(each.getBody());
   IRMapping map;

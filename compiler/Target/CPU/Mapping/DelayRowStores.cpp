@@ -16,8 +16,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::cpu;
 
-static void emptyTurn(OpBuilder &, Location, Value, ValueRange) {}
-
 static void cloneWithoutPrefetch(OpBuilder &builder, Operation *op,
                                  IRMapping &map) {
   if (op)
@@ -175,12 +173,8 @@ void RowDelay::run() {
   keepTwoRows();
   Value begin = programs.chunk.getBegin(), end = programs.chunk.getEnd(),
         one = programs.loop.getStep();
-  SmallVector<Value> zeros;
-  for (Value scalar : scalars)
-    zeros.push_back(arith::ConstantOp::create(
-        builder, loc, builder.getZeroAttr(scalar.getType())));
-  auto loop =
-      scf::ForOp::create(builder, loc, begin, end, one, zeros, emptyTurn);
+  scf::ForOp loop =
+      loopCarrying(builder, loc, begin, end, one, scalars.getArrayRef());
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(loop.getBody());

@@ -5,6 +5,7 @@
 
 #include "compiler/Tile/IR/CpuBuffer.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -155,6 +156,19 @@ SmallVector<ProgramLoop> tessera::cpu::programLoopsOf(tile::FuncOp func) {
       found.push_back({loop, chunk});
   });
   return found;
+}
+
+scf::ForOp tessera::cpu::loopCarrying(OpBuilder &builder, Location loc,
+                                      Value begin, Value end, Value step,
+                                      ArrayRef<Value> scalars,
+                                      int64_t programs) {
+  SmallVector<Value> zeros;
+  for (int64_t program = 0; program < programs; ++program)
+    for (Value scalar : scalars)
+      zeros.push_back(arith::ConstantOp::create(
+          builder, loc, builder.getZeroAttr(scalar.getType())));
+  auto emptyTurn = [](OpBuilder &, Location, Value, ValueRange) {};
+  return scf::ForOp::create(builder, loc, begin, end, step, zeros, emptyTurn);
 }
 
 void tessera::cpu::addProgram(OpBuilder &builder, Block &body, Value number,

@@ -70,6 +70,13 @@ struct ProgramLoop {
 /// Those of the kernel that are whole: no pass has cut them yet.
 llvm::SmallVector<ProgramLoop> programLoopsOf(tile::FuncOp func);
 
+/// A loop without a terminator that carries these scalars of `programs`
+/// programs, from zeros.
+mlir::scf::ForOp loopCarrying(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value begin, mlir::Value end,
+                              mlir::Value step,
+                              llvm::ArrayRef<mlir::Value> scalars,
+                              int64_t programs = 1);
 /// Maps what `body` says of its program to another one, `number`.
 void addProgram(mlir::OpBuilder &builder, mlir::Block &body, mlir::Value number,
                 mlir::IRMapping &map);
