@@ -220,8 +220,7 @@ NumericsAttr writeAttention(Writer &writer, AttentionOp op) {
   int64_t bucket = 512;
   int64_t size = std::max(tensorType(op.getQ()).getDimSize(rank - 1),
                           tensorType(op.getV()).getDimSize(rank - 1));
-  bool known = !tensorType(op.getQ()).isDynamicDim(rank - 1) &&
-               !tensorType(op.getV()).isDynamicDim(rank - 1);
+  bool known = !hasOpenHead(op);
   if (known) {
     const int64_t *found = llvm::lower_bound(headSizes, size);
     bucket = found == std::end(headSizes) ? llvm::alignTo(size, 64) : *found;

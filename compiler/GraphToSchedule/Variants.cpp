@@ -30,7 +30,6 @@ class Offers {
 public:
   Offers(FuseOp fuse, GemmOp gemm) : fuse(fuse), gemm(gemm) {
     Type element = tensorType(gemm.getLhs()).getElementType();
-    isMatrix = rankOf(gemm) == 2;
     if (element.isBF16()) {
       columnMajor(32);
       few("thin32", {32, 512, 256}, {0, 32}, {});
@@ -44,7 +43,8 @@ public:
       few("thin16", {16, 512, 64}, {0, 16}, {});
       // Eight rows are read at a time: sums enough for the multipliers. B is a
       // panel as it lies.
-      if (element.isF32() && isMatrix && isa<BlockArgument>(gemm.getRhs()))
+      if (element.isF32() && rankOf(gemm) == 2 &&
+          isa<BlockArgument>(gemm.getRhs()))
         for (int64_t columns : {16, 32})
           offer("narrow" + std::to_string(columns), VariantForm::Product,
                 {8, columns, 4096}, {128, 0}, {columns, columns}, {},
@@ -98,7 +98,6 @@ private:
 
   FuseOp fuse;
   GemmOp gemm;
-  bool isMatrix;
   int64_t mostTurned = 0;
 };
 
@@ -106,9 +105,7 @@ private:
 
 /// Padded head sizes of attention whose head size a call says.
 static void offerHeads(FuseOp fuse, AttentionOp attention) {
-  int64_t last = rankOf(attention) - 1;
-  if (!tensorType(attention.getQ()).isDynamicDim(last) &&
-      !tensorType(attention.getV()).isDynamicDim(last))
+  if (!hasOpenHead(attention))
     return;
   MLIRContext *context = fuse.getContext();
   const int64_t any[] = {0, 0};

@@ -24,8 +24,6 @@ Decisions::Decisions(Block &body) {
       int64_t value = place.getValue().getValue();
       using schedule::Placement;
       Placement what = place.getWhat();
-      if (what == Placement::Threads)
-        threads = value;
       // What is not said is the machine's choice. Fusion is behind us.
       bool chosen = what == Placement::Pack || what == Placement::Stream
                         ? value != 1

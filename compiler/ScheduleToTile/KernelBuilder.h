@@ -15,7 +15,7 @@ struct Decisions {
     schedule::LoopKind kind = schedule::LoopKind::Grid;
   };
   llvm::DenseMap<int64_t, Loop> loops;
-  int64_t threads = 0, stages = 0;
+  int64_t stages = 0;
   mlir::DictionaryAttr config; ///< for the tile.func
 
   explicit Decisions(mlir::Block &body);

@@ -446,10 +446,9 @@ void PlanWriter::checkHead(schedule::FuseOp fuse) {
   if (attentions.empty())
     return;
   graph::AttentionOp attention = *attentions.begin();
-  int64_t last = rankOf(attention) - 1, most = 0;
-  if (!tensorType(attention.getQ()).isDynamicDim(last) &&
-      !tensorType(attention.getV()).isDynamicDim(last))
+  if (!schedule::hasOpenHead(attention))
     return;
+  int64_t most = 0;
   for (auto tile : fuse.getBody().getOps<schedule::TileOp>())
     if (tile.getKind() == schedule::LoopKind::Whole)
       most = tile.getSize().getValue();
@@ -468,6 +467,7 @@ LogicalResult PlanWriter::launch(schedule::FuseOp fuse,
     return failure();
   if (fuse.getAsIs())
     kernel->function.setAsIs(true);
+  IntegerAttr threads = threadsOf(kernel->function);
   std::string name = shared(kernel->function);
   SmallVector<Value> views, scalars, grid;
   for (unsigned i : kernel->views)
@@ -481,10 +481,8 @@ LogicalResult PlanWriter::launch(schedule::FuseOp fuse,
     grid.push_back(tile > 0 ? make.ceildiv(factor, tile) : factor);
   }
   Value work = workOf(fuse);
-  int64_t threads = Decisions(fuse.getBody().front()).threads;
-  plan::LaunchOp::create(
-      at, fuse.getLoc(), name, views, scalars, make.product(grid), work,
-      threads > 0 ? at.getI64IntegerAttr(threads) : IntegerAttr());
+  plan::LaunchOp::create(at, fuse.getLoc(), name, views, scalars,
+                         make.product(grid), work, threads);
   return failure(failedExpression);
 }
 

@@ -30,6 +30,12 @@ bool schedule::isComposite(Operation *op) {
          !isWholeGelu(op);
 }
 
+bool schedule::hasOpenHead(AttentionOp op) {
+  int64_t last = rankOf(op) - 1;
+  return tensorType(op.getQ()).isDynamicDim(last) ||
+         tensorType(op.getV()).isDynamicDim(last);
+}
+
 bool schedule::canSpecialize(Operation *op, VariantForm form) {
   auto gemm = dyn_cast<GemmOp>(op);
   if (!gemm || form == VariantForm::Head)

@@ -33,6 +33,9 @@ bool isComposite(mlir::Operation *op);
 /// column of it, is of f32 matrices.
 bool canSpecialize(mlir::Operation *op, VariantForm form);
 
+/// Whether only a call says the head size of Q or of V.
+bool hasOpenHead(graph::AttentionOp op);
+
 /// How a reshape maps axes: the first `front` and the last `back` axes of both
 /// shapes are the same; the axes between are merged and split in row-major
 /// order.
