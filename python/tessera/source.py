@@ -289,8 +289,8 @@ def definition_of_user() -> str:
     return "".join([lines[at], *body])
 
 
-def call_without_grid(name: str) -> str:
-    """"k(x, y)" where the user's line has k[grid](x, y)."""
+def call_without(name: str, attribute: str | None = None) -> str:
+    """"k(x, y)" where the user's line has k[grid](x, y), or k.attribute(x, y) if an attribute is named."""
     frame = user_frame()
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip() if frame else ""
     try:
@@ -298,23 +298,10 @@ def call_without_grid(name: str) -> str:
     except SyntaxError:
         return ""
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and ast.unparse(node.func.value).split(".")[-1] == name:
-            node.func = node.func.value
-            return ast.unparse(node)
-    return ""
-
-
-def call_without_attribute(name: str, attribute: str) -> str:
-    """"k(x, y)" where the user's line has k.attribute(x, y)."""
-    frame = user_frame()
-    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip() if frame else ""
-    try:
-        nodes = list(ast.walk(ast.parse(line)))
-    except SyntaxError:
-        return ""
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == attribute and ast.unparse(node.func.value).split(".")[-1] == name:
-            node.func = node.func.value
+        func = getattr(node, "func", None)
+        is_meant = isinstance(func, ast.Subscript) if attribute is None else isinstance(func, ast.Attribute) and func.attr == attribute
+        if is_meant and ast.unparse(func.value).split(".")[-1] == name:
+            node.func = func.value
             return ast.unparse(node)
     return ""
 

@@ -15,8 +15,10 @@ import argparse
 import collections
 import functools
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -226,9 +228,6 @@ def by_result(names, seeds: int, until: float, show) -> dict:
 
 
 def tool(name: str) -> str:
-    import os
-    import shutil
-
     folder = os.environ.get("TESSERA_BIN", str(ROOT / "build" / "release" / "bin"))
     return next(p for p in (f"{folder}/{name}", shutil.which(name), f"/usr/lib/llvm-22/bin/{name}") if p and pathlib.Path(p).exists())
 

@@ -132,6 +132,14 @@ class Text:
         """The loop over the grid; None if there is none."""
         return next((loop for loop in self.inside(ast.For) if "tsr.grid" in self.get(loop.iter)), None)
 
+    def assignments(self, target=ast.expr, where=lambda node: True) -> list:
+        """Assignments, each alone on one line, to a target of that kind."""
+        return self.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], target) and where(n))
+
+    def assigned_choices(self) -> list:
+        """Calls tsr.where(condition, x, y) that are all of what is assigned to a name."""
+        return [c for c in self.calls_of("where") if len(c.args) == 3 and isinstance(self.parents[c], ast.Assign) and isinstance(self.parents[c].targets[0], ast.Name)]
+
     def uses(self, name: str) -> list:
         return self.inside(ast.Name, where=lambda node: node.id == name)
 

@@ -14,7 +14,7 @@ from .registry import operator, pick
 
 def _plain(text, random):
     """An assignment of the body, alone on its line."""
-    return pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno))
+    return pick(random, text.assignments())
 
 
 def _block(text, statement, head: str, tail: str = "") -> str:
@@ -40,7 +40,7 @@ def of_with(text, random):
 
 @operator("a lambda")
 def of_lambda(text, random):
-    node = pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], ast.Name) and isinstance(n.value, (ast.BinOp, ast.Call))))
+    node = pick(random, text.assignments(ast.Name, lambda n: isinstance(n.value, (ast.BinOp, ast.Call))))
     if node is None:
         return None
     operand = pick(random, [n for n in ast.walk(node.value) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and _is_array(text, n)])
@@ -64,7 +64,7 @@ def _is_array(text, name) -> bool:
 
 @operator("an f-string")
 def of_f_string(text, random):
-    node = pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], ast.Name)))
+    node = pick(random, text.assignments(ast.Name))
     if node is None:
         return None
     name = node.targets[0].id
@@ -79,8 +79,7 @@ def of_comprehension(text, random):
 
 @operator("while on a tensor or tile", fix="any")
 def of_while(text, random):
-    node = pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], ast.Name) and isinstance(n.value, ast.BinOp)
-                                    and isinstance(n.value.op, (ast.Add, ast.Mult)) and _is_tile_value(text, n)))
+    node = pick(random, text.assignments(ast.Name, lambda n: isinstance(n.value, ast.BinOp) and isinstance(n.value.op, (ast.Add, ast.Mult)) and _is_tile_value(text, n)))
     if node is None:
         return None
     name = node.targets[0].id
@@ -94,7 +93,7 @@ def _is_tile_value(text, node) -> bool:
 
 @operator("if on a tensor or tile")
 def of_if(text, random):
-    call = pick(random, [c for c in text.calls_of("where") if len(c.args) == 3 and isinstance(text.parents[c], ast.Assign) and isinstance(text.parents[c].targets[0], ast.Name)])
+    call = pick(random, text.assigned_choices())
     if call is None:
         return None
     node = text.parents[call]
@@ -124,7 +123,7 @@ def of_and(text, random):
 def of_return(text, random):
     if not text.is_kernel:
         return None
-    node = pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], ast.Subscript)))
+    node = pick(random, text.assignments(ast.Subscript))
     if node is None:
         return None
     return mistake(text, (node, f"return {text.get(node.value)}"))
@@ -175,7 +174,7 @@ def of_definition(text, random):
 
 @operator("del, global, yield, walrus")
 def of_others(text, random):
-    node = pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], ast.Name)))
+    node = pick(random, text.assignments(ast.Name))
     if node is None:
         return None
     name, indent = node.targets[0].id, text.indent(node)
@@ -209,7 +208,7 @@ def of_class(text, random):
 
 @operator("a dict or a set", fix="any")
 def of_dict(text, random):
-    node = pick(random, text.inside(ast.Assign, where=lambda n: n.lineno == n.end_lineno and isinstance(n.targets[0], ast.Name)))
+    node = pick(random, text.assignments(ast.Name))
     if node is None:
         return None
     name, indent = node.targets[0].id, text.indent(node)

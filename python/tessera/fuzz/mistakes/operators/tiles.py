@@ -278,7 +278,7 @@ def of_read_out(text, random):
 
 @operator("an assignment through an index of a tile")
 def of_masked_store(text, random):
-    call = pick(random, [c for c in text.calls_of("where") if len(c.args) == 3 and isinstance(text.parents[c], ast.Assign) and isinstance(text.parents[c].targets[0], ast.Name)])
+    call = pick(random, text.assigned_choices())
     if call is None:
         return None
     node = text.parents[call]
