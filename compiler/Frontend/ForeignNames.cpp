@@ -47,6 +47,22 @@ bool isForeignWord(std::string_view name) {
   return std::ranges::binary_search(foreignWords, name);
 }
 
+std::vector<std::string> getSpellings(std::string_view name) {
+  std::vector<std::string> result = {std::string(name)};
+  if (name.starts_with("__") && !name.ends_with("_"))
+    name.remove_prefix(2);
+  std::string snake;
+  for (char c : name) {
+    if (std::isupper(uint8_t(c)) && !snake.empty())
+      snake += '_';
+    snake += char(std::tolower(uint8_t(c)));
+  }
+  result.push_back(snake);
+  if (snake.ends_with('f'))
+    result.push_back(snake.substr(0, snake.size() - 1));
+  return result;
+}
+
 std::vector<std::string_view> splitForeign(std::string_view ours) {
   std::vector<std::string_view> result;
   constexpr std::string_view between = " ;; ";

@@ -56,6 +56,10 @@ std::string fillForeign(std::string_view ours,
                         const std::string &object = {},
                         const std::string &value = {}, bool *exact = nullptr);
 
+/// How Python would spell a name of C, the name itself first: "exp" of
+/// "__expf", "atomic_add" of "atomicAdd".
+std::vector<std::string> getSpellings(std::string_view name);
+
 /// Whether torch, NumPy, JAX or Triton have a function of this name that is
 /// spelled nearly as one of ours: it is then no misspelling of ours.
 bool isForeignWord(std::string_view name);

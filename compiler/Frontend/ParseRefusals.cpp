@@ -44,6 +44,8 @@ tessera::frontend::splitAtCommas(std::string_view text) {
   for (char c : text) {
     depth +=
         (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    if (depth < 0)
+      break;
     if (c == ',' && depth == 0)
       parts.emplace_back();
     else if (c != ' ' || !parts.back().empty())
@@ -68,9 +70,13 @@ std::string Parser::getTextToClose() {
       break;
     depth += closes ? -1 : text == "(" || text == "[" || text == "{";
   }
-  if (end == 0)
+  return getText(0, end);
+}
+
+std::string Parser::getText(size_t first, size_t end) {
+  if (first >= end)
     return {};
-  SourceRange range = peek(0).range;
+  SourceRange range = peek(first).range;
   range.end = peek(end - 1).range.end;
   return diags.getSources().getSnippet(range);
 }
@@ -206,13 +212,6 @@ Failure Parser::refuseLambda() {
   }
   if (!colon || end <= colon + 1)
     return refuse(peek().range, "lambda");
-  auto getText = [&](size_t first, size_t last) {
-    if (first >= last)
-      return std::string();
-    SourceRange range = peek(first).range;
-    range.end = peek(last - 1).range.end;
-    return diags.getSources().getSnippet(range);
-  };
   std::string name = getAssignedName(peek().range.begin, "name");
   std::string parameters = getText(1, colon);
   // Names of the function around it that the body uses become parameters.

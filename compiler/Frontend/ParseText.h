@@ -23,7 +23,8 @@ bool isWord(char c);
 std::string replaceWord(std::string_view text, std::string_view from,
                         std::string_view to);
 
-/// "a", "f(b, c)" of "a, f(b, c),".
+/// "a", "f(b, c)" of "a, f(b, c),"; what stands behind a bracket that the text
+/// does not open is left out.
 std::vector<std::string> splitAtCommas(std::string_view text);
 
 } // namespace tessera::frontend

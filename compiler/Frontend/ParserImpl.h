@@ -81,6 +81,8 @@ private:
                  std::string fix = {}, std::string name = {});
   /// The text from here to the bracket that closes what is open.
   std::string getTextToClose();
+  /// The text of the tokens ahead, from the one number `first` to before `end`.
+  std::string getText(size_t first, size_t end);
   /// Where that bracket, or else the line, ends.
   SourcePosition getEndOfText();
   /// The lines under a header, without their indentation.

@@ -158,6 +158,16 @@ void explainUnknown(SemaContext &context, Diagnostic &diagnostic,
                      object) ||
       (isMethod && !object))
     return;
+  // tsr.atomicAdd, tsr.expf
+  for (const std::string &spelling : getSpellings(name.str()))
+    if (!isMethod && llvm::is_contained(known, spelling)) {
+      std::vector<std::string> given = quoteArguments(context, arguments, site);
+      std::string fix = "tsr." + spelling + "(" + llvm::join(given, ", ") + ")";
+      if (!context.tryFix(fix))
+        fix = getAtomicCall(context, spelling, given);
+      if (!fix.empty())
+        return void(diagnostic.setFix(fix));
+    }
   diagnostic.setFix(findNearest(
       context, isMethod ? context.parenthesize(object) + "." : "tsr.", name,
       quoteArguments(context, arguments, site), known));
@@ -275,7 +285,15 @@ static std::string getTooManyFix(SemaContext &context, llvm::StringRef callee,
   std::vector<std::string> object = quoteArguments(context, arguments, site);
   if (object.size() < arguments.arguments.size() && !kept.empty())
     kept.erase(kept.begin());
-  return rewriteCall(context, site, kept);
+  // As many of them as are accepted: a kernel's constants are no arrays.
+  std::string fix = rewriteCall(context, site, kept);
+  for (size_t count = kept.size(); count > 0; --count) {
+    kept.resize(count);
+    if (std::string fewer = rewriteCall(context, site, kept);
+        context.tryFix(fewer))
+      return fewer;
+  }
+  return fix;
 }
 
 /// What a keyword that ours has not changes in the result: the call that does

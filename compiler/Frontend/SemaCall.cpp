@@ -75,6 +75,9 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
     }
     if (!captured && reportCopyInto(*attribute, call))
       return failure();
+    if (attribute->attr == "format" &&
+        reportFormat(attribute->value, call.args, call.range))
+      return failure();
     if (!captured && reportMissingAttribute(*attribute, dotted))
       return failure();
     ValueResult base =
@@ -109,6 +112,9 @@ ValueResult Analyzer::evaluateCall(const Call &call) {
         reportForeign(outside->second, name->id, call.func->range, &call);
         return failure();
       }
+    if (auto *name = dynCast<Name>(call.func);
+        name && reportUnknownCall(*name, call))
+      return failure();
     ValueResult value = evaluate(call.func);
     if (failed(value))
       return failure();

@@ -523,7 +523,7 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   insideGrid = state.insideGrid = false;
   if (flow != Flow::Failed &&
       (failed(state.checkRaces(program->getParentOp())) ||
-       failed(checkReplaced(state))))
+       failed(checkReplaced(state)) || failed(checkMadeAnew(stmt))))
     return Flow::Failed;
   return flow;
 }

@@ -370,7 +370,30 @@ static const BinOp *getProduct(const Expr *expr) {
   return binary && binary->op == BinaryOperator::MatMult ? binary : nullptr;
 }
 
+/// "x = %f" % x and "x = {}".format(x): true, with an error.
+bool Analyzer::reportFormat(const Expr *format, llvm::ArrayRef<Expr *> values,
+                            const SourceRange &where) {
+  auto *text = dynCast<Constant>(format);
+  if (!text || text->type != ConstantKind::String)
+    return false;
+  std::string words = text->text.substr(0, text->text.find_first_of("%{"));
+  words.erase(words.find_last_not_of(" =:") + 1);
+  std::string fix = words.empty() ? "" : "\"" + words + " =\"";
+  for (const Expr *value : values)
+    fix += (fix.empty() ? "" : ", ") + quote(value->range);
+  error(where, "strings are not formatted in a program; print shows values")
+      .setFix("print(" + fix + ")");
+  return true;
+}
+
 ValueResult Analyzer::evaluateBinary(const BinOp &binary) {
+  if (binary.op == BinaryOperator::Mod) {
+    llvm::ArrayRef<Expr *> values = binary.right;
+    if (auto *tuple = dynCast<Tuple>(binary.right))
+      values = tuple->elts;
+    if (reportFormat(binary.left, values, binary.range))
+      return failure();
+  }
   OpSite site{binary.range, binary.opRange, {binary.left, binary.right}};
   const BinOp *leftProduct = getProduct(binary.left);
   const BinOp *rightProduct = getProduct(binary.right);
@@ -664,6 +687,16 @@ ValueResult Analyzer::evaluateSubscript(const Subscript &subscript) {
   ValueResult base = evaluate(subscript.value);
   if (failed(base))
     return failure();
+  if (base->kind == ValueKind::Function) { // kernel[grid](x)
+    std::string name = quote(subscript.value->range),
+                call = getCallText(quoteBehind(subscript.range));
+    SourceRange all = subscript.range;
+    all.end.column += call.size();
+    error(subscript.range, name + " is called without a launch grid; it "
+                                  "follows from tsr.grid")
+        .setFix(name + (call.empty() ? "(...)" : call), all);
+    return failure();
+  }
   FailureOr<std::vector<SemaValue>> indices = evaluateIndices(subscript.slice);
   if (failed(indices))
     return failure();

@@ -305,135 +305,6 @@ std::string Analyzer::getCastFix(const std::string &name, DType dtype) {
 // Things of Python's
 //===----------------------------------------------------------------------===//
 
-void Analyzer::reportForeign(const CapturedValue &captured,
-                             const std::string &dotted,
-                             const SourceRange &where, const Call *call) {
-  std::string last = dotted.substr(dotted.rfind('.') + 1);
-  bool known = llvm::is_contained(library->getCallNames(), last);
-  bool isOfTiles = captured.text == "function of tiles";
-  bool plain = captured.text == "function" || isOfTiles;
-  if (!call && !plain && !known) {
-    llvm::StringRef type = captured.text;
-    bool vowel = llvm::StringRef("aeiou").contains(type.take_front().lower());
-    Diagnostic &diagnostic = error(
-        where, "'" + dotted + "' is " + (vowel ? "an " : "a ") + type.str() +
-                   "; from outside a program can use int, float, bool, "
-                   "str, dtype, tuple, array and tessera functions");
-    if (type == "list of arrays" || type == "tuple")
-      diagnostic.setFix("a, b = " + dotted +
-                        " before the def, a name for each, and (a, b) here");
-    else if (type == "list" || type == "set")
-      diagnostic.setFix(dotted + " = (...), a tuple");
-    else if (type == "dict")
-      diagnostic.setFix("w = " + dotted +
-                        "[\"w\"] before the def, and w here: a name of its "
-                        "own for each value that is used");
-    else if (type == "NoneType" || type == "complex")
-      diagnostic.setFix(dotted + " = 0.0");
-    else if (type == "module")
-      diagnostic.setFix("tsr, whose operations are tsr.exp, tsr.sum, ...");
-    else
-      diagnostic.setFix("pass it as an argument, or its number: " + dotted +
-                        ".value");
-    return;
-  }
-  std::string kind = plain                     ? "a plain Python function"
-                     : captured.text == "type" ? "a Python class"
-                     : dotted.find('.') == std::string::npos
-                         ? "a function of Python"
-                         : "not tessera's";
-  Diagnostic &diagnostic =
-      error(where, "'" + dotted + "' is " + kind +
-                       "; a program calls operations of tessera and tessera "
-                       "functions");
-  std::vector<std::string> arguments;
-  std::string listed = call ? "" : "...";
-  if (call) {
-    for (const Expr *argument : call->args)
-      arguments.push_back(quote(argument->range));
-    for (const Keyword &keyword : call->keywords)
-      arguments.push_back(quote(keyword.range));
-    llvm::StringRef root = llvm::StringRef(dotted).split('.').first;
-    useCorrection(last, arguments,
-                  llvm::is_contained({"np", "numpy", "jnp", "cp"}, root));
-    for (const std::string &argument : arguments)
-      listed += (listed.empty() ? "" : ", ") + argument;
-  }
-  const ForeignName *foreign =
-      findForeign(ForeignKind::Function, last, getLevel(*this));
-  if (plain) {
-    diagnostic.setFix(std::string(isOfTiles ? "@tsr.kernel" : "@tsr.function") +
-                      " above def " + last);
-    return;
-  }
-  if (captured.text == "function of triton" &&
-      request.kind == ProgramKind::Kernel &&
-      llvm::is_contained({"program_id", "num_programs", "arange", "load",
-                          "store", "make_block_ptr"},
-                         last)) {
-    diagnostic.setFix(suggestGrid() +
-                      "  # X[...] loads, Y[...] = x stores: no offsets, no "
-                      "masks");
-    return;
-  }
-  std::string fix;
-  // tl.load(X + m), tl.cdiv(M, BM) of a grid: what stands there here.
-  auto *pointer = call && last == "load" && call->args.size() == 1
-                      ? dynCast<BinOp>(call->args[0])
-                      : nullptr;
-  if (auto *base = pointer ? dynCast<Name>(pointer->left) : nullptr;
-      base && pointer->op == BinaryOperator::Add) {
-    auto view = scope().variables.find(base->id);
-    if (view != scope().variables.end() && view->second.kind == ValueKind::View)
-      fix = base->id + "[" + quote(pointer->right->range) + "]";
-  }
-  if (call && last == "cdiv" && arguments.size() == 2 &&
-      llvm::StringRef(quoteBefore(call->range)).rtrim().ends_with("tsr.grid("))
-    fix = "tsr.tile(" + arguments[0] + ", " + arguments[1] + ")";
-  if (!fix.empty()) {
-    diagnostic.setFix(fix);
-    return;
-  }
-  if (known) {
-    fix = "tsr." + last + "(" + listed + ")";
-    if (call && !tryFix(fix)) {
-      // zeros(BM, BN): as many sizes as the kernel has ranges are those.
-      std::string ranges;
-      size_t count = 0;
-      if (request.kind == ProgramKind::Kernel)
-        for (const auto &axis : getKernelState(*library).gridAxes)
-          if (axis.axis)
-            ranges += (count++ ? ", " : "") + axis.axis->name;
-      bool isFill = last == "zeros" || last == "ones";
-      llvm::ArrayRef<Expr *> sizes = call->args;
-      if (auto *tuple = sizes.size() == 1 ? dynCast<Tuple>(sizes[0]) : nullptr)
-        sizes = tuple->elts;
-      for (const Keyword &keyword : call->keywords) {
-        std::string given = quote(keyword.value->range);
-        if (auto dtype = parseDType(given.substr(given.rfind('.') + 1));
-            keyword.name == "dtype" && dtype && *dtype != DType::FP32)
-          ranges += std::string(", dtype=") + getDTypeName(*dtype);
-      }
-      fix = "tsr." + last + "(" + ranges + ")";
-      if (!isFill || count != sizes.size() || !tryFix(fix))
-        fix.clear();
-    }
-  }
-  if (fix.empty() && foreign) {
-    if (!foreign->why.empty())
-      diagnostic.message += "; " + std::string(foreign->why);
-    fix = findInstead(*this, *foreign, arguments);
-  } else if (fix.empty() && known) {
-    fix = "tsr." + last; // its arguments are another matter
-  } else if (fix.empty()) {
-    fix = findNearest(*this, "tsr.", last, arguments, library->getCallNames());
-  }
-  diagnostic.setFix(fix.empty() ? "call " + dotted +
-                                      " outside and pass its result as an "
-                                      "argument"
-                                : fix);
-}
-
 bool Analyzer::reportMissingAttribute(const Attribute &attribute,
                                       const std::string &dotted) {
   std::string root = dotted.substr(0, dotted.find('.'));
@@ -741,6 +612,12 @@ LogicalResult Analyzer::checkGridCarries(const For &stmt) {
     SourceRange read = findReadBeforeAssigned(stmt.body, name);
     if (!read.isValid())
       continue;
+    // C = C.at[m, n].set(acc) is a store.
+    const Assign *first = findPlainAssign(name, {where.end.line + 1, 1});
+    auto *call = first ? dynCast<Call>(first->value) : nullptr;
+    if (auto *method = call ? dynCast<Attribute>(call->func) : nullptr;
+        method && reportCopyInto(*method, *call))
+      return failure();
     Diagnostic &diagnostic =
         error(where, name + " is assigned before the grid (" +
                          describeLine(before->second.origin) +

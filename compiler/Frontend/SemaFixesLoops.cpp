@@ -85,6 +85,10 @@ bool Analyzer::reportStoreByName(const Assign &stmt, const SemaValue &value) {
 bool Analyzer::reportCopyInto(const Attribute &method, const Call &call) {
   auto *element = dynCast<Subscript>(method.value);
   auto *name = element ? dynCast<Name>(element->value) : nullptr;
+  // Y.at[i].set(x) of JAX.
+  auto *at = element ? dynCast<Attribute>(element->value) : nullptr;
+  if (at && at->attr == "at")
+    name = dynCast<Name>(at->value);
   if (!name || call.args.size() != 1 ||
       !llvm::is_contained({"copy_", "fill_", "set", "assign", "store"},
                           method.attr))
@@ -93,7 +97,8 @@ bool Analyzer::reportCopyInto(const Attribute &method, const Call &call) {
   if (found == scope().variables.end() || found->second.kind != ValueKind::View)
     return false;
   error(call.range, "a store is an assignment, not a call of " + method.attr)
-      .setFix(quote(element->range) + " = " + quote(call.args[0]->range));
+      .setFix(name->id + "[" + quote(element->slice->range) +
+              "] = " + quote(call.args[0]->range));
   return true;
 }
 

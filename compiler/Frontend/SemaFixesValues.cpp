@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/ParseText.h"
 #include "compiler/Frontend/SemaImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -72,8 +73,9 @@ llvm::SmallVector<std::string> SemaContext::dimNamesOf(llvm::StringRef name) {
   return dims;
 }
 
-std::string findUnconverted(SemaContext &context, const Expr *expr,
-                            DType wanted) {
+/// `x` for an expression `x.to(fp16)` whose x has the dtype; else empty.
+static std::string findUnconverted(SemaContext &context, const Expr *expr,
+                                   DType wanted) {
   auto *call = dynCast<Call>(expr);
   auto *method = call ? dynCast<Attribute>(call->func) : nullptr;
   if (!method || method->attr != "to")
@@ -83,6 +85,14 @@ std::string findUnconverted(SemaContext &context, const Expr *expr,
   bool isIt =
       value && (value->isTile() || value->isTensor()) && value->dtype == wanted;
   return isIt ? text : std::string();
+}
+
+void leaveOutConversion(SemaContext &context, Diagnostic &diagnostic,
+                        const Expr *const exprs[2], const DType dtypes[2]) {
+  for (int i : {0, 1})
+    if (std::string plain = findUnconverted(context, exprs[i], dtypes[1 - i]);
+        !plain.empty())
+      diagnostic.setFix(plain, exprs[i]->range);
 }
 
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
@@ -226,26 +236,15 @@ std::string Analyzer::suggestFirst(const std::string &name,
 
 std::string Analyzer::suggestStart(const std::string &name,
                                    const SourceRange &where) {
-  // tsr.maximum(top, x) in a loop: the least there is, with the axes of x.
   std::string before = quoteBefore(where), behind = quoteBehind(where);
   llvm::StringRef call = llvm::StringRef(before).rtrim();
   // tsr.mma(a, b, acc): zeros, with the axes of the product.
   if (size_t at = call.rfind("tsr.mma("); at != llvm::StringRef::npos) {
-    SmallVector<llvm::StringRef> given;
-    int depth = 0;
-    llvm::StringRef rest = call.drop_front(at + strlen("tsr.mma("));
-    size_t begin = 0;
-    for (size_t i = 0; i < rest.size(); ++i) {
-      depth += (rest[i] == '(' || rest[i] == '[') -
-               (rest[i] == ')' || rest[i] == ']');
-      if (rest[i] == ',' && depth == 0) {
-        given.push_back(rest.slice(begin, i).trim());
-        begin = i + 1;
-      }
-    }
+    std::vector<std::string> given =
+        splitAtCommas(call.drop_front(at + strlen("tsr.mma(")));
     std::optional<SemaValue> product;
     if (given.size() == 2)
-      product = tryFix((given[0] + " @ " + given[1]).str());
+      product = tryFix(given[0] + " @ " + given[1]);
     if (product && product->isTile()) {
       std::string zeros = name + " = tsr.zeros(";
       for (auto [i, axis] : llvm::enumerate(product->axes))
@@ -255,11 +254,24 @@ std::string Analyzer::suggestStart(const std::string &name,
       return zeros + ") before the loop";
     }
   }
-  // acc = acc * f + x: zeros, with the axes that the value has then.
+  // tsr.maximum(top, x) in a loop: the least there is, with the axes of x.
+  bool isMaximum = call.ends_with("tsr.maximum("),
+       isMinimum = call.ends_with("tsr.minimum(");
+  if (isMaximum || isMinimum) {
+    std::vector<std::string> given = splitAtCommas(name + behind);
+    std::optional<SemaValue> value;
+    if (given.size() == 2)
+      value = tryFix(given[1]);
+    if (value && value->isTile())
+      return getFull(name, isMaximum ? "tsr.lowest" : "tsr.inf", value->axes) +
+             (loopDepth ? " before the loop" : " before this line");
+  }
+  // acc = acc * f + x: zeros, with the axes that the value has then; they are
+  // no start of a maximum.
   llvm::StringRef target = llvm::StringRef(before).ltrim();
-  // Zero is no start of a maximum.
-  bool isExtreme = target.contains("maximum(") || target.contains("minimum(") ||
-                   target.contains("max(") || target.contains("min(");
+  bool isExtreme = llvm::any_of(
+      llvm::ArrayRef{"tsr.maximum(", "tsr.minimum(", "tsr.max(", "tsr.min("},
+      [&](llvm::StringRef word) { return target.contains(word); });
   if (!isExtreme && target.consume_front(name + " = ")) {
     std::string value =
         changeWords((target + name + behind).str(),
@@ -283,19 +295,6 @@ std::string Analyzer::suggestStart(const std::string &name,
       return name + " = tsr.zeros((" + sizes +
              (later->dims.size() == 1 ? ",))" : "))") + place;
     }
-  }
-  bool isMaximum = call.ends_with("tsr.maximum("),
-       isMinimum = call.ends_with("tsr.minimum(");
-  llvm::StringRef other = llvm::StringRef(behind).ltrim();
-  if ((isMaximum || isMinimum) && other.consume_front(",")) {
-    int depth = 0;
-    size_t end = 0;
-    for (; end < other.size() && (depth || other[end] != ')'); ++end)
-      depth += (other[end] == '(') - (other[end] == ')');
-    std::optional<SemaValue> value = tryFix(other.take_front(end).trim().str());
-    if (value && value->isTile())
-      return getFull(name, isMaximum ? "tsr.lowest" : "tsr.inf", value->axes) +
-             (loopDepth ? " before the loop" : " before this line");
   }
   return name + " = ... before " + (loopDepth ? "the loop" : "this line") +
          ", or a parameter " + name;

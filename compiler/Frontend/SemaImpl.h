@@ -55,6 +55,8 @@ std::string describeLine(const SourceRange &where);
 std::string getCanonicalDim(const Expr *expr);
 /// A module of arrays or tiles by the name that it is imported under.
 bool isForeignModule(llvm::StringRef name);
+/// "(x, 1)" of the text behind a name, if that is a call.
+std::string getCallText(const std::string &text);
 
 /// The variables a body may assign, with the first place of each. `isDead`
 /// tells which arm of an `if` is never run (-1 neither, 0 the body, 1 `else`).
@@ -249,6 +251,12 @@ private:
   std::string negate(const Expr &test) const;
   std::string getCastFix(const std::string &name, DType dtype);
   std::string describeStatement(const Stmt &stmt);
+  /// A name as our calls or the table of foreign names spell it.
+  std::string getOurSpelling(const std::string &name);
+  bool reportUnknownCall(const Name &name, const Call &call);
+  bool reportFormat(const Expr *format, llvm::ArrayRef<Expr *> values,
+                    const SourceRange &where);
+  std::string getFillFix(const std::string &name, const Call &call);
   void reportForeign(const CapturedValue &captured, const std::string &dotted,
                      const SourceRange &where, const Call *call);
   mlir::LogicalResult checkGridCarries(const For &stmt);
@@ -355,6 +363,8 @@ private:
   mlir::LogicalResult checkReplaced(KernelState &state);
   // SemaMadeAnew.cpp
   mlir::LogicalResult checkMadeAnew(const Stmt &loop);
+  std::string getLoopInGrid(const For &loop, const Assign &start,
+                            const Stmt &update) const;
   const Stmt *findLostUpdate(const Stmt &loop, const Body &body,
                              const Assign &start,
                              const std::string &name) const;

@@ -154,11 +154,57 @@ static bool startsSum(const Analyzer &analyzer, const Expr *value) {
       .Default(false);
 }
 
+/// A grid over m and n whose programs add up along n: a grid over m, with a
+/// loop over n behind the start. Empty for what adds up nothing along one axis
+/// of the grid that its start lacks, and is read before: a value that nobody
+/// needs.
+std::string Analyzer::getLoopInGrid(const For &loop, const Assign &start,
+                                    const Stmt &update) const {
+  auto *names = dynCast<Tuple>(loop.target);
+  auto *call = dynCast<Call>(loop.iter);
+  if (!names || !call || names->elts.size() != call->args.size() ||
+      !llvm::is_contained(loop.body, &update))
+    return {};
+  std::string inner, outer, outerNames;
+  std::set<std::string> along;
+  for (auto [name, range] : llvm::zip(names->elts, call->args)) {
+    std::string axis = quote(name->range);
+    if (!mentionsAny(*this, start.value, {axis})) {
+      inner = "\n    for " + axis + " in " + quote(range->range) + ":";
+      along.insert(axis);
+      continue;
+    }
+    outerNames += (outer.empty() ? "" : ", ") + axis;
+    outer += (outer.empty() ? "" : ", ") + quote(range->range);
+  }
+  auto *assign = dynCast<Assign>(&update);
+  const Expr *added =
+      assign ? assign->value : checkedCast<AugAssign>(&update)->value;
+  bool isRead = false;
+  walkExpressions(loop.body, [&](const Expr *expr) {
+    auto *use = dynCast<Name>(expr);
+    isRead |= use && use->id == getTarget(&start)->id &&
+              start.range.end < use->range.begin &&
+              use->range.begin < update.range.begin;
+    return true;
+  });
+  if (outer.empty() || along.size() != 1 || !isRead ||
+      !mentionsAny(*this, added, along))
+    return {};
+  llvm::SmallVector<Stmt *> rest;
+  llvm::copy_if(loop.body, std::back_inserter(rest),
+                [&](const Stmt *one) { return one != &start; });
+  return "for " + outerNames + " in " + quote(call->func->range) + "(" + outer +
+         "):\n    " + quote(start.range) + inner + quoteLines(rest, "        ");
+}
+
 LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
   auto *counted = dynCast<For>(&loop);
   const Body &body = counted ? counted->body : checkedCast<While>(&loop)->body;
+  // A start may have the axes of the grid.
+  bool isGrid = counted && grid == counted;
   std::vector<std::pair<std::string, SourceRange>> names;
-  collectAssigned({const_cast<Stmt *>(&loop)}, names);
+  collectAssigned(isGrid ? body : Body{const_cast<Stmt *>(&loop)}, names);
   std::set<std::string> assigned;
   for (const auto &[name, where] : names)
     assigned.insert(name);
@@ -171,6 +217,16 @@ LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
     const Stmt *update = findLostUpdate(loop, body, *start, target->id);
     if (!update)
       continue;
+    if (isGrid) {
+      std::string fix = getLoopInGrid(*counted, *start, *update);
+      if (fix.empty())
+        continue;
+      error(start->range, target->id + " is made anew by each program of the "
+                                       "grid, so what is added here is lost")
+          .addNote(update->range, "nobody reads what this leaves")
+          .setFix(fix);
+      return failure();
+    }
     // The loop without the line, which goes before it if it is not there yet.
     const Assign *earlier = findPlainAssign(target->id, loop.range.begin);
     std::string line = quote(start->range), fix;

@@ -428,6 +428,15 @@ Flow Analyzer::executeExpr(const ExprStmt &stmt) {
         constant->type == ConstantKind::Ellipsis)
       return Flow::Normal;
   }
+  if (auto *compare = dynCast<Compare>(stmt.value);
+      compare && compare->ops.size() == 1 &&
+      compare->ops[0] == CompareOperator::Eq &&
+      (is<Subscript>(compare->left) || is<Name>(compare->left))) {
+    error(stmt.range, "a comparison that nobody uses; one = assigns")
+        .setFix(quote(compare->left->range) + " = " +
+                quote(compare->comparators[0]->range));
+    return Flow::Failed;
+  }
   auto *call = dynCast<Call>(stmt.value);
   auto *name = call ? dynCast<Name>(call->func) : nullptr;
   if (name && name->id == "print" && !scope().variables.count("print")) {

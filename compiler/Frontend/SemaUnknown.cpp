@@ -23,13 +23,12 @@ llvm::ArrayRef<const char *> getPythonBuiltins() {
 }
 
 bool isForeignModule(llvm::StringRef name) {
-  return llvm::is_contained(
-      {"np", "numpy", "torch", "tl", "triton", "F", "jnp", "jax", "lax", "nn"},
-      name);
+  return llvm::is_contained({"np", "numpy", "torch", "tl", "triton", "F", "jnp",
+                             "jax", "lax", "nn", "pl", "cp", "cuda"},
+                            name);
 }
 
-/// "(x, 1)" of the text behind a name, if that is a call.
-static std::string getCallText(const std::string &text) {
+std::string getCallText(const std::string &text) {
   int depth = 0;
   for (size_t i = 0; i < text.size() && text[0] == '('; ++i) {
     depth += (text[i] == '(') - (text[i] == ')');

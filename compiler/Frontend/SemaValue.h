@@ -434,12 +434,12 @@ mlir::LogicalResult checkAccumulate(SemaContext &context, DType operand,
 /// "(tsr.arange(x.shape[0]) == 3)[:, None]": one place along an axis of x.
 std::string getPlaceMask(const std::string &name, size_t rank, size_t axis,
                          int64_t place);
+/// The fix of a product of two dtypes that a conversion of one operand parts:
+/// that operand without it.
+void leaveOutConversion(SemaContext &context, Diagnostic &diagnostic,
+                        const Expr *const exprs[2], const DType dtypes[2]);
 /// "x = tsr.where(x < 0, 0.0, x)" for x[x < 0] = 0.0 of a value that is not
 /// written into.
-/// `x` for an expression `x.to(fp16)` whose x has the dtype; else empty.
-std::string findUnconverted(SemaContext &context, const Expr *expr,
-                            DType wanted);
-
 std::string getStoreFix(const SemaContext &context, const SemaValue &object,
                         const std::string &name, const SemaValue &given,
                         llvm::ArrayRef<SemaValue> indices, const OpSite &site);
@@ -476,6 +476,19 @@ mlir::FailureOr<DType> getDTypeArgument(SemaContext &context,
 /// torch.
 void useCorrection(llvm::StringRef name, std::vector<std::string> &texts,
                    bool isNumPy);
+
+/// What to write until a name that comes later is there, given the texts of its
+/// arguments.
+std::string getLaterFix(llvm::StringRef name,
+                        const std::vector<std::string> &given);
+/// "a @ b.T" for einsum("ij,kj->ik", a, b); empty if it is no product.
+std::string getEinsumFix(SemaContext &context,
+                         const std::vector<std::string> &given);
+
+/// "tsr.atomic_add(S, (n,), x)" for the arguments of atomics of CUDA and
+/// Triton: (S, n, x), (S[n], x), (S + n, x); empty if it is not accepted.
+std::string getAtomicCall(SemaContext &context, const std::string &name,
+                          llvm::ArrayRef<std::string> given);
 
 /// The text of an argument's value, without its keyword; where it stands.
 std::string quoteValue(const SemaContext &context,

@@ -53,11 +53,6 @@ struct IndexRules {
   std::optional<int64_t> ignored; // stands for none
 };
 
-/// What to write until a name that comes later is there, given the texts of its
-/// arguments.
-std::string getLaterFix(llvm::StringRef name,
-                        const std::vector<std::string> &given);
-
 class TensorOps : public OpLibrary {
 public:
   explicit TensorOps(SemaContext &context) : context(context) {}

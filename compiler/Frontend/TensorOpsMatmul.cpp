@@ -102,12 +102,8 @@ ValueResult TensorOps::matmul(const SemaValue &left, const SemaValue &right,
                         " is " + getDTypeName(right.dtype) + lines[1]);
     diagnostic.setFix(text + ".to(" + narrow + ".dtype)",
                       exprs[wide] ? exprs[wide]->range : SourceRange());
-    // A conversion that parts them is left out.
-    for (size_t i : {0, 1})
-      if (std::string plain =
-              findUnconverted(context, exprs[i], values[1 - i]->dtype);
-          !plain.empty())
-        diagnostic.setFix(plain, exprs[i]->range);
+    const DType dtypes[2] = {left.dtype, right.dtype};
+    leaveOutConversion(context, diagnostic, exprs, dtypes);
     return failure();
   }
   if (left.dtype == DType::Bool)

@@ -186,6 +186,8 @@ private:
   mlir::LogicalResult reportSlice(const SemaValue &view,
                                   llvm::ArrayRef<SemaValue> indices,
                                   size_t axis, const OpSite &site);
+  void reportIndexCount(const SemaValue &view,
+                        llvm::ArrayRef<SemaValue> indices, const OpSite &site);
   void reportIndex(const SemaValue &view, llvm::ArrayRef<SemaValue> indices,
                    size_t axis, const SourceRange &where);
   void reportTileIndex(const SemaValue &tile, const SemaValue &index,

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/LoopUses.h"
+#include "compiler/Frontend/ParseText.h"
 #include "compiler/Frontend/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -291,8 +292,8 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   return failure();
 }
 
-/// `text` with the word `from` replaced.
-static std::string replaceWord(llvm::StringRef text, llvm::StringRef from,
+/// `text` with the axis `from`, a name or a call that makes it, replaced.
+static std::string replaceAxis(llvm::StringRef text, llvm::StringRef from,
                                llvm::StringRef to) {
   if (size_t at = text.find(from);
       from.ends_with(")") && at != llvm::StringRef::npos)
@@ -310,23 +311,12 @@ static std::string getShifted(const SemaContext &context, const Axis &shifted,
   size_t open = text.find("range_at(");
   if (open == std::string::npos)
     return {};
-  // The second argument.
-  int depth = 0;
-  std::vector<std::string> arguments(1);
-  for (char c : llvm::StringRef(text).drop_front(open + 9)) {
-    depth += c == '(' || c == '[';
-    depth -= c == ')' || c == ']';
-    if (depth < 0)
-      break;
-    if (c == ',' && depth == 0)
-      arguments.emplace_back();
-    else
-      arguments.back() += c;
-  }
+  std::vector<std::string> arguments =
+      splitAtCommas(std::string_view(text).substr(open + 9));
   std::string start = axis.name + ".start";
   if (arguments.size() != 3)
     return {};
-  std::string second = llvm::StringRef(arguments[1]).trim().str();
+  const std::string &second = arguments[1];
   size_t found = second.find(start);
   if (found == std::string::npos)
     return {};
@@ -378,9 +368,9 @@ LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
     std::string shifted = getShifted(context, extra, *same);
     std::string backwards = getShifted(context, *same, extra);
     if (!text.empty() && !shifted.empty())
-      fixes.push_back(replaceWord(text, extra.name, shifted));
+      fixes.push_back(replaceAxis(text, extra.name, shifted));
     if (!text.empty() && backwards.empty())
-      fixes.push_back(replaceWord(text, extra.name, same->name));
+      fixes.push_back(replaceAxis(text, extra.name, same->name));
   }
   const auto *call = dynCast<Call>(valueExpr);
   if (call && call->args.size() == 2 && call->keywords.empty())
@@ -616,6 +606,73 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
   diagnostic.setFix("r = " + made + "\n" +
                     replaceIndex(context, name, indices, axis, "r", site));
   return failure();
+}
+
+void TileOps::reportIndexCount(const SemaValue &view,
+                               llvm::ArrayRef<SemaValue> indices,
+                               const OpSite &site) {
+  const std::string &name = parameterNames[view.parameter];
+  std::string text;
+  for (auto [i, dim] : llvm::enumerate(view.dims))
+    text += (i ? ", " : "") + dim->name;
+  Diagnostic &diagnostic = context.error(
+      site.range, name + " has " + std::to_string(view.dims.size()) +
+                      (view.dims.size() == 1 ? " axis" : " axes") + " [" +
+                      text + "], but " + std::to_string(indices.size()) +
+                      (indices.size() == 1 ? " index is" : " indices are") +
+                      " given");
+  diagnostic.addNote(parameterRanges[view.parameter],
+                     parameterTexts[view.parameter]);
+  // Axes left out at the end are whole, as NumPy has it.
+  std::string fix;
+  // (m, n) in a variable is written out; of a store, the last operand is the
+  // value.
+  bool tuple = indices.size() == 1 && indices[0].kind == ValueKind::Tuple;
+  for (size_t i = 0; i < view.dims.size(); ++i) {
+    std::string index = ":";
+    if (tuple && i < indices[0].elements.size())
+      index = indices[0].elements[i].name;
+    else if (!tuple && i < indices.size() && i < site.operands.size() &&
+             site.operands[i])
+      index = context.quote(site.operands[i]->range);
+    else if (indices.size() < view.dims.size())
+      index = findLoop(context, *view.dims[i], fix); // that is there
+    fix += (i ? ", " : "") + (index.empty() ? ":" : index);
+  }
+  // Of too few: where each names a dim, one is missing before them.
+  SmallVector<std::string> byDim;
+  size_t used = 0;
+  for (size_t i = 0;
+       !tuple && indices.size() < view.dims.size() && i < view.dims.size();
+       ++i) {
+    std::string known = context.findRange(*view.dims[i]);
+    for (const GridAxis &axis : gridAxes)
+      if (known.empty() && !axis.axis &&
+          context.quote(axis.where) == view.dims[i]->name)
+        known = axis.name;
+    for (auto [given, expr] : llvm::zip(indices, site.operands))
+      if (given.kind == ValueKind::Range && expr &&
+          given.axis->dim == view.dims[i]) {
+        known = context.quote(expr->range);
+        ++used;
+      }
+    byDim.push_back(known);
+  }
+  if (used == indices.size() && used > 0 && !llvm::is_contained(byDim, ""))
+    fix = llvm::join(byDim, ", ");
+  // Y[...] and Y[:] in a kernel are of its program.
+  std::string given =
+      indices.size() == 1 && !site.operands.empty() && site.operands[0]
+          ? context.quote(site.operands[0]->range)
+          : "";
+  if (given == "..." || given == ":") {
+    for (std::string &range : byDim)
+      if (range.empty())
+        range = ":";
+    fix = llvm::join(byDim, ", ");
+  }
+  // Too many: the first ones are kept.
+  diagnostic.setFix(name + "[" + fix + "]");
 }
 
 void TileOps::reportIndex(const SemaValue &view,

@@ -84,13 +84,18 @@ std::vector<Callable> listTileOperations() {
 }
 
 /// A graph op on tiles, or where it belongs.
-static std::string getTileFix(const SemaContext &context, llvm::StringRef name,
+static std::string getTileFix(SemaContext &context, llvm::StringRef name,
                               const CallArguments &arguments,
                               const OpSite &site) {
   std::vector<std::string> given = quoteArguments(context, arguments, site);
   std::string x = given.empty() ? "x" : given[0];
   if (name == "matmul")
     return fillForeign("$0 @ $1", given);
+  if (std::string product = name == "einsum" && given.size() == 3
+                                ? getEinsumFix(context, given)
+                                : "";
+      !product.empty())
+    return product;
   if (name == "linear")
     return fillForeign("$0 @ $1.T", given);
   if (name == "log_softmax")

@@ -316,12 +316,8 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
         site.range, "@ needs equal dtypes: " + show(0) + ", " + show(1));
     diagnostic.setFix(text + ".to(" + dtype + ")",
                       exprs[wider] ? exprs[wider]->range : SourceRange());
-    // A conversion that parts them is left out.
-    for (int i : {0, 1})
-      if (std::string plain =
-              findUnconverted(context, exprs[i], sides[1 - i]->dtype);
-          !plain.empty())
-        diagnostic.setFix(plain, exprs[i]->range);
+    const DType dtypes[2] = {left.dtype, right.dtype};
+    leaveOutConversion(context, diagnostic, exprs, dtypes);
     return failure();
   }
   if (!isFloat(left.dtype) && left.dtype != DType::I8) {

@@ -138,56 +138,7 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
                                               const OpSite &site) {
   const std::string &name = parameterNames[view.parameter];
   if (indices.size() != view.dims.size()) {
-    std::string text;
-    for (auto [i, dim] : llvm::enumerate(view.dims))
-      text += (i ? ", " : "") + dim->name;
-    Diagnostic &diagnostic = context.error(
-        site.range, name + " has " + std::to_string(view.dims.size()) +
-                        (view.dims.size() == 1 ? " axis" : " axes") + " [" +
-                        text + "], but " + std::to_string(indices.size()) +
-                        (indices.size() == 1 ? " index is" : " indices are") +
-                        " given");
-    diagnostic.addNote(parameterRanges[view.parameter],
-                       parameterTexts[view.parameter]);
-    // Axes left out at the end are whole, as NumPy has it.
-    std::string fix;
-    // (m, n) in a variable is written out; of a store, the last operand is the
-    // value.
-    bool tuple = indices.size() == 1 && indices[0].kind == ValueKind::Tuple;
-    for (size_t i = 0; i < view.dims.size(); ++i) {
-      std::string index = ":";
-      if (tuple && i < indices[0].elements.size())
-        index = indices[0].elements[i].name;
-      else if (!tuple && i < indices.size() && i < site.operands.size() &&
-               site.operands[i])
-        index = context.quote(site.operands[i]->range);
-      else if (indices.size() < view.dims.size())
-        index = findLoop(context, *view.dims[i], fix); // that is there
-      fix += (i ? ", " : "") + (index.empty() ? ":" : index);
-    }
-    // Of too few: where each names a dim, one is missing before them.
-    SmallVector<std::string> byDim;
-    size_t used = 0;
-    for (size_t i = 0;
-         !tuple && indices.size() < view.dims.size() && i < view.dims.size();
-         ++i) {
-      std::string known = context.findRange(*view.dims[i]);
-      for (const GridAxis &axis : gridAxes)
-        if (known.empty() && !axis.axis &&
-            context.quote(axis.where) == view.dims[i]->name)
-          known = axis.name;
-      for (auto [given, expr] : llvm::zip(indices, site.operands))
-        if (given.kind == ValueKind::Range && expr &&
-            given.axis->dim == view.dims[i]) {
-          known = context.quote(expr->range);
-          ++used;
-        }
-      byDim.push_back(known);
-    }
-    if (used == indices.size() && used > 0 && !llvm::is_contained(byDim, ""))
-      fix = llvm::join(byDim, ", ");
-    // Too many: the first ones are kept.
-    diagnostic.setFix(name + "[" + fix + "]");
+    reportIndexCount(view, indices, site);
     return failure();
   }
   Access access;

@@ -123,6 +123,13 @@ FailureOr<int64_t> TileOps::findAxis(const SemaValue &tile,
     diagnostic.setFix(keyword + tile.axes.back()->name);
     return failure();
   }
+  // for w in range(0, W, BW): a number, not a range over W.
+  if (auto *name = dynCast<Name>(axis.expr))
+    if (auto loop = context.tileLoops.find(name->id);
+        loop != context.tileLoops.end()) {
+      diagnostic.setFix(loop->second.text, loop->second.where);
+      return failure();
+    }
   if ((wanted || value.kind == ValueKind::Dim) && isReduced(tile.ssa))
     if (std::string line = quoteWithout(context, reducing, tileExpr, axis);
         !line.empty()) {

@@ -411,14 +411,15 @@ class Function(_runtime.Callable, Refusals):
         return self.lower(stage, *given, target=target, **words)
 
     @entry
-    def resume(self, text: str, target: str = "cpu") -> Version:
+    def resume(self, text: str | None = None, target: str = "cpu") -> Version:
         """Compiles an edited stage text; the result is called like the function."""
         if isinstance(text, str) and re.fullmatch(r"[^\n{]*\.\w{1,5}", text):
             raise ArgumentError(source.at_user("resume takes the text of a stage, not the name of a file", f"{self.__name__}.resume(open({text!r}).read())", text))
-        if not isinstance(text, str) or text in compiler.stages():
-            named = isinstance(text, str)
-            raise ArgumentError(source.at_user(f"resume takes the text of a stage, not {'its name' if named else a_kind(text)}",
-                                               f'{self.__name__}.resume({self.__name__}.inspect_ir("{text if named else "tile"}"))', text if named else ""))
+        if not isinstance(text, str) or text in compiler.stages() or "module" not in text:
+            named = isinstance(text, str) and text in compiler.stages()
+            given = "its name" if named else "a text without a module" if isinstance(text, str) else a_kind(text)
+            raise ArgumentError(source.at_user(f"resume takes the text of a stage, not {given}",
+                                               f'{self.__name__}.resume({self.__name__}.inspect_ir("{text if named else "tile"}"))', text if named else "resume"))
         try:
             compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
         except CompileError as error:
@@ -568,7 +569,7 @@ class Function(_runtime.Callable, Refusals):
     def __getitem__(self, grid):
         raise ArgumentError(source.at_user(
             f"{self.__name__}[...]: a {self.kind} is called without a launch grid; it follows from tsr.grid",
-            source.call_without_grid(self.__name__) or self._call_text(), self.__name__))
+            source.call_without(self.__name__) or self._call_text(), self.__name__))
 
     @entry
     def _no_arithmetic(self, *_):
@@ -588,7 +589,7 @@ class Function(_runtime.Callable, Refusals):
                  "warmup": 'compile(target="cpu")', "lower_ir": 'inspect_ir("tile")', "ir": 'inspect_ir("tile")', "code": 'inspect_ir("target")',
                  "cache": "captured", "best_config": "explain()", "signature": "parameters", "cost_analysis": "explain()", "shape": "parameters"}
         near = fixes.get(name) or source.nearest(name, known, "")
-        fix = f"{self.__name__}.{near}" if near else source.call_without_attribute(self.__name__, name) or self._call_text()
+        fix = f"{self.__name__}.{near}" if near else source.call_without(self.__name__, name) or self._call_text()
         raise UnknownNameError(source.at_user(f"{self.kind} {self.__name__} has no attribute {name!r}; it has {', '.join(known)}", fix, name))
 
     def __reduce__(self):

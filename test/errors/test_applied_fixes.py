@@ -36,6 +36,7 @@ def f(I: Tensor["N", i64], H: InOut["B", fp32], BN: const = 32):
     for n in tsr.grid(tsr.tile(N, BN)):
         H[I[n]] += 1.0
 '''
+REGION = COUNTS.replace("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)").replace('InOut["B", fp32]', 'Region[reduce_sum, Tensor["B", fp32]]')
 ROWS = '''@tsr.kernel
 def f(X: Tensor["M", "N"], S: Out["M"], BM: const = 16, BN: const = 32):
     for m in tsr.grid(tsr.tile(M, BM)):
@@ -362,14 +363,29 @@ CASES = [
          lambda f: f(X, W.T.copy()), X @ W),
     Case("a column for a row", '@tsr.function\ndef f(x: Tensor["M", "N"], g: Tensor["N"]):\n    return x * g\n', [("x * g[:, None]", "x * g")], "x * g", lambda f: f(X, V), X * V),
     Case("a column in another's words", '@tsr.function\ndef f(x: Tensor["M", "N"], g: Tensor["N"]):\n    return x * g\n', [("x * g.reshape(-1, 1)", "x * g")], "x * g", lambda f: f(X, V), X * V),
-    Case("+= on a Region", COUNTS.replace("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)").replace('InOut["B", fp32]', 'Region[reduce_sum, Tensor["B", fp32]]'),
-         [("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)")], "tsr.atomic_add(H, (I[n],), 1.0)", lambda f: updated(f, 10, I), np.bincount(I, minlength=10)),
+    Case("+= on a Region", REGION, [("H[I[n]] += 1.0", "tsr.atomic_add(H, (I[n],), 1.0)")], "tsr.atomic_add(H, (I[n],), 1.0)", lambda f: updated(f, 10, I), np.bincount(I, minlength=10)),
     Case("ddof of a std", '@tsr.function\ndef f(x: Tensor["M", 2]):\n    return tsr.sqrt(tsr.var(x, 1, correction=1))\n', [("x.std(1, ddof=1)", "tsr.sqrt(tsr.var(x, 1, correction=1))")],
          "tsr.sqrt(tsr.var(x, 1, correction=1))", lambda f: f(X[:, :2].astype(np.float64)), X[:, :2].astype(np.float64).std(1, ddof=1)),
     Case("what a kernel in a function writes", PICKED, [("s = pick(t, t, idx)", "s = pick(t, I=idx)")], "pick(t, I=idx)", lambda f: f(X, I), X[I] * 2),
     Case("what a kernel in a function lacks", PICKED.replace("idx", "i"), [("s = pick(t)", "s = pick(t, I=i)")], "pick(t, I=i)", lambda f: f(X, I), X[I] * 2),
     Case("the variance of NumPy", '@tsr.function\ndef f(x: Tensor["M", 2]):\n    return tsr.var(x, axis=1, correction=0)\n', [("np.var(x, axis=1)", "tsr.var(x, axis=1, correction=0)")],
          "tsr.var(x, axis=1, correction=0)", lambda f: f(X[:, :2]), X[:, :2].var(1)),
+    Case("a function of C", TWICE.replace("BM, N", "N, BM").replace("X[n] * 2", "tsr.abs(X[n])"), [("fabsf(X[n])", "tsr.abs(X[n])")], "tsr.abs(X[n])", lambda f: f(V), abs(V)),
+    *(Case(f"an atomic as {wrong.split('(')[0]} has it", REGION, [(wrong, "tsr.atomic_add(H, (I[n],), 1.0)")], "tsr.atomic_add(H, (I[n],), 1.0)", lambda f: updated(f, 10, I),
+           np.bincount(I, minlength=10)) for wrong in ("atomicAdd(H, I[n], 1.0)", "tsr.atomicAdd(H, (I[n],), 1.0)", "tl.atomic_add(H + I[n], 1.0)", "np.add.at(H, I[n], 1.0)")),
+    Case("a barrier", PRODUCT, [("        __syncthreads()\n        C[m, n]", "        C[m, n]")], "without this line", lambda f: f(X, W), X @ W),
+    *(Case(f"a product as {wrong.split('(')[0]} has it", PRODUCT, [(wrong, "A[m, k] @ B[k, n]")], "A[m, k] @ B[k, n]", lambda f: f(X, W), X @ W) for wrong in (
+        "np.einsum('ik,kj->ij', A[m, k], B[k, n])", "tsr.einsum('ik,kj->ij', A[m, k], B[k, n])", "np.tensordot(A[m, k], B[k, n], 1)", "tl.dot(A[m, k], B[k, n], allow_tf32=False)")),
+    *(Case(f"a store as {wrong.split(' ')[0]} has it", PRODUCT, [(wrong, "C[m, n] = acc")], "C[m, n] = acc", lambda f: f(X, W), X @ W) for wrong in (
+        "C = C.at[m, n].set(acc)", "np.copyto(C[m, n], acc)", "C[m, n] == acc")),
+    *(Case(f"all of an array, {wrong}", PRODUCT, [(wrong, "C[m, n] = acc")], "C[m, n]", lambda f: f(X, W), X @ W) for wrong in ("C[...] = acc", "C[:] = acc")),
+    *(Case(f"a loop over starts by {wrong.split('(')[0]}", PRODUCT, [(wrong, "in tsr.tile(K, BK)")], "tsr.tile(K, BK)", lambda f: f(X, W), X @ W) for wrong in (
+        "in tl.range(0, K, BK)", "in tsr.range(K, BK)")),
+    *(Case(f"print with {wrong[13]}", PRODUCT.replace("        C[m, n] = acc", '        print("m =", m.start)\n        C[m, n] = acc'), [(wrong, '"m =", m.start)\n')], 'print("m =", m.start)',
+           lambda f: f(X, W), X @ W) for wrong in ('"m = %d" % m.start)\n', '"m = {}".format(m.start))\n')),
+    *(Case(f"zeros by {wrong.split('.')[0]}", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return x[0] + {right}\n'.replace("{right}", right), [(wrong, right)], right,
+           expected=X[0]) for wrong, right in (("np.zeros(N)", "tsr.zeros(N)"), ("torch.zeros(N, dtype=torch.float32)", "tsr.zeros((N,))"))),
+    Case("a kernel in a function with a launch grid", PICKED, [("pick[(4,)](t, I=idx)", "pick(t, I=idx)")], "pick(t, I=idx)", lambda f: f(X, I), X[I] * 2),
 ]
 
 

@@ -41,6 +41,16 @@ WRONG = {
 }
 
 
+GRID = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 32)):
+        carry = tsr.zeros(m)
+        x = X[m, n]
+        Y[m, n] = tsr.cumsum(x, n) + carry
+        carry += tsr.sum(x, n)
+'''
+
+
 def load(program, file):
     file.write_text(HEAD + program)
     names: dict = {"__name__": file.stem}
@@ -133,8 +143,18 @@ def twice(X: Tensor["M", "N"], Y: Out["M"]):
         Y[m] = best
 
 
+@tsr.kernel
+def needless_in_a_grid(X: Tensor["M", "N"], Y: Out["M", "N"]):
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 32)):
+        total = tsr.zeros(m)
+        for k in tsr.tile(N, 32):
+            total += tsr.sum(X[m, k], k)
+        Y[m, n] = X[m, n]
+
+
 S = np.broadcast_to(X.sum(1, keepdims=True), X.shape)
 RIGHT = {
+    needless_in_a_grid: X,
     for_each_turn: S,
     read_in_an_arm: np.concatenate([X[:, :32] * 2, X[:, 32:]], 1),
     read_in_an_inner_loop: X.cumsum(1),
@@ -148,3 +168,14 @@ RIGHT = {
 @pytest.mark.parametrize("program", RIGHT, ids=lambda program: program.__name__)
 def test_what_is_read_is_right(program):
     np.testing.assert_array_equal(program(X), RIGHT[program])
+
+
+def test_what_a_program_of_the_grid_loses_is_an_error(tmp_path):
+    with pytest.raises(tsr.TesseraError) as caught:
+        load(GRID, tmp_path / "wrong.py")(X)
+    text = without_colour(str(caught.value))
+    assert "wrong.py:8:9: error: carry is made anew by each program of the grid, so what is added here is lost" in text
+    fix = text.split(" fix:  ")[1].rstrip()
+    fix = "\n".join([fix.splitlines()[0], *(line.removeprefix("       ") for line in fix.splitlines()[1:])])
+    assert fix.split() == SCAN.split("\n", 2)[2].split()
+    np.testing.assert_array_equal(load(SCAN, tmp_path / "right.py")(X), np.cumsum(X, 1))

@@ -25,7 +25,7 @@ _OUTSIDE = re.compile(r"^outside this (?:function|kernel):\n(?P<code>.+)$", re.D
 _ABOVE = re.compile(r"^(?P<code>@.+?) above (?:the )?.*$")
 _AT_TOP = re.compile(r"^(?P<code>(?:import|from) .+?) at the top of the file.*$")
 _WITHOUT = re.compile(r"(?:^|, )without this line\b.*$")
-_PROSE = re.compile(r"(, or |; | or |, and |, not | before | around | above | inside | in the | where | as | for | if | to )")
+_PROSE = re.compile(r"(, or |; | or |, which |, and |, not | before | around | above | inside | in the | where | as | for | if | to )")
 
 
 def _parses(code: str, mode: str = "exec") -> bool:
@@ -92,6 +92,8 @@ class Paste:
 
     def _by_words(self, fix: str):
         source = self.text.source
+        for either in fix.split("; or ")[:-1]:
+            yield from self._by_words(either)
         if match := _OUTSIDE.match(fix):
             yield from self._defined_outside(match["code"])
         if match := _AT_TOP.match(fix):

@@ -115,6 +115,17 @@ def of_list(text, random):
 # ---- what programs write together ---------------------------------------------------------------
 
 
+@operator("InOut and += for a Region")
+def of_region(text, random):
+    parameter = pick(random, [p for p in text.parameters if text.annotation(p).startswith("Region[reduce_sum, ")])
+    call = pick(random, text.calls_of("atomic_add"))
+    if parameter is None or call is None or text.get(call.args[0]) != parameter.arg:
+        return None
+    inner = text.annotation(parameter).removeprefix("Region[reduce_sum, Tensor[")[:-2].replace("'", '"')
+    index = text.get(call.args[1]).strip("()").rstrip(",")
+    return mistake(text, (parameter.annotation, f"InOut[{inner}]"), (call, f"{parameter.arg}[{index}] += {text.get(call.args[2])}"), places=lambda wrong, spans: [*spans, wrong.span(wrong.parameter(parameter.arg))])
+
+
 @operator("+= for an atomic of a Region")
 def of_plain_update(text, random):
     call = pick(random, text.calls_of("atomic_add"))

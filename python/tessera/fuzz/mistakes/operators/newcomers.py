@@ -58,12 +58,48 @@ def of_constexpr(text, random):
                    places=lambda wrong, spans: [*spans, wrong.parameter(parameter.arg), *(wrong.span(wrong.statement(n)) for n in wrong.uses(parameter.arg))])
 
 
+@operator("functions of CUDA C")
+def of_cuda(text, random):
+    words = {"maximum": ("fmaxf", "fmax"), "minimum": ("fminf", "fmin"), "exp": ("expf", "__expf"), "sqrt": ("sqrtf",), "rsqrt": ("rsqrtf",), "abs": ("fabsf", "fabs")}
+    call = pick(random, text.calls_of(*words))
+    return mistake(text, (call.func, random.pick(words[text.name_of(call)]))) if call else None
+
+
+@operator("atomicAdd of CUDA")
+def of_atomic(text, random):
+    call = pick(random, text.calls_of("atomic_add"))
+    if call is None:
+        return None
+    array, index, value = text.get(call.args[0]), text.get(call.args[1]).strip("()").rstrip(","), text.get(call.args[2])
+    return mistake(text, (call, random.pick((f"atomicAdd({array}, {index}, {value})", f"tsr.atomic_add({array}[{index}], {value})", f"tl.atomic_add({array} + {index}, {value})",
+                                             f"np.add.at({array}, {index}, {value})", f"tsr.atomicAdd({array}, ({index},), {value})"))))
+
+
+@operator("a barrier, a fence, shared memory", fix="right")
+def of_barrier(text, random):
+    node = pick(random, text.assignments()) if text.is_kernel else None
+    if node is None:
+        return None
+    form = random.pick(("__syncthreads()", "tl.debug_barrier()", "tsr.barrier()", "cuda.syncthreads()", "tsr.syncthreads()", "tl.multiple_of(BLOCK, 16)"))
+    return mistake(text, (node, f"{form}\n{text.indent(node)}{text.get(node)}"), places=lambda wrong, spans: around(wrong, spans))
+
+
 @operator("a thread's index of CUDA or Numba", fix="any")
 def of_thread(text, random):
     node = pick(random, [n for n in _loads(text) if isinstance(n.slice, ast.Name)])
     if node is None:
         return None
     return mistake(text, (node.slice, random.pick(("threadIdx.x", "blockIdx.x * blockDim.x + threadIdx.x", "cuda.grid(1)", "tl.program_id(0) * 32 + tl.arange(0, 32)"))), places=around)
+
+
+@operator("a loop of Python over the starts of tiles")
+def of_starts(text, random):
+    loop = pick(random, [n for n in text.inside(ast.For) if text.is_kernel and isinstance(n.iter, ast.Call) and text.name_of(n.iter) == "tile" and len(n.iter.args) == 2 and not n.iter.keywords])
+    if loop is None:
+        return None
+    dim, size = (text.get(a) for a in loop.iter.args)
+    form = random.pick((f"range(0, {dim}, {size})", f"range(tsr.cdiv({dim}, {size}))", f"range({dim} // {size})", f"tl.range(0, {dim}, {size})", f"prange(0, {dim}, {size})", f"tsr.range({dim}, {size})"))
+    return mistake(text, (loop.iter, form), places=lambda wrong, spans: [*around(wrong, spans), *(wrong.span(wrong.statement(n)) for n in wrong.uses(text.get(loop.target)))])
 
 
 # ---- torch --------------------------------------------------------------------------------------
@@ -79,6 +115,21 @@ def of_functional(text, random):
 def of_moves(text, random):
     node = _tensor(text, random)
     return mistake(text, (node, f"{node.id}.{random.pick(('cuda', 'cpu', 'detach', 'contiguous', 'clone', 'numpy', 'copy'))}()"), places=around) if node else None
+
+
+@operator("torch.tensor, np.array, np.float32 of a number")
+def of_number(text, random):
+    node = pick(random, text.inside(ast.Constant, where=lambda n: isinstance(n.value, float) and isinstance(text.parents[n], ast.BinOp)))
+    return mistake(text, (node, f"{random.pick(('torch.tensor', 'np.array', 'np.float32', 'torch.as_tensor', 'tsr.tensor', 'jnp.array'))}({text.get(node)})"), places=around) if node else None
+
+
+@operator("zeros of sizes in another library's words in a function")
+def of_zeros(text, random):
+    call = pick(random, text.calls_of("zeros")) if not text.is_kernel else None
+    if call is None or not isinstance(call.args[0], ast.Tuple) or len(call.args[0].elts) != 1:
+        return None
+    size = text.get(call.args[0].elts[0])
+    return mistake(text, (call, random.pick((f"np.zeros({size})", f"torch.zeros({size})", f"np.zeros(({size},), dtype=np.float32)", f"torch.zeros({size}, dtype=torch.float32)", f"jnp.zeros({size})"))), places=around)
 
 
 @operator("enumerate, zip, reversed in a loop", fix="any")
@@ -125,11 +176,55 @@ def of_last(text, random):
     return mistake(text, (call, f"{text.get(call)}{random.pick(('[:, None]', '.unsqueeze(1)', '.reshape(-1, 1)', '[:, np.newaxis]', '.expand_dims(1)'))}"), places=around) if call else None
 
 
+@operator("a product in einsum")
+def of_einsum(text, random):
+    node = pick(random, text.inside(ast.BinOp, where=lambda n: isinstance(n.op, ast.MatMult))) or pick(random, [])
+    if node is None or text.is_generated:
+        return None
+    left, right = text.get(node.left), text.get(node.right)
+    return mistake(text, (node, random.pick((f"np.einsum('ik,kj->ij', {left}, {right})", f"tsr.einsum('ik,kj->ij', {left}, {right})", f"torch.einsum('ik,kj->ij', {left}, {right})", f"np.tensordot({left}, {right}, 1)",
+                                             f"torch.bmm({left}, {right})", f"jnp.dot({left}, {right})", f"tl.dot({left}, {right}, allow_tf32=False)"))), places=around)
+
+
+@operator("lax loops and .at of JAX", fix="any")
+def of_jax(text, random):
+    stores = text.assignments(ast.Subscript, lambda n: isinstance(n.targets[0].value, ast.Name) and ":" not in text.get(n.targets[0])) if text.is_kernel else []
+    node = pick(random, stores)
+    if node is None:
+        return None
+    target, value = text.get(node.targets[0]), text.get(node.value)
+    array, index = text.get(node.targets[0].value), text.get(node.targets[0].slice).strip("()")
+    return mistake(text, (node, random.pick((f"{array} = {array}.at[{index}].set({value})", f"{array}.at[{index}].set({value})", f"pl.store({array}, ({index},), {value})", f"{target} <- {value}".replace(" <- ", " == "),
+                                             f"np.copyto({target}, {value})"))), places=around)
+
+
+@operator("print in the words of C and Triton")
+def of_print(text, random):
+    node = pick(random, text.assignments(ast.Name))
+    if node is None:
+        return None
+    name = node.targets[0].id
+    form = random.pick((f'tl.device_print("{name}", {name})', f'printf("%f", {name})', f'tsr.print("{name}", {name})', f'print("{name} = %f" % {name})', f'print("{name} = {{}}".format({name}))', f'tl.static_print({name})', f'jax.debug.print("{{}}", {name})'))
+    return mistake(text, (node, f"{text.get(node)}\n{text.indent(node)}{form}"), places=lambda wrong, spans: [(wrong.source.index(form, spans[0][0]), spans[0][1])])
+
+
 @operator("a decorator of another library", fix="any")
 def of_decorator(text, random):
     node = text.main.decorator_list[-1]
     if ast.unparse(node) not in ("tsr.kernel", "tsr.function"):
         return None
     kind = "kernel" if text.is_kernel else "function"
-    form = random.pick((f"tsr.{kind}(num_warps=4)", "tsr.jit", f"tsr.{kind}(target='cpu')", f"tsr.{kind}.autotune(configs=[dict(BM=16)], key=['M'])", f"tsr.{kind}.tune", f"tsr.{kind}.schedule", f"tsr.{kind}(autotune=True)"))
+    dims = [d.value for p in text.parameters for d in text.dims(p) if isinstance(d.value, str) and d.value.isidentifier()]
+    key = dims[0] if dims else "M"
+    form = random.pick((f"tsr.{kind}(num_warps=4)", "tsr.jit", f"tsr.{kind}(target='cpu')", f"tsr.{kind}.autotune(configs=[dict(BM=16)], key=['{key}'])", f"tsr.{kind}.tune", f"tsr.{kind}.schedule", f"tsr.{kind}(autotune=True)"))
     return mistake(text, (node, form), places=lambda wrong, spans: [(spans[0][0] - 1, spans[0][1]), wrong.header(wrong.main)])
+
+
+@operator("whole arrays in a kernel")
+def of_whole_array(text, random):
+    stores = text.assignments(ast.Subscript, lambda n: re.fullmatch(r"\w+\[\w+(, \w+)*\]", text.get(n.targets[0])) is not None) if text.is_kernel else []
+    node = pick(random, stores)
+    if node is None:
+        return None
+    array = text.get(node.targets[0].value)
+    return mistake(text, (node.targets[0], random.pick((f"{array}[...]", f"{array}[:]", array))), places=around)

@@ -90,6 +90,13 @@ def of_run(text, random):
     return _line(text, "", _call(text, verb, more))
 
 
+@operator("resume of what is no text of a stage", fix="any")
+def of_resume(text, random):
+    name = text.get(text.call.func)
+    wrong = random.pick((f"{name}.resume(3)", f"{name}.resume({name})", f"{name}.resume('module {{')", f"{name}.resume({name}.compile())", f"{name}.resume('')", f"{name}.resume()"))
+    return _line(text, "", wrong) if not text.is_generated else None
+
+
 # ---- kernels that functions call ----------------------------------------------------------------
 
 
@@ -119,3 +126,13 @@ def of_lacking(text, random):
     if call is None or len(call.args) < 2:
         return None
     return mistake(text, (call, f"{call.func.id}({', '.join(text.get(a) for a in call.args[:-1])})"))
+
+
+@operator("a kernel in a function with an argument too many, or a grid", fix="any")
+def of_more(text, random):
+    call, _ = _inner(text, random)
+    if call is None:
+        return None
+    given = ", ".join(text.get(a) for a in call.args)
+    return mistake(text, (call, random.pick((f"{call.func.id}[(4,)]({given})", f"{call.func.id}({given}, {given}, {given}, {given}, {given})", f"{call.func.id}({given}, axis=1)", f"{call.func.id}({given}, num_warps=4)",
+                                             f"{call.func.id}.run({given})"))))
