@@ -22,6 +22,7 @@
 
 #include <functional>
 #include <random>
+#include <set>
 
 namespace tessera::interpreter {
 
@@ -156,8 +157,9 @@ public:
   void remark(mlir::Operation *op, llvm::StringRef kind, llvm::StringRef text);
   /// The kernel that runs now (TileData.h); null outside of kernels.
   DatumRef kernel;
-  /// How many kernels were launched so far.
+  /// How many kernels were launched so far, and which of them with programs.
   uint64_t launches = 0;
+  std::set<std::string> launched;
 
   void print(llvm::StringRef line) {
     if (options.print)

@@ -415,6 +415,8 @@ LogicalResult PlanRun::launch(plan::LaunchOp op) {
     return failure();
   if (grid < 0)
     return fail(op) << "a negative grid";
+  if (grid > 0)
+    in.launched.insert(op.getKernel().str());
   ValueRange tensors = op.getTensors(), scalars = op.getScalars();
   Data arguments;
   for (Type type : kernel.getArgumentTypes()) {

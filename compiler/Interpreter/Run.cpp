@@ -233,6 +233,8 @@ LogicalResult interpreter::runModule(ModuleOp module, const RunRequest &request,
     return failure();
   for (const DatumRef &result : results)
     outcome.results.push_back(fromArray(cast<Array>(*result), *domain));
+  outcome.launched.assign(interpreter.launched.begin(),
+                          interpreter.launched.end());
   for (const Interpreter::Remark &remark : interpreter.remarks)
     outcome.remarks.push_back(
         {remark.kind.str(), placeOf(remark.where), remark.text, remark.count});

@@ -56,6 +56,7 @@ struct RunOutcome {
   std::vector<HostArray> results;
   std::vector<RunRemark> remarks;
   std::vector<std::string> printed;
+  std::vector<std::string> launched; ///< names of kernels that ran
   std::vector<TraceEntry> trace;
 };
 

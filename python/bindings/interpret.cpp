@@ -72,6 +72,7 @@ static nb::dict run(Compilation &compilation, const std::string &function,
   nb::dict result;
   result["results"] = fromHosts(outcome.results);
   result["printed"] = outcome.printed;
+  result["launched"] = outcome.launched;
   nb::list remarks;
   for (const RunRemark &remark : outcome.remarks)
     remarks.append(nb::make_tuple(remark.kind, remark.location, remark.text,

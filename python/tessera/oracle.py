@@ -55,6 +55,7 @@ class Outcome:
     printed: list[str]
     trace: list[tuple[str, str, list[Result]]]  # op, user's place, results
     remarks: list[tuple[str, str, str, int]]  # "race" or "outside", user's place, the first of them, how many
+    launched: list[str]  # kernels that ran
 
 
 def _result(entry) -> Result:
@@ -116,7 +117,7 @@ class Stage:
             packed.append((name, *as_bytes(value), memory_strides(value)) if arrays.is_array(value) else self._scalar(name, value))
         done = compiler.interpret(self.compilation, self.function, domain, packed, seed, max_work, trace)
         return Outcome([_result(r) for r in done["results"]], done["printed"],
-                       [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]], done["remarks"])
+                       [(op, place, [_result(r) for r in made]) for op, place, made in done["trace"]], done["remarks"], done["launched"])
 
 
 def moves_roundings(before: dict, after: dict) -> bool:

@@ -13,8 +13,12 @@ those in `EQUIVALENT` have an argument why they change no result that the langua
 
 import argparse
 import collections
+import functools
 import json
+import random
+import re
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -67,13 +71,19 @@ def online_softmax(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 4, BN: con
             Y[m, n] = tsr.exp(X[m, n] - top) / den
 
 
+# Products (rows, columns, depth) that launch kernels of their own: of few rows or columns, packed, of a sum in parts.
+PRODUCTS = {"thin": (3, 600, 33), "wide": (3, 4200, 33), "narrow": (131, 32, 33), "narrower": (131, 16, 33), "row": (1, 40, 33), "deep": (20, 40, 4100),
+            "middling": (50, 70, 33), "packed": (260, 530, 33), "empty": (7, 19, 0)}
+KINDS = ("small", "special", "large", "long", *PRODUCTS)
+
+
+@functools.cache
 def inputs(kind: str) -> dict:
-    """small; large: beyond every tile and vector, several programs per call of a kernel; thin, narrow, narrower: products of few rows or columns, which
-    have kernels of their own; row: of one row; deep: of a K that is summed in parts; middling: none of these, and too few rows to pack for; special: rows of minus infinity, of one value, far from 0."""
+    """small; large: beyond every tile and vector, several programs per call of a kernel; special: rows of minus infinity, of one value, far from 0;
+    long: more keys than a block of attention; PRODUCTS of the functions that have any."""
     r = np.random.default_rng(7)
     large = kind == "large"
-    rows, columns = {"thin": (3, 600), "narrow": (131, 32), "narrower": (131, 16), "row": (1, 40), "deep": (2, 5), "middling": (50, 70)}.get(kind, (7, 19))
-    depth = 4100 if kind == "deep" else 33
+    rows, columns, depth = PRODUCTS.get(kind, (0, 0, 0))
 
     def normal(*shape):
         x = r.standard_normal(shape).astype(np.float32)
@@ -94,14 +104,33 @@ def inputs(kind: str) -> dict:
         return {softmax_of_product: (tame(7, 33), tame(33, 19), normal(7, 19)), normed: (normal(9, 40), flat(40), flat(40)), choices: (normal(6, 21), tame(6, 21)),
                 attention: (tame(2, 9, 16) * 20, tame(2, 11, 16), tame(2, 11, 16)), gemm: (tame(21, 19) * 1e20, tame(19, 35)),
                 online_softmax: (normal(7, 37),)}
+    if kind in PRODUCTS:
+        x, w = tame(rows, depth or 33), tame(depth or 33, columns)  # cut, not empty: the strides, and so the program, stay
+        return {softmax_of_product: (x[:, :depth], w[:depth], tame(rows, columns)), gemm: (tame(rows, 19)[:, :depth], tame(19, 35)[:depth])}
+    if kind == "long":
+        return {attention: (tame(1, 9, 16), tame(1, 600, 16), tame(1, 600, 16))}
     return {
-        softmax_of_product: (tame(131, 70), tame(70, 300), tame(131, 300)) if large else (tame(rows, depth), tame(depth, columns), tame(rows, columns)),
+        softmax_of_product: (tame(131, 70), tame(70, 300), tame(131, 300)) if large else (tame(7, 33), tame(33, 19), tame(7, 19)),
         normed: (normal(5, 1100), flat(1100), flat(1100)) if large else (normal(9, 40), flat(40), flat(40)),
         choices: (tame(9, 1025), tame(9, 1025)) if large else (tame(6, 21), tame(6, 21)),
         attention: (tame(1, 70, 16), tame(1, 150, 16), tame(1, 150, 16)) if large else (tame(2, 9, 16), tame(2, 11, 16), tame(2, 11, 16)),
-        gemm: (tame(50, 35), tame(35, 90)) if large else (tame(3 * rows, 19), tame(19, 35)),
+        gemm: (tame(50, 35), tame(35, 90)) if large else (tame(21, 19), tame(19, 35)),
         online_softmax: (tame(150, 37),) if large else (tame(7, 37),),
     }
+
+
+@functools.cache
+def kernels(fn, kind: str) -> tuple:
+    """All kernels and those that these inputs launch, by the names that they have at the end."""
+    _, compilation, values = oracle.specialise(fn, inputs(kind)[fn], {}, "cpu", asserts=False)
+    text = [text for _, stage, _, text, _ in compilation.lower_by_pass("target") if stage != "target"][-1]
+    return re.findall(r"tile\.func @(\w+)", text), oracle.Stage.of_text(text, "<launched>", fn.__name__, "cpu", checked=False).run(values).launched
+
+
+def kinds_that_launch(fn, planted: str) -> list:
+    """Inputs that run what was changed; variants and halves of a kernel begin with its name."""
+    where = re.search(r"\(in @(\w+)\)", planted)
+    return [kind for kind in KINDS if fn in inputs(kind) and (where is None or where[1] == fn.__name__ or any(f"{n}_".startswith(f"{where[1]}_") for n in kernels(fn, kind)[1]))]
 
 
 # (function, part of the description) -> why it is no miscompile on these programs, or below what is promised.
@@ -126,12 +155,11 @@ EQUIVALENT = {
     ("softmax_of_product", "arith.cmpi sge, %8, %14 : index (in @softmax_of_product_1)"): "how many turns of a row are kept: the others compute again, the same bits",
     ("gemm", "grid: 512 doubled"): "from how many columns on an operand is packed: the same bits either way",
     ("gemm", "arith.muli %11, %18"): "the bytes of the right operand, which is read where it lies or packed: the same bits either way",
+    ("gemm", "arith.andi %18, %c2047"): "whether rows of the right operand lie 2 KB apart: it is read where it lies or packed, the same bits either way",
+    ("gemm", "swapped: %5 = arith.cmpi sge, %c0, %2"): "0 >= K for K >= 0: the sums are also cleared where the first step does not read them",
+    ("online_softmax", "arith.maximumf %49, %50 : vector<1xf32>"): "what is subtracted before exp: the sums are scaled by the same number, any near the maximum does",
     ("", "arith.minsi"): "min(rest, 16) becomes a mask of 16 lanes by comparing with 0..15: a larger number masks alike",
 }
-
-# Kernels for results of 8 MB and more, for 4,096 columns and more, and for long sequences of keys: too much for the interpreter here.
-NOT_LAUNCHED = ("_stream", "_thin4", "_pack_k")
-
 
 def argument(function: str, planted: str) -> str:
     return next((why for (name, part), why in EQUIVALENT.items() if name in ("", function) and part in planted), "")
@@ -142,43 +170,50 @@ def passes_of(fn, args) -> list:
     return [(number, name, stage) for number, stage, name, _, _ in fn._start(spec).lower_by_pass("target")]
 
 
-def campaign(seeds: int, limit: float | None = None, out=sys.stdout) -> dict:
-    import time
+def planted_passes(seeds: int) -> list:
+    """(seed, function, number and name of a pass), in the order in which they run."""
+    return [(seed, fn, number, name) for seed in range(seeds) for fn, args in inputs("small").items() for number, name, _ in passes_of(fn, args)]
 
+
+def sample(seeds: int, places: int) -> list:
+    return random.Random(places).sample(planted_passes(seeds), places)
+
+
+def campaign(planted_in: list, seconds: float | None = None) -> dict:
     begin, count, survivors, elsewhere = time.monotonic(), collections.Counter(), [], []
     by_pass = collections.defaultdict(collections.Counter)
-    small, others = inputs("small"), [inputs(kind) for kind in ("special", "large", "thin", "narrow", "narrower", "middling", "row", "deep")]
-    for seed in range(seeds):
-        for fn, args in small.items():
-            for number, name, stage in passes_of(fn, args):
-                if limit and time.monotonic() - begin > limit:
-                    break
-                try:
-                    report = bisection.bisect(fn, args, {}, "cpu", plant=(number, seed))
-                    for more in others:
-                        if report.culprit is None and any(s.planted for s in report.steps):
-                            report = bisection.bisect(fn, more[fn], {}, "cpu", plant=(number, seed))
-                except tsr.TesseraError:  # a later pass refuses what it gets: seen as well
-                    report = None
-                planted = "" if report is None else next((s.planted for s in report.steps if s.planted), "")
-                if report is not None and not planted:
-                    continue  # there was nothing to change, or it would not verify
-                if any(f"{variant})" in planted for variant in NOT_LAUNCHED):
-                    count["in kernels that these inputs do not launch"] += 1
-                    continue
-                count["mutants"] += 1
-                by_pass[name]["mutants"] += 1
-                if report is None:
-                    count["refused by a later pass"] += 1
-                    by_pass[name]["caught"] += 1
-                elif report.culprit is None:
-                    survivors.append((fn.__name__, name, seed, " ".join(planted.split())[:160]))
-                elif report.culprit.number != number:
-                    elsewhere.append((fn.__name__, name, seed, report.culprit.name, " ".join(planted.split())[:160]))
-                    by_pass[name]["caught"] += 1
-                else:
-                    count["located"] += 1
-                    by_pass[name]["caught"] += 1
+    for seed, fn, number, name in planted_in:
+        if seconds and time.monotonic() - begin > seconds:
+            break
+        planted, kinds, report = "", ["small"], None
+        try:
+            while kinds and (report is None or report.culprit is None):
+                report = bisection.bisect(fn, inputs(kinds.pop(0))[fn], {}, "cpu", plant=(number, seed))
+                changed = next((step.planted for step in report.steps if step.planted), "")
+                assert not planted or changed == planted, "inputs of another version"
+                if not planted:
+                    planted = changed
+                    kinds = [kind for kind in kinds_that_launch(fn, planted) if kind != "small"] if planted and not argument(fn.__name__, " ".join(planted.split())) else []
+        except tsr.TesseraError:  # a later pass refuses what it gets: seen as well
+            report = None
+        if report is not None and not planted:
+            continue  # there was nothing to change, or it would not verify
+        if report is not None and report.culprit is None and not kinds_that_launch(fn, planted):
+            count["in kernels that these inputs do not launch"] += 1
+            continue
+        count["mutants"] += 1
+        by_pass[name]["mutants"] += 1
+        if report is None:
+            count["refused by a later pass"] += 1
+            by_pass[name]["caught"] += 1
+        elif report.culprit is None:
+            survivors.append((fn.__name__, name, seed, " ".join(planted.split())[:160]))
+        elif report.culprit.number != number:
+            elsewhere.append((fn.__name__, name, seed, report.culprit.name, " ".join(planted.split())[:160]))
+            by_pass[name]["caught"] += 1
+        else:
+            count["located"] += 1
+            by_pass[name]["caught"] += 1
     survivors = [(*s, argument(s[0], s[3])) for s in survivors]
     known = [s for s in survivors if s[4]]
     count["survived"] = len(survivors)
@@ -190,11 +225,12 @@ def campaign(seeds: int, limit: float | None = None, out=sys.stdout) -> dict:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--sample", type=int, help="so many places only, drawn from all of them")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--json")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    result = campaign(given.seeds, given.seconds)
+    result = campaign(sample(given.seeds, given.sample) if given.sample else planted_passes(given.seeds), given.seconds)
     for title in ("survivors", "elsewhere"):
         for row in result[title]:
             print(f"{title}:", *row)

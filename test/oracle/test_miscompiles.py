@@ -16,10 +16,17 @@ def test_no_pass_of_ours_changes_a_result(kind):
         assert report, report
 
 
+@pytest.mark.parametrize("fn", miscompiles.inputs("small"), ids=lambda fn: fn.__name__)
+def test_every_kernel_is_launched(fn):
+    """Or what is planted there is not seen; but kernels for results past the caches, which are too large to interpret."""
+    names, launched = zip(*(miscompiles.kernels(fn, kind) for kind in miscompiles.KINDS if fn in miscompiles.inputs(kind)))
+    assert {name for name in names[0] if not name.endswith("_stream")} == set().union(*launched)
+
+
 def test_planted_miscompiles_are_located():
-    result = miscompiles.campaign(seeds=1, limit=120)
+    result = miscompiles.campaign(miscompiles.sample(seeds=2, places=100))
     count = result["count"]
-    assert count["mutants"] >= 10  # as many as a slow machine tries in that time
+    assert count["mutants"] >= 40
     assert count.get("located", 0) + count.get("refused by a later pass", 0) >= 0.9 * (count["mutants"] - count["survived, equivalent by argument"]), result
     assert count["located elsewhere"] == 0, result["elsewhere"]
 
