@@ -418,8 +418,9 @@ class Function(_runtime.Callable, Refusals):
         if not isinstance(text, str) or text in compiler.stages() or "module" not in text:
             named = isinstance(text, str) and text in compiler.stages()
             given = "its name" if named else "a text without a module" if isinstance(text, str) else a_kind(text)
-            raise ArgumentError(source.at_user(f"resume takes the text of a stage, not {given}",
-                                               f'{self.__name__}.resume({self.__name__}.inspect_ir("{text if named else "tile"}"))', text if named else "resume"))
+            kind = CompileError if isinstance(text, str) and not named else ArgumentError
+            raise kind(source.at_user(f"resume takes the text of a stage, not {given}",
+                                      f'{self.__name__}.resume({self.__name__}.inspect_ir("{text if named else "tile"}"))', text if named else "resume"))
         try:
             compilation = compiler.compile_text(text, f"<{self.__name__}, edited>", self._options(check_target(target)))
         except CompileError as error:
