@@ -26,12 +26,12 @@ std::string Analyzer::getOurSpelling(const std::string &name) {
 
 /// expf(x), atomicAdd(S, n, x), __syncthreads(): true, with an error.
 bool Analyzer::reportUnknownCall(const Name &name, const Call &call) {
+  // First what nearly every call is: spellings are looked up in long lists.
+  if (isKnown(name.id) || llvm::is_contained(getPythonBuiltins(), name.id))
+    return false;
   std::string ours = getOurSpelling(name.id);
   bool isOfC = ours != name.id;
-  bool isTheirs =
-      isOfC || findForeign(ForeignKind::Function, ours, getLevel(*this));
-  if (!isTheirs || isKnown(name.id) ||
-      llvm::is_contained(getPythonBuiltins(), name.id))
+  if (!isOfC && !findForeign(ForeignKind::Function, ours, getLevel(*this)))
     return false;
   reportForeign(CapturedValue::other(isOfC ? "function of C" : "unknown"),
                 name.id, call.func->range, &call);

@@ -154,27 +154,28 @@ void Recorder::waited(const Warp &w, const Inst &inst, uint32_t mbarrier,
   timeline->add(std::move(e));
 }
 
-void Recorder::stuck(const Warp &w, const Inst &inst, uint32_t mbarrier) {
-  if (!timeline)
-    return;
-  TimelineEvent e = event(TimelineEvent::Stuck, w, inst);
-  e.owner = int(block.clusterRank);
-  e.mbarrier = mbarrier;
-  if (auto it = block.mbarriers.find(mbarrier); it != block.mbarriers.end())
-    e.phase = it->second.phase;
-  timeline->add(std::move(e));
-}
-
-void Recorder::arrived(const Warp &w, const Inst &inst, const Block &owner,
-                       uint32_t mbarrier) {
-  if (!timeline)
-    return;
-  TimelineEvent e = event(TimelineEvent::Arrive, w, inst);
+/// An event at an mbarrier of a block, in the phase that it is in.
+TimelineEvent Recorder::eventAt(TimelineEvent::Kind kind, const Warp &w,
+                                const Inst &inst, const Block &owner,
+                                uint32_t mbarrier) const {
+  TimelineEvent e = event(kind, w, inst);
   e.owner = int(owner.clusterRank);
   e.mbarrier = mbarrier;
   if (auto it = owner.mbarriers.find(mbarrier); it != owner.mbarriers.end())
     e.phase = it->second.phase;
-  timeline->signals = timeline->add(std::move(e));
+  return e;
+}
+
+void Recorder::stuck(const Warp &w, const Inst &inst, uint32_t mbarrier) {
+  if (timeline)
+    timeline->add(eventAt(TimelineEvent::Stuck, w, inst, block, mbarrier));
+}
+
+void Recorder::arrived(const Warp &w, const Inst &inst, const Block &owner,
+                       uint32_t mbarrier) {
+  if (timeline)
+    timeline->signals =
+        timeline->add(eventAt(TimelineEvent::Arrive, w, inst, owner, mbarrier));
 }
 
 void Recorder::signals(int event) {

@@ -55,6 +55,9 @@ private:
   void ended(bool isGroup, uint32_t of, uint32_t upTo);
   TimelineEvent event(TimelineEvent::Kind kind, const Warp &w,
                       const Inst &inst) const;
+  TimelineEvent eventAt(TimelineEvent::Kind kind, const Warp &w,
+                        const Inst &inst, const Block &owner,
+                        uint32_t mbarrier) const;
 
   const Block &block;
   AsyncCounts &counts;
