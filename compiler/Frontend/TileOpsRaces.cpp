@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/ParseText.h"
 #include "compiler/Frontend/TileOps.h"
 #include "compiler/Frontend/TileOpsFixes.h"
 
@@ -298,33 +299,50 @@ std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
              : "";
 }
 
-std::string getAtomicFix(SemaContext &context, const std::string &name,
-                         const std::string &mode, const OpSite &site) {
+namespace {
+/// S[m] += x, by its texts.
+struct ElementUpdate {
+  std::string name, indices, added;
+
+  std::string getAtomic() const {
+    bool isOne = splitAtCommas(indices).size() == 1;
+    return "tsr.atomic_add(" + name + ", (" + indices +
+           (isOne ? ",), " : "), ") + added + ")";
+  }
+};
+} // namespace
+
+/// The update of what is indexed at the site; nothing if it is another
+/// statement.
+static std::optional<ElementUpdate>
+readUpdate(SemaContext &context, const std::string &name, const OpSite &site) {
   std::string place = context.quote(site.range),
               behind = context.quoteBehind(site.range);
   llvm::StringRef indices = place, added = llvm::StringRef(behind).ltrim();
-  bool isUpdate = mode == "reduce_sum" && added.consume_front("+=") &&
-                  indices.consume_front(name + "[") &&
-                  indices.consume_back("]") && !added.contains('#');
-  if (!isUpdate)
+  if (!added.consume_front("+=") || !indices.consume_front(name + "[") ||
+      !indices.consume_back("]"))
+    return std::nullopt;
+  return ElementUpdate{name, indices.str(), added.trim().str()};
+}
+
+std::string getAtomicFix(SemaContext &context, const std::string &name,
+                         const std::string &mode, const OpSite &site) {
+  std::optional<ElementUpdate> update = readUpdate(context, name, site);
+  if (!update || mode != "reduce_sum" ||
+      llvm::StringRef(update->added).contains('#'))
     return name + ": InOut[...]";
-  return "tsr.atomic_add(" + name + ", (" + indices.str() +
-         (site.operands.size() < 2 ? ",), " : "), ") + added.trim().str() + ")";
+  return update->getAtomic();
 }
 
 /// What lets a kernel read what it only writes. Y[m] += x, which every program
 /// along another axis does, is a loop or an atomic.
 std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
-  std::string place = context.quote(site.range);
-  std::string behind = context.quoteBehind(site.range);
-  llvm::StringRef added = llvm::StringRef(behind).ltrim();
-  const std::string &name = parameterNames[view.parameter];
-  llvm::StringRef indices = place;
-  bool isUpdate = added.consume_front("+=") &&
-                  indices.consume_front(name + "[") &&
-                  indices.consume_back("]");
+  std::optional<ElementUpdate> update =
+      readUpdate(context, parameterNames[view.parameter], site);
+  if (!update)
+    return getAnnotationFix(view.parameter, "InOut[", "]");
   SmallVector<llvm::StringRef> parts;
-  indices.split(parts, ',');
+  llvm::StringRef(update->indices).split(parts, ',');
   auto isIndex = [&](const GridAxis &axis) {
     return llvm::any_of(
         parts, [&](llvm::StringRef part) { return part.trim() == axis.name; });
@@ -333,7 +351,7 @@ std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
   for (const GridAxis &axis : gridAxes)
     if (!isIndex(axis))
       shared.push_back(&axis);
-  if (!isUpdate || shared.empty())
+  if (shared.empty())
     return getAnnotationFix(view.parameter, "InOut[", "]");
   // All but one axis are tiles of the result: the sum is a loop.
   bool isSum =
@@ -341,14 +359,12 @@ std::string TileOps::getUpdateFix(const SemaValue &view, const OpSite &site) {
       parts.size() + 1 == gridAxes.size() &&
       llvm::all_of(gridAxes, [](const GridAxis &axis) { return axis.axis; });
   if (isSum)
-    return "acc = tsr.zeros(" + indices.str() + ")\nfor " + shared[0]->name +
+    return "acc = tsr.zeros(" + update->indices + ")\nfor " + shared[0]->name +
            " in " + context.quote(shared[0]->where) +
            ":  # inside the loop of the grid, instead of an axis of it\n"
            "    acc += " +
-           added.trim().str() + "\n" + place + " = acc";
-  return "tsr.atomic_add(" + name + ", (" + indices.str() +
-         (indices.contains(',') ? "" : ",") + "), " + added.trim().str() +
-         "), with " +
+           update->added + "\n" + context.quote(site.range) + " = acc";
+  return update->getAtomic() + ", with " +
          getAnnotationFix(view.parameter, "Region[reduce_sum, Tensor[", "]]");
 }
 
