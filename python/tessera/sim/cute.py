@@ -31,6 +31,7 @@ __all__ = ["CuteHost", "SimulationError", "activate"]
 _P, _I, _U, _S = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
 _OUT = ctypes.POINTER(_P)
 _SUCCESS, _NOT_FOUND, _FAILED = 0, 500, 719
+_CUDA = 2  # kDLCUDA
 
 # Compiled programs outlive a host: what they loaded, and their kernels.
 _numbers = itertools.count(1)
@@ -235,14 +236,33 @@ def _patch():
             owner = getattr(tvm_ffi_provider, name)
             owner.__call__ = raising(owner.__call__)
 
+    make_tensor = runtime._Tensor.__init__
+
+    def make_on_gpu(self, *arguments, enable_tvm_ffi=False, **options):
+        make_tensor(self, *arguments, enable_tvm_ffi=enable_tvm_ffi, **options)
+        # TVM's convention looks at the tensors of each call, which are torch's.
+        if not enable_tvm_ffi and type(self._dlpack_data).__name__ == "PyCapsule":
+            _to_gpu(self._dlpack_data)
+
+    runtime._Tensor.__init__ = make_on_gpu
+
     # There is one stream, and no tensor on a GPU whose stream TVM could ask for.
     make_fake_stream = runtime.make_fake_stream
-    runtime.make_fake_stream = lambda **_: make_fake_stream(use_tvm_ffi_env_stream=False)
+    runtime.make_fake_stream = lambda *_, **__: make_fake_stream(use_tvm_ffi_env_stream=False)
 
     HardwareInfo.__init__ = lambda self, device_id=0: None
     HardwareInfo.get_max_active_clusters = lambda self, cluster_size, stream=None: _active.board.clusters(_active.arch, cluster_size)
     HardwareInfo.get_device_multiprocessor_count = lambda self: _active.board.multiprocessors
     HardwareInfo.get_l2_cache_size_in_bytes = lambda self: _active.board.l2_bytes
+
+
+def _to_gpu(capsule):
+    """What DLPack says of a tensor, on the GPU: kernels get pointers to global
+    memory then, which cp.async and TMA ask for."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = _P, [ctypes.py_object, ctypes.c_char_p]
+    # DLManagedTensor begins with a DLTensor: data, then the type of the device
+    ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + ctypes.sizeof(_P)).value = _CUDA
 
 
 def _unload(module):
