@@ -119,6 +119,23 @@ static frontend::SourceRange toRange(frontend::FileId file,
   return range;
 }
 
+/// "tsr.mean(x, dim=0)" at the start of a line's rest, or one character.
+static size_t getCallLength(StringRef text) {
+  size_t length = 0, depth = 0;
+  while (length < text.size() && (llvm::isAlnum(text[length]) ||
+                                  text[length] == '_' || text[length] == '.'))
+    ++length;
+  if (length == 0 || length == text.size() || text[length] != '(')
+    return 1;
+  for (; length < text.size(); ++length) {
+    depth += StringRef("([{").contains(text[length]);
+    depth -= StringRef(")]}").contains(text[length]);
+    if (depth == 0)
+      return length + 1;
+  }
+  return 1;
+}
+
 frontend::FileId Compilation::Impl::readFile(StringRef name) {
   auto [entry, isNew] = onDisk.try_emplace(name);
   // A text may name anything: no pipes or devices, nothing huge.
@@ -185,7 +202,12 @@ std::string Compilation::Impl::render(Diagnostic &diagnostic) {
     if (id.isValid() && manager->get(id)->getName() == user.getFilename() &&
         !manager->get(id)->getLine(user.getLine()).empty())
       ours.where = toRange(id, user);
-    else
+    if (ours.where.isValid() && ours.severity == frontend::Severity::Remark) {
+      std::string line = manager->get(id)->getLine(user.getLine());
+      StringRef rest = StringRef(line).drop_front(
+          std::min<size_t>(ours.where.begin.column - 1, line.size()));
+      ours.where.end.column = ours.where.begin.column + getCallLength(rest);
+    } else if (!ours.where.isValid())
       head = (user.getFilename().getValue() + ":" + Twine(user.getLine()) +
               ":" + Twine(user.getColumn()) + ": ")
                  .str();

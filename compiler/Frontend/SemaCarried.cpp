@@ -203,6 +203,7 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
       } else if (std::string sum = suggestReduction(carried, after);
                  !sum.empty()) {
         fix = sum;
+        where = scope().sources.find(carried.name)->second.value->range;
       } else if (after.axes.size() > before.axes.size()) {
         // It grew: it must have these axes from the start.
         fix = carried.name + " = tsr.zeros(";
@@ -265,7 +266,6 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
     fix = before.dtype != after.dtype ? getCastFix(carried.name, before.dtype)
                                       : unrollFix;
   Diagnostic &diagnostic = error(where, message);
-  diagnostic.addNote(before.origin, carried.name + " before the loop");
   // Another start is the line before the loop; an update stands at the caret.
   bool isUpdate =
       !fix.empty() &&
@@ -275,10 +275,19 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
   bool isStart =
       !isUpdate && (llvm::StringRef(fix).starts_with(carried.name + " = ") ||
                     llvm::StringRef(fix).starts_with(carried.name + ": "));
-  if (isStart && before.origin.begin.line < where.begin.line)
-    diagnostic.setFix(fix, before.origin);
-  else
-    diagnostic.setFix(fix);
+  diagnostic.setFix(fix);
+  bool isBefore = isStart && before.origin.begin.line < where.begin.line;
+  if (isBefore && before.isTile()) {
+    diagnostic.message = carried.name + " starts as " + describe(before) +
+                         ", but one turn of the loop makes it " +
+                         describe(after);
+    diagnostic.where = before.origin;
+    diagnostic.addNote(where, carried.name + " after one turn");
+  } else {
+    diagnostic.addNote(before.origin, carried.name + " before the loop");
+    if (isBefore)
+      diagnostic.setFix(fix, before.origin);
+  }
   return failure();
 }
 
@@ -346,6 +355,11 @@ LogicalResult Analyzer::checkReplaced(KernelState &state) {
     if (fix.empty())
       continue;
     SourceRange assigned = one.assigned;
+    // acc = acc * fix + p @ v beside it: each turn rescales what it adds to.
+    std::string factor = one.value ? findRescale(one.assigned) : "";
+    if (llvm::StringRef(fix).starts_with(one.name + " += ") && !factor.empty())
+      fix = one.name + " = " + one.name + " * " + factor + " + " +
+            quote(one.value->range);
     // The turn begins with `name = first` and adds to that: it is the one.
     const Assign *first =
         one.isUpdate ? findPlainAssign(one.name, one.assigned.begin) : nullptr;

@@ -88,8 +88,9 @@ Flow Analyzer::executeTurns(const For &stmt, llvm::ArrayRef<SemaValue> values) {
       return flow;
   }
   bool isOneTurn = values.size() < 2;
-  return !isOneTurn && failed(checkMadeAnew(stmt)) ? Flow::Failed
-                                                   : Flow::Normal;
+  bool isRight = isOneTurn || (succeeded(checkLastTurn(stmt)) &&
+                               succeeded(checkMadeAnew(stmt)));
+  return isRight ? Flow::Normal : Flow::Failed;
 }
 
 Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {

@@ -361,7 +361,9 @@ private:
   };
   std::vector<Replaced> replaced;
   mlir::LogicalResult checkReplaced(KernelState &state);
+  std::string findRescale(const SourceRange &line) const;
   // SemaMadeAnew.cpp
+  mlir::LogicalResult checkLastTurn(const For &loop);
   mlir::LogicalResult checkMadeAnew(const Stmt &loop);
   std::string getLoopInGrid(const For &loop, const Assign &start,
                             const Stmt &update) const;
@@ -431,7 +433,6 @@ private:
   unsigned loopDepth = 0; // run-time loops only
   /// What to write instead of the loop at hand to have it unrolled, if it can
   /// be.
-  std::string unrollFix;
 };
 
 /// What the body does with a view; kept by the tile library, read at the end.

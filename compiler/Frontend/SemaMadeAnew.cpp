@@ -198,6 +198,76 @@ std::string Analyzer::getLoopInGrid(const For &loop, const Assign &start,
          "):\n    " + quote(start.range) + inner + quoteLines(rest, "        ");
 }
 
+std::string Analyzer::findRescale(const SourceRange &line) const {
+  std::string factor;
+  const Body *body = nullptr;
+  walkStatements(getBody(), [&](const Stmt *stmt) {
+    auto *loop = dynCast<For>(stmt);
+    if (loop && isWithin(line, loop->range))
+      body = &loop->body;
+  });
+  for (const Stmt *stmt : body ? *body : Body()) {
+    const Name *target = getTarget(stmt);
+    auto *update = dynCast<AugAssign>(stmt);
+    auto *assign = dynCast<Assign>(stmt);
+    auto *sum = target && assign ? dynCast<BinOp>(assign->value) : nullptr;
+    auto *product = sum ? dynCast<BinOp>(sum->left) : nullptr;
+    auto *scaled = product ? dynCast<Name>(product->left) : nullptr;
+    if (target && update && update->op == BinaryOperator::Mult)
+      factor = quote(update->value->range);
+    else if (scaled && scaled->id == target->id &&
+             sum->op == BinaryOperator::Add &&
+             product->op == BinaryOperator::Mult)
+      factor = quote(product->right->range);
+  }
+  return factor;
+}
+
+/// acc = x where acc += x is meant: nothing reads the start of acc, and every
+/// turn forgets what the one before made.
+LogicalResult Analyzer::checkLastTurn(const For &loop) {
+  std::vector<std::pair<std::string, SourceRange>> names;
+  std::set<std::string> counters;
+  collectAssigned({const_cast<For *>(&loop)}, names);
+  for (const auto &[name, where] : names)
+    if (isWithin(where, loop.target->range))
+      counters.insert(name);
+  bool hasBreak = false;
+  walkStatements(loop.body,
+                 [&](const Stmt *stmt) { hasBreak |= is<Break>(stmt); });
+  for (const Stmt *stmt : loop.body) {
+    auto *assign = dynCast<Assign>(stmt);
+    const Name *target = assign ? getTarget(stmt) : nullptr;
+    const Assign *start =
+        target ? findPlainAssign(target->id, loop.range.begin) : nullptr;
+    if (!start || hasBreak || !startsSum(*this, start->value) ||
+        !mentionsAny(*this, assign->value, counters))
+      continue;
+    unsigned assignments = 0;
+    walkStatements(getBody(), [&](const Stmt *other) {
+      const Name *name = getTarget(other);
+      assignments += name && name->id == target->id;
+    });
+    bool isRead = false, isReadAfter = false;
+    walkExpressions(getBody(), [&](const Expr *expr) {
+      auto *use = dynCast<Name>(expr);
+      if (!use || use->id != target->id || use->range == target->range ||
+          isWithin(use->range, start->range))
+        return true;
+      (loop.range.end < use->range.begin ? isReadAfter : isRead) = true;
+      return true;
+    });
+    if (assignments != 2 || isRead || !isReadAfter)
+      continue;
+    error(stmt->range, target->id + " is what the last turn of the loop makes "
+                                    "it: no turn uses what the one before made")
+        .addNote(start->range, target->id + " before the loop")
+        .setFix(target->id + " += " + quote(assign->value->range));
+    return failure();
+  }
+  return success();
+}
+
 LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
   auto *counted = dynCast<For>(&loop);
   const Body &body = counted ? counted->body : checkedCast<While>(&loop)->body;

@@ -504,13 +504,17 @@ LogicalResult Analyzer::runKernel() {
       if (!store.isValid() || !written.mode.empty() ||
           written.dims != parameter.dims)
         continue;
-      diagnostic.addNote(store, written.name + ", which no annotation calls "
-                                               "Out or InOut, is written here");
-      std::string line = quoteBefore(store) + quote(store) + quoteBehind(store);
-      std::string text = llvm::StringRef(line).trim().str();
+      // The store is the line that is wrong.
+      diagnostic.message = written.name +
+                           ", which no annotation calls Out or "
+                           "InOut, is written, and " +
+                           parameter.name + ", which is Out, never";
+      diagnostic.where = store;
+      diagnostic.addNote(parameter.where, quote(parameter.where));
+      std::string text = quote(store);
       if (llvm::StringRef(text).starts_with(written.name + "["))
-        diagnostic.setFix(parameter.name + text.substr(written.name.size()),
-                          store);
+        diagnostic.setFix(parameter.name + text.substr(written.name.size()));
+      break;
     }
     return failure();
   }

@@ -336,6 +336,8 @@ public:
     std::string text;
     SourceRange where;
   };
+  /// What makes the loop at hand one whose turns are known; empty if nothing.
+  std::string unrollFix;
   std::map<std::string, TileLoop, std::less<>> tileLoops;
 
   /// The body of the program, for fixes that look at all of it.

@@ -157,10 +157,12 @@ ValueResult TensorOps::method(const SemaValue &object, llvm::StringRef name,
   SourceRange where = expr ? expr->range : site.range;
   if (object.kind == ValueKind::Tuple && name == "append" && context.isInLoop())
     return fail(site.nameRange,
-                "a tuple cannot grow in a loop whose turns are known only at "
+                "a list cannot grow in a loop whose turns are known only at "
                 "the call",
-                "a loop over tsr.unroll(8), or a @tsr.kernel that stores into "
-                "an Out in each turn");
+                (context.unrollFix.empty() ? "turns that are known"
+                                           : context.unrollFix) +
+                    ", and tsr.unroll in place of range; or a @tsr.kernel that "
+                    "stores into an Out in each turn");
   if (!object.isTensor() && !object.isNumber()) {
     Diagnostic &diagnostic =
         context.error(site.nameRange,

@@ -234,15 +234,22 @@ private:
   };
   /// By location: of the ops themselves some are made twice.
   llvm::DenseMap<mlir::Location, WriteSite> writes;
-  /// Reductions over one tile of a dim.
-  llvm::DenseMap<mlir::Location, Axis *> partialReductions;
+  /// Reductions over one tile of a dim, with the call, and the same call along
+  /// the one axis of the tile that is whole, if there is one.
+  struct PartialReduction {
+    Axis *along = nullptr;
+    std::string callee, alongWhole;
+  };
+  llvm::DenseMap<mlir::Location, PartialReduction> partialReductions;
   /// Scans along one tile of a dim, and what to say of them.
   struct PartialScan {
     Axis *along;
+    SourceRange where;
     std::string remark;
   };
   llvm::DenseMap<mlir::Location, PartialScan> partialScans;
-  void remarkPartsOfRows(mlir::Operation *kernel); // TileOpsParts.cpp
+  mlir::LogicalResult
+  checkPartsOfRows(mlir::Operation *kernel); // TileOpsParts.cpp
   mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
                                     SourceRange where);
   std::string getJoinedLoop(tile::StoreOp store, const WriteSite &site,
@@ -267,6 +274,8 @@ private:
                                   const SourceRange &where) override;
   std::string getLastTurnFix(mlir::OpResult result, const std::string &name,
                              const std::string &value) override;
+  void nameCallOfPart(mlir::Location at, const std::string &callee,
+                      const CallArgument &argument, const SemaValue &x);
   bool isOfGrid(const Axis &axis) const;
   bool isWholeRow(const Axis &axis) const;
   std::string getWholeRow(const CallArgument &argument,
@@ -383,6 +392,7 @@ private:
                             const CallArguments &arguments, const OpSite &site);
   ValueResult methodFilled(const SemaValue &value,
                            const CallArguments &arguments, const OpSite &site);
+  std::pair<std::string, SourceRange> getTiledGrid(const Expr *counter) const;
   mlir::FailureOr<Axis *> getAxisOperand(const CallArgument &argument,
                                          llvm::StringRef what);
   mlir::LogicalResult checkComplete(const SemaValue &value, const Expr *expr,

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/LoopUses.h"
 #include "compiler/Frontend/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -179,6 +180,39 @@ static size_t countArguments(const std::string &text) {
   return count;
 }
 
+/// "tsr.grid(tsr.tile(M, BM), N)" for a name that counts the blocks of
+/// `tsr.grid(tsr.cdiv(M, BM), N)`, and where the grid stands; empty for others.
+std::pair<std::string, SourceRange>
+TileOps::getTiledGrid(const Expr *counter) const {
+  auto *name = dynCast<Name>(counter);
+  auto isCounted = [&](const GridAxis &axis) {
+    return !axis.axis && !getBlocks(context.quote(axis.where)).second.empty();
+  };
+  auto own = llvm::find_if(gridAxes, [&](const GridAxis &axis) {
+    return name && axis.name == name->id && isCounted(axis);
+  });
+  if (own == gridAxes.end())
+    return {};
+  std::vector<LoopUse> loops = collectLoopUses(
+      context, [](llvm::StringRef) { return SmallVector<std::string>(); });
+  for (const LoopUse &loop : loops) {
+    if (!isWithin(own->where, loop.loop->iter->range))
+      continue;
+    SourceRange where = loop.loop->iter->range;
+    std::string text = context.quote(where);
+    for (const GridAxis &axis : gridAxes) {
+      std::string extent = context.quote(axis.where);
+      size_t at = isCounted(axis) ? text.find(extent) : std::string::npos;
+      auto [whole, size] = getBlocks(extent);
+      if (at != std::string::npos)
+        text.replace(at, extent.size(),
+                     "tsr.tile(" + whole + ", " + size + ")");
+    }
+    return {text, where};
+  }
+  return {};
+}
+
 FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
                                           llvm::StringRef what) {
   const SemaValue &value = argument.value;
@@ -192,15 +226,10 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
       argument.where, "an axis of " + what.str() +
                           " is a range or a dim, not " + describe(value));
   // A number of blocks that the grid counts: its ranges are meant.
-  auto *counter = dynCast<Name>(argument.expr);
-  for (const GridAxis &axis : gridAxes)
-    if (std::string text = context.quote(axis.where);
-        counter && axis.name == counter->id && getBlocks(text).first != "") {
-      auto [whole, size] = getBlocks(text);
-      diagnostic.setFix("tsr.tile(" + whole + ", " + size + ") in place of " +
-                        text);
-      return failure();
-    }
+  if (auto [tiled, where] = getTiledGrid(argument.expr); !tiled.empty()) {
+    diagnostic.setFix(tiled, where);
+    return failure();
+  }
   // A size, or a shape: the ranges of these sizes are meant.
   std::string fix;
   std::vector<SemaValue> sizes = {value};
@@ -210,6 +239,8 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
     std::string range;
     if (size.kind == ValueKind::Range)
       range = size.axis->name;
+    else if (size.kind == ValueKind::Dim)
+      range = size.dim->name;
     else if (auto number = size.getConstantInt())
       range = context.findRangeOfSize(*number);
     if (range.empty() && size.getConstantInt())
@@ -256,7 +287,7 @@ ValueResult TileOps::reportAppend(const CallArguments &arguments,
       axes += (axes.empty() ? "" : ", ") + axis->name;
   }
   context
-      .error(site.nameRange, "a tuple cannot grow in a loop whose turns are "
+      .error(site.nameRange, "a list cannot grow in a loop whose turns are "
                              "known only at the call")
       .setFix(axes.empty()
                   ? "a loop over tsr.unroll(8), or an Out that each turn "
@@ -330,6 +361,19 @@ ValueResult TileOps::reportAttribute(const SemaValue &object,
                                      llvm::StringRef name, const OpSite &site) {
   const Expr *expr = site.operands.empty() ? nullptr : site.operands[0];
   std::string text = expr ? context.quote(expr->range) : std::string("x");
+  // h.index, where h counts blocks: the grid is to have their tiles.
+  if (auto [tiled, where] = getTiledGrid(expr);
+      !tiled.empty() &&
+      llvm::is_contained({"index", "start", "stop", "size"}, name)) {
+    context
+        .error(where, text +
+                          " counts blocks, and is no range of elements, so "
+                          "it has no '" +
+                          name.str() + "'")
+        .addNote(site.range, context.quote(site.range))
+        .setFix(tiled);
+    return failure();
+  }
   std::string kind = object.kind == ValueKind::View ? "a tensor"
                      : object.isTile()              ? "a tile"
                      : object.isScalar()            ? "a scalar"

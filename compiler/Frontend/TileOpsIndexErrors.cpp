@@ -152,6 +152,32 @@ static std::string getOperandFix(SemaContext &context, const SourceRange &where,
   return found;
 }
 
+/// The dim of a range, or of positions along one.
+static Dim *dimOfIndex(const SemaValue &index) {
+  if (index.kind == ValueKind::Range)
+    return index.axis->dim;
+  return index.isTile() && index.axes.size() == 1 ? index.axes[0]->dim
+                                                  : nullptr;
+}
+
+/// Whether an access indexes an axis of the dim by ':', and no loop covers it.
+static bool isIndexedWhole(SemaContext &context, const Dim &dim) {
+  bool isWhole = false;
+  walkExpressions(context.getBody(), [&](const Expr *expr) {
+    auto *access = dynCast<Subscript>(expr);
+    auto *array = access ? dynCast<Name>(access->value) : nullptr;
+    if (!array)
+      return true;
+    llvm::ArrayRef<Expr *> indices = access->slice;
+    if (auto *tuple = dynCast<Tuple>(access->slice))
+      indices = tuple->elts;
+    for (auto [index, of] : llvm::zip(indices, context.dimNamesOf(array->id)))
+      isWhole |= of == dim.name && context.quote(index->range) == ":";
+    return true;
+  });
+  return isWhole && context.findRange(dim).empty();
+}
+
 LogicalResult TileOps::reportWrongDim(const SemaValue &view,
                                       llvm::ArrayRef<SemaValue> indices,
                                       size_t axis, const OpSite &site) {
@@ -167,8 +193,7 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   std::string range = expr ? context.quote(expr->range) : index.axis->name;
   bool isThere = !context.findRange(*view.dims[axis]).empty();
   bool isTransposed = llvm::any_of(indices, [&](const SemaValue &each) {
-    return &each != &index && each.kind == ValueKind::Range &&
-           each.axis->dim == view.dims[axis];
+    return &each != &index && dimOfIndex(each) == view.dims[axis];
   });
   if (!isThere && !isTransposed && reportLonelyDim(view, index, axis, expr))
     return failure();
@@ -187,8 +212,7 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   for (Dim *dim : view.dims) {
     bool found = false;
     for (size_t i = 0; i < indices.size() && !found; ++i) {
-      if (used[i] || indices[i].kind != ValueKind::Range ||
-          indices[i].axis->dim != dim)
+      if (used[i] || !dim || dimOfIndex(indices[i]) != dim)
         continue;
       used[i] = found = true;
       fixed.push_back(i < site.operands.size() && site.operands[i]
@@ -243,7 +267,7 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
     for (auto [i, each] : llvm::enumerate(indices)) {
       isMeant &= isMeant && each.kind == ValueKind::Range &&
                  (isCopy || stored->axes[i] == each.axis);
-      dims += (dims.empty() ? "\"" : ", \"") + each.axis->dim->name + "\"";
+      dims += (dims.empty() ? "\"" : ", \"") + dimOfIndex(each)->name + "\"";
     }
     llvm::StringRef declared = parameterTexts[view.parameter];
     isMeant &= size_t(declared.count('"')) == 2 * view.dims.size() &&
@@ -276,6 +300,9 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
                                                  : given);
     }
     diagnostic.setFix(fix + "]", site.range);
+  } else if (isIndexedWhole(context, *view.dims[axis])) {
+    diagnostic.setFix(replaceIndex(context, name, indices, axis, ":", site),
+                      site.range);
   } else {
     // A range over the dim, with a name that nothing has.
     std::string variable = llvm::StringRef(view.dims[axis]->name).lower();

@@ -303,8 +303,11 @@ ValueResult TileOps::multiply(const SemaValue &left, const SemaValue &right,
         text += " (line " + std::to_string(sides[i]->origin.begin.line) + ")";
       return text;
     };
-    // The wider side is rounded: to the dtype of the tensor it meets.
+    // The wider side is rounded: to the dtype of the tensor it meets. Integers
+    // beside floats become floats, which loses nothing.
     int wider = getDTypeBits(left.dtype) >= getDTypeBits(right.dtype) ? 0 : 1;
+    if (isFloat(left.dtype) != isFloat(right.dtype))
+      wider = isFloat(left.dtype) ? 1 : 0;
     auto *other = dynCast<Subscript>(exprs[1 - wider]);
     std::string dtype = other && is<Name>(other->value)
                             ? names[1 - wider] + ".dtype"

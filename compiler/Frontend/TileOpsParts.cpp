@@ -66,8 +66,10 @@ static llvm::StringRef nameOf(tile::ReduceKind kind) {
 /// and with nothing of other tiles: a softmax of parts. An extremum may be
 /// taken away and put back, so that one counts only if the result is stored.
 static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
+                            llvm::StringRef callee, llvm::StringRef alongWhole,
                             bool isOfGrid) {
-  llvm::StringRef name = nameOf(reduce.getKind());
+  llvm::StringRef name =
+      callee == "tsr.mean" ? "mean" : nameOf(reduce.getKind());
   bool isSum = reduce.getKind() == tile::ReduceKind::Sum;
   if (name.empty())
     return;
@@ -86,14 +88,16 @@ static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
         }
         if (!isSum && !isStored(user->getResult(0)))
           continue;
-        emitRemark(reduce.getLoc())
-            << "this " << name << " is of the " << axis.size
-            << " elements of a tile along " << axis.name << ", not of all of "
-            << (axis.dim ? axis.dim->name : axis.name)
-            << ", and is combined with that tile: the result depends on the "
-               "size of the tile"
-            << (isOfGrid ? "; was another axis meant?"
-                         : "; of a whole row, index with ':'");
+        InFlightDiagnostic remark = emitRemark(reduce.getLoc());
+        remark << "this " << name << " is of the " << axis.size
+               << " elements of a tile along " << axis.name
+               << ", not of all of " << (axis.dim ? axis.dim->name : axis.name)
+               << ", and is combined with that tile: the result depends on the "
+                  "size of the tile"
+               << (isOfGrid ? "; was another axis meant?"
+                            : "; of a whole row, index with ':'");
+        if (isOfGrid && !alongWhole.empty())
+          remark.attachNote() << "fix: " << alongWhole;
         return;
       }
       bool isOfOthers = llvm::any_of(user->getOperands(), isCarried);
@@ -120,15 +124,56 @@ static bool isOfOtherTiles(mlir::Value value, mlir::Value range) {
   return false;
 }
 
+/// Whether anything that is stored, or decides about it, is made of a value.
+static bool isUsed(mlir::Value value) {
+  SetVector<mlir::Value> open;
+  open.insert(value);
+  for (size_t next = 0; next < open.size(); ++next)
+    for (OpOperand &use : open[next].getUses()) {
+      Operation *user = use.getOwner();
+      Operation *parent = user->getParentOp();
+      if (user->hasTrait<OpTrait::IsTerminator>() &&
+          isa<tile::ForOp, scf::ForOp, scf::IfOp>(parent)) {
+        open.insert(parent->getResult(use.getOperandNumber()));
+        // What a turn leaves the next one begins with, behind its counter.
+        if (!isa<scf::IfOp>(parent))
+          open.insert(
+              parent->getRegion(0).getArgument(use.getOperandNumber() + 1));
+        continue;
+      }
+      if (user->getNumRegions() || !isMemoryEffectFree(user))
+        return true;
+      open.insert_range(user->getResults());
+    }
+  return false;
+}
+
+/// The variable of a loop that a value is added to, or otherwise joined with;
+/// empty if there is none.
+static std::string getJoined(mlir::Value value) {
+  for (Operation *user : value.getUsers())
+    for (mlir::Value operand : user->getOperands())
+      if (auto named = dyn_cast<NameLoc>(operand.getLoc());
+          named && isElementwise(user) && isCarried(operand))
+        return named.getName().str();
+  return {};
+}
+
 /// Whether the kernel puts the parts of a scan together: it joins the scan with
 /// what the tiles before have left, or it takes the total of the tile, too.
+/// `lost` is the variable for totals that nothing reads, if there is one.
 static bool isContinued(tile::ScanOp scan, const Axis &along,
-                        const llvm::DenseMap<Location, Axis *> &reductions,
-                        Operation *kernel) {
+                        llvm::function_ref<const Axis *(Location)> alongOf,
+                        Operation *kernel, std::string &lost) {
   bool isTotalled = false;
   kernel->walk([&](tile::ReduceOp reduce) {
-    isTotalled |= reduce.getKind() == scan.getKind() &&
-                  reductions.lookup(reduce.getLoc()) == &along;
+    if (reduce.getKind() != scan.getKind() ||
+        alongOf(reduce.getLoc()) != &along)
+      return;
+    if (isUsed(reduce.getResult()))
+      isTotalled = true;
+    else
+      lost = getJoined(reduce.getResult());
   });
   if (isTotalled)
     return true;
@@ -146,17 +191,45 @@ static bool isContinued(tile::ScanOp scan, const Axis &along,
   return false;
 }
 
-void TileOps::remarkPartsOfRows(Operation *kernel) {
+/// "tsr.cumsum(x, n) + carry": a scan and the total of the tiles before it.
+static std::string joinScan(tile::ReduceKind kind, const std::string &scan,
+                            const std::string &total) {
+  if (kind == tile::ReduceKind::Max)
+    return "tsr.maximum(" + scan + ", " + total + ")";
+  return scan + (kind == tile::ReduceKind::Sum ? " + " : " * ") + total;
+}
+
+LogicalResult TileOps::checkPartsOfRows(Operation *kernel) {
+  LogicalResult result = success();
   kernel->walk([&](tile::ReduceOp reduce) {
-    if (Axis *axis = partialReductions.lookup(reduce.getLoc()))
-      remarkPartOfRow(reduce, *axis, isOfGrid(*axis));
+    auto part = partialReductions.find(reduce.getLoc());
+    if (part != partialReductions.end())
+      remarkPartOfRow(reduce, *part->second.along, part->second.callee,
+                      part->second.alongWhole, isOfGrid(*part->second.along));
   });
   kernel->walk([&](tile::ScanOp scan) {
     auto known = partialScans.find(scan.getLoc());
-    if (known != partialScans.end() &&
-        !isContinued(scan, *known->second.along, partialReductions, kernel))
-      emitRemark(scan.getLoc()) << known->second.remark;
+    std::string lost;
+    if (failed(result) || known == partialScans.end() ||
+        isContinued(
+            scan, *known->second.along,
+            [&](Location at) { return partialReductions.lookup(at).along; },
+            kernel, lost))
+      return;
+    const PartialScan &part = known->second;
+    if (lost.empty()) {
+      emitRemark(scan.getLoc()) << part.remark;
+      return;
+    }
+    context
+        .error(part.where, "each tile of " + part.along->name +
+                               " is scanned by itself: nothing reads " + lost +
+                               ", which has what the tiles before come to")
+        .addNote(part.along->where, "the axis " + part.along->name)
+        .setFix(joinScan(scan.getKind(), context.quote(part.where), lost));
+    result = failure();
   });
+  return result;
 }
 
 } // namespace tessera::frontend

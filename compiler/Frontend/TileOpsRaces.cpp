@@ -263,10 +263,14 @@ static bool isOfOneTurn(const Sources &value,
   });
 }
 
-/// Whether each turn of the loop leaves another value where the last left one.
-static bool isOverwritten(tile::StoreOp store, Operation *loop) {
+/// What a store in a loop leaves: each turn another place, or adds to what is
+/// there; a value of the turn where the last left one; or one of all turns so
+/// far, which the last makes whole.
+enum class Overwritten { No, ByTurn, ByAll };
+
+static Overwritten getOverwritten(tile::StoreOp store, Operation *loop) {
   if (!hasTurns(loop))
-    return false;
+    return Overwritten::No;
   Sources place(loop), value(loop);
   for (mlir::Value index : store.getIndices())
     place.add(index);
@@ -281,7 +285,13 @@ static bool isOverwritten(tile::StoreOp store, Operation *loop) {
   auto isIn = [](const Sources &sources) {
     return [&](mlir::Value argument) { return sources.contains(argument); };
   };
-  return llvm::none_of(arguments, isIn(place)) && isOfOneTurn(value, arguments);
+  if (llvm::any_of(arguments, isIn(place)))
+    return Overwritten::No;
+  if (isOfOneTurn(value, arguments))
+    return Overwritten::ByTurn;
+  bool isOfAll = isa<tile::ForOp>(loop) && store->getParentOp() == loop &&
+                 llvm::any_of(arguments.drop_front(), isIn(value));
+  return isOfAll ? Overwritten::ByAll : Overwritten::No;
 }
 
 std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
@@ -294,8 +304,17 @@ std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
       turn.getTerminator()->getOperand(result.getResultNumber());
   Sources sources(loop);
   sources.add(yielded);
-  return isOfOneTurn(sources, turn.getArguments())
-             ? getStep(joinerOf(yielded), value, name)
+  llvm::StringRef joiner = joinerOf(yielded);
+  // A sum over the tile of a turn is a part, whatever else the loop carries.
+  const Axis *along = partialReductions.lookup(yielded.getLoc()).along;
+  mlir::Value tile = turn.getArgument(0);
+  bool isPart =
+      isa<tile::ForOp>(loop) &&
+      (along ? along->range == tile
+             : yielded.getDefiningOp<tile::MmaOp>() && sources.contains(tile));
+  return isOfOneTurn(sources, turn.getArguments()) ||
+                 (isPart && !joiner.empty())
+             ? getStep(joiner, value, name)
              : "";
 }
 
@@ -411,7 +430,8 @@ LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
   });
   for (Operation *loop = store->getParentOp();
        loop && loop != kernel && !isRead; loop = loop->getParentOp()) {
-    if (!isOverwritten(store, loop))
+    Overwritten overwritten = getOverwritten(store, loop);
+    if (overwritten == Overwritten::No)
       continue;
     std::string whole = context.quote(site.where), name = "n";
     if (auto named =
@@ -420,6 +440,14 @@ LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
     const std::string &array = parameterNames[site.parameter];
     llvm::StringRef place = getPlace(whole, array);
     llvm::StringRef stored = getStored(site.arguments);
+    if (overwritten == Overwritten::ByAll) {
+      InFlightDiagnostic remark = emitRemark(store.getLoc());
+      remark << whole << " is written in every turn of the loop over " << name
+             << ", and only what the last turn writes stays";
+      remark.attachNote() << "fix: " << whole << " = " << stored
+                          << "  # behind the loop";
+      continue;
+    }
     std::string fix = array + "[" + (place.empty() ? "" : place.str() + ", ") +
                       name + "], in an Out with that axis, too";
     llvm::StringRef joiner = joinerOf(store.getValue());
@@ -501,8 +529,7 @@ LogicalResult TileOps::checkBlocks(tile::StoreOp store, const WriteSite &site) {
 }
 
 LogicalResult TileOps::checkRaces(Operation *kernel) {
-  LogicalResult result = success();
-  remarkPartsOfRows(kernel);
+  LogicalResult result = checkPartsOfRows(kernel);
   kernel->walk([&](tile::StoreOp store) {
     auto known = writes.find(store.getLoc());
     if (failed(result) || known == writes.end())

@@ -194,7 +194,7 @@ SemaValue TileOps::reduce(tile::ReduceKind kind, const SemaValue &input,
   mlir::Value result =
       tile::ReduceOp::create(b, location, type, kind, input.ssa, axis);
   if (!isWholeRow(*input.axes[axis]))
-    partialReductions[location] = input.axes[axis];
+    partialReductions[location] = {input.axes[axis], {}, {}};
   if (axes.empty()) {
     if (dtype == DType::I64)
       result =
@@ -264,6 +264,25 @@ SemaValue TileOps::shiftByMax(const SemaValue &input, int64_t axis,
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
+
+/// What a remark on a reduction of a part says of the call.
+void TileOps::nameCallOfPart(Location at, const std::string &callee,
+                             const CallArgument &argument, const SemaValue &x) {
+  auto part = partialReductions.find(at);
+  if (part == partialReductions.end())
+    return;
+  part->second.callee = callee;
+  std::string &fix = part->second.alongWhole;
+  for (auto [i, axis] : llvm::enumerate(x.axes)) {
+    if (axis == part->second.along || !isWholeRow(*axis))
+      continue;
+    bool isOnly = fix.empty();
+    fix = callee + "(" + context.quote(argument.where) +
+          ", dim=" + std::to_string(i) + ")";
+    if (!isOnly)
+      return fix.clear();
+  }
+}
 
 ValueResult TileOps::callReduction(llvm::StringRef name,
                                    const CallArguments &arguments,
@@ -359,6 +378,8 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
   auto reduceAll = [&](tile::ReduceKind kind, SemaValue value) {
     for (int64_t i : over)
       value = reduce(kind, value, i, at);
+    if (over.size() == 1)
+      nameCallOfPart(at, callee, argument, x);
     return value;
   };
   auto getCount = [&](int64_t minus) {
@@ -468,11 +489,12 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   if (Axis *along = x.axes[*axis ? **axis : 0]; !isWholeRow(*along)) {
     std::string dim = along->dim ? along->dim->name : along->name;
     partialScans[at] = {
-        along, callee + " begins anew in each tile of " + along->name +
-                   ": it is of the " + std::to_string(along->size) +
-                   " elements of a tile, not of all along " + dim +
-                   "; of a tile with all of them it runs through: " + callee +
-                   "(" + getWholeRow(argument, *along) + ", " + dim + ")"};
+        along, site.range,
+        callee + " begins anew in each tile of " + along->name +
+            ": it is of the " + std::to_string(along->size) +
+            " elements of a tile, not of all along " + dim +
+            "; of a tile with all of them it runs through: " + callee + "(" +
+            getWholeRow(argument, *along) + ", " + dim + ")"};
   }
   DType original = x.dtype;
   if (name != "cummax")

@@ -200,6 +200,19 @@ static void setLast(Callable *self, Entry *entry) {
     drop(before);
 }
 
+/// The traceback of an error about the call ends at the call: frames of ours
+/// say nothing about it.
+static void dropOwnFrames() {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  if (error && PyObject_HasAttrString(error, "ends_at_call")) {
+    Py_CLEAR(traceback);
+    PyException_SetTraceback(error, Py_None);
+  }
+  PyErr_Restore(type, error, traceback);
+}
+
 static PyObject *callSlowly(PyObject *self, PyObject *const *args,
                             Py_ssize_t count, PyObject *keywords) {
   static PyObject *name = PyUnicode_InternFromString("_call_slowly");
@@ -207,8 +220,11 @@ static PyObject *callSlowly(PyObject *self, PyObject *const *args,
   std::vector<PyObject *> all(total + 1);
   all[0] = self;
   std::copy(args, args + total, all.begin() + 1);
-  return PyObject_VectorcallMethod(name, all.data(), size_t(count) + 1,
-                                   keywords);
+  PyObject *result =
+      PyObject_VectorcallMethod(name, all.data(), size_t(count) + 1, keywords);
+  if (!result)
+    dropOwnFrames();
+  return result;
 }
 
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags,

@@ -35,14 +35,14 @@ def _choices(words: dict) -> list[dict]:
 
 
 def _with_outputs(function, arguments: list, words: dict) -> list:
-    """Outs that a Python caller may leave out are given in C++: with the first tensor's dtype unless `words` says another."""
+    """Outs that a Python caller may leave out are given in C++: with the dtype that `words` or the annotation says, or else the first tensor's."""
     first = next((a[1] for a in arguments if a[0] == "tensor"), "fp32")
     result = []
     for parameter, argument in zip(function.parameters, arguments):
         if argument[0] == "omitted":
             known = as_dtype(words.get(parameter.name))
             rank = len(parameter.dims)
-            argument = ("tensor", known.name if known else first, (-1,) * rank, rank - 1)
+            argument = ("tensor", known.name if known else parameter.dtype or first, (-1,) * rank, rank - 1)
         result.append(argument)
     return result
 
@@ -64,7 +64,7 @@ def build(function, directory, targets=("cpu",), name: str | None = None, **word
             kind = "not yet" if is_later(str(target)) else "no such target"
             meant = gpu_named(str(target))
             raise CompileError(source.at_user(f"{kind}: {target!r}, ahead of time; there are {', '.join(LEVELS)}, sm_80 ...",
-                                              f'targets=["cpu", "{meant}"]' if meant else 'targets=["cpu"]', str(target)))
+                                              f'targets=["{meant}"]' if meant else 'targets=["cpu"]', str(target)))
         levels += [level for level in LEVELS.get(target, (target,)) if level not in levels]
     # The first version that a GPU can run is taken: the newest of them.
     levels.sort(key=lambda level: _age(level) if machines.of(level).on_device else (0, 0, ""), reverse=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import comparison, machines, oracle, references, source
 from .errors import ArgumentError, CheckError, RunError, TesseraError, UndecidedError
+from .knobs import colour
 from .references import as_list
 from .targets import check_target
 
@@ -249,7 +250,7 @@ class Checker:
             # What the reference itself may be off, in float64, is far below one part in 10^12 of its size.
             known = want.dtype.kind == "f" and want.shape == bound.shape
             slack = 2.0**-40 * np.abs(np.where(np.isfinite(want), want, 0.0)) if known else 0.0
-            self.note(row, comparison.within(result, g, want, bound + slack), "; all stages agree, so it is the algorithm: " if agree else "; ")
+            self.note(row, comparison.within(result, g, want, bound + slack), "; all stages agree, so it is the algorithm or the reference: " if agree else "; ")
         return row
 
 
@@ -280,9 +281,13 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
     wrong, undecided = report.first_wrong, report.first_undecided
     table = "" if show else f"\n{report}\n"
     if wrong is not None:
-        place = re.fullmatch(r"(.*?(?:; all stages agree, so it is the algorithm)?)[;:] ([^;:\n]+):(\d+):(\d+)", wrong.wrong)
-        said = f"{fn.__name__} is wrong at {wrong.stage}: "
+        place = re.fullmatch(r"(.*?(?:; all stages agree, so it is the algorithm or the reference)?)[;:] ([^;:\n]+):(\d+):(\d+)", wrong.wrong)
+        of = wrong.stage.removeprefix("against ")
+        said = f"{fn.__name__} is wrong at {wrong.stage}: " if of == wrong.stage else f"{fn.__name__} differs from its reference {of}: "
         text = source.at_place(place[2], int(place[3]), int(place[4]) - 1, said + place[1]) if place else f"{report.place}: error: {said}{wrong.wrong}\n"
+        code = getattr(reference, "__code__", None)
+        if of != wrong.stage and code is not None:
+            text = source.before_fix(text, source.note(f"{source.relative(code.co_filename)}:{code.co_firstlineno}: the reference", colour()))
         error = CheckError(text + table)
     elif undecided is not None:
         error = UndecidedError(f"{report.place}: error: {fn.__name__} could not be judged at {undecided.stage}: {undecided.undecided}\n{table}")

@@ -213,6 +213,7 @@ class Function(_runtime.Callable, Refusals):
         if type(short) is CompileError and self._source is not None and self._is_about_signature(str(short)):
             note = source.note(f"{called_at().removeprefix(', called at ')}: called here", colour())
             short = CompileError(self._with_all_names(source.before_fix(str(short), note), len(args)))
+        short.ends_at_call = True  # the frame here goes, too: bindings/call.cpp
         raise short from None
 
     def _run_failed(self, kind: str, text: str):

@@ -104,8 +104,9 @@ class Refusals:
             value = "64" if p.kind == "const" else source.variable_of_user(names, lambda found: self._would_do(p, found))
             if not value and p.kind in ("inout", "region"):
                 value = self._started(p, call, positional)
-            if not value:
+            if not value and p.kind != "scalar":
                 return ""
+            value = value or "..."
             in_place = p in positional and len(texts) == positional.index(p)
             texts.append(value if in_place else f"{p.name}={value}")
         return call.written([*call.before(), *texts, *map(call.text, keywords)])

@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import itertools
 import json
@@ -17,7 +18,7 @@ import operator
 import random
 import re
 
-from . import _runtime, explain, machines, options, source
+from . import _runtime, dtypes, explain, machines, options, source
 from .errors import CompileError
 from .options import ATTRIBUTES, STRATEGIES
 from .wording import remind
@@ -178,18 +179,31 @@ class Space:
         return found
 
 
+def _is_builtin(name: str) -> bool:
+    """fp16, int, range: names that a function uses, but that no tuner sets."""
+    return isinstance(getattr(dtypes, name, None), dtypes.dtype) or name in vars(builtins)
+
+
+def _holding(fn, names: list, values: list) -> list:
+    """Those of these parameters whose own value is of the kind of these, the sizes of tiles first."""
+    default = {p.name: p.default for p in fn.parameters if p.has_default}
+    alike = [name for name in names if type(default.get(name, values[0])) is type(values[0])] if values else names
+    sizes = set(re.findall(r"\b(?:tile|range_at)\([^()]*,\s*(\w+)\s*[,)]", fn.source.text))
+    return sorted(alike, key=lambda name: name not in sizes)
+
+
 def check_names(fn, space: Space) -> None:
     """A name that nothing reads would win by chance: it is an error with the nearest name."""
     outside = fn.capture()[0]
     own = [p.name for p in fn.parameters if p.kind == "const"]
-    own += [name for name in fn.free_names if name.isidentifier() and outside.get(name, ("const",))[0] == "const"]
+    own += [name for name in fn.free_names if name.isidentifier() and outside.get(name, ("const",))[0] == "const" and not _is_builtin(name)]
     tiles = [f"tile.{dim}" for p in fn.parameters for dim in p.dims or () if dim.isidentifier() and fn.kind == "function"]
     known = list(dict.fromkeys([*own, *tiles, *(key for key in options.SCHEDULE_KEYS if key != "tile")]))
     for axis in space.axes:
         for name in axis.names:
             if name in known or name in fn.free_names or name.partition(".")[0] in options.SCHEDULE_KEYS:
                 continue
-            near = source.nearest(name, known, next(iter(own), "unroll"))
+            near = source.nearest(name, known, next(iter(_holding(fn, own, space.values()[name])), "unroll"))
             whole = {near if key == name else key: values for key, values in space.values().items()}
             named = ", ".join(f"{key}={list(values)}" for key, values in whole.items())
             raise TuningMistake("space", f"space names {name!r}, which {fn.__name__} does not have; there are {', '.join(known)}",

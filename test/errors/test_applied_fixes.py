@@ -446,7 +446,7 @@ CALLS = {
     "arrays for compile": (lambda: scale.compile(V), "scale.compile(X=tsr.fp32)"),
     "a number in a space": (lambda: scale.tune(V, factor=2.0, space=dict(BN=64), seconds=1), "BN=[64]"),
     "the name of a card": (lambda: scale.inspect_ir("tile", target="A100"), 'target="sm_80"'),
-    "a card ahead of time": (lambda: scale.aot("nowhere", targets="cuda"), 'targets=["cpu", "sm_90a"]'),
+    "a card ahead of time": (lambda: scale.aot("nowhere", targets="cuda"), 'targets=["sm_90a"]'),
     "what a call returned": (lambda: tsr.profile(scale(V, factor=2.0)), "tsr.profile(scale, V, factor=2.0)"),
     "a reference of other arguments": (lambda: scale.check(V, factor=2.0, reference=lambda x: x), "reference=lambda x, factor: x"),
     "an out= of another shape": (lambda: total(X, out=wide), "out=np.empty((50,), np.float32)"),

@@ -16,7 +16,7 @@ import warnings
 
 import numpy as np
 
-from ...errors import InternalError, TesseraError
+from ...errors import InternalError, ScheduleWarning, TesseraError
 from .message import read
 from .operators import Operator
 from .paste import Paste, is_code
@@ -41,6 +41,7 @@ class Runner:
 
     def __init__(self, folder: str, seed: int = 0):
         self.folder, self.seed, self.count = folder, seed, 0
+        self.remarks: list = []  # of the last program that ran
 
     def run(self, source: str):
         """(the result, None, path) or (None, the error, path)."""
@@ -50,9 +51,10 @@ class Runner:
             file.write(source)
         names = {"__name__": f"mistake_{self.seed}_{self.count}", "__file__": path}
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(record=True) as said, np.errstate(all="ignore"):
+                warnings.simplefilter("always")
                 exec(compile(source, path, "exec"), names)  # noqa: S102
+            self.remarks = [str(one.message) for one in said if issubclass(one.category, ScheduleWarning)]
             return names["result"], None, path
         except Exception as error:
             return None, error, path
@@ -91,12 +93,13 @@ def judge(runner: Runner, operator: Operator, found: Mistake) -> Verdict:
     if error is not None:
         return Verdict("skipped", f"the right program fails: {type(error).__name__}: {error}"[:400], wrong=found.right)
     got, error, path = runner.run(found.wrong)
-    if error is None:
+    remark = next((each for each in runner.remarks if not place_of(found, read(each, path))), None) if error is None else None
+    if error is None and (agree(got, right) or remark is None):
         return Verdict("harmless" if agree(got, right) else "legal" if operator.legal else "silent", wrong=found.wrong)
-    text = str(error)
+    text = remark or str(error)
     if isinstance(error, InternalError):
         return Verdict("crashed", type(error).__name__, text, wrong=found.wrong)
-    if not isinstance(error, TesseraError):
+    if remark is None and not isinstance(error, TesseraError):
         return Verdict("poor", f"an error of Python, {type(error).__name__}", f"{type(error).__name__}: {text}", wrong=found.wrong)
     message = read(text, path)
     lacks = place_of(found, message)

@@ -10,6 +10,7 @@ INPUTS = {
     "u": "rng.integers(-8, 9, (50,)).astype(np.float32)",
     "h": "rng.integers(-8, 9, (50, 70)).astype(np.float16)",
     "g": "rng.integers(-8, 9, (70, 40)).astype(np.float16)",
+    "q": "rng.integers(-8, 9, (40, 70)).astype(np.int8)",
     "z": "rng.integers(-8, 9, (3, 50, 70)).astype(np.float32)",
     "i": "rng.integers(0, 20, (70,))",
     "j": "rng.integers(0, 20, (50, 70)).astype(np.int32)",
@@ -262,6 +263,66 @@ def f(X: Tensor["N"], D: Out["N-1"], BN: const = 32):
         D[n] = X[n.index + 1] - X[n.index]
 ''', "v")
 
-TILES = [CARRIED_SCAN, COLUMN_SUMS, LINEAR, DIFFERENCES,
+POOLED = program('''
+@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M//2", "N//2"], BM: const = 4, BN: const = 16):
+    for m, n in tsr.grid(tsr.tile(M // 2, BM), tsr.tile(N // 2, BN)):
+        acc = tsr.zeros(m, n)
+        for a in tsr.unroll(2):
+            for b in tsr.unroll(2):
+                acc += X[2 * m.index + a, 2 * n.index + b]
+        Y[m, n] = acc * 0.25
+''', "x")
+
+ATTENTION = program('''
+@tsr.kernel
+def f(Q: Tensor["M", "K"], V: Tensor["N", "K"], Y: Out["M", "K"], BM: const = 16, BN: const = 16):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        query = Q[m, :]
+        top, total, acc = tsr.full(tsr.lowest, m), tsr.zeros(m), tsr.zeros(m, K)
+        for n in tsr.tile(N, BN):
+            scores = query @ V[n, :].T * 0.125
+            new = tsr.maximum(top, tsr.max(scores, n))
+            p, fix = tsr.exp(scores - new), tsr.exp(top - new)
+            total = total * fix + tsr.sum(p, n)
+            acc = acc * fix + p @ V[n, :]
+            top = new
+        Y[m, :] = acc / total
+''', "x", call="f(x, x * 2)")
+
+QUANTISED = program('''
+@tsr.kernel
+def f(A: Tensor["M", "N", fp16], W: Tensor["K", "N", i8], S: Tensor["K", fp32], P: Out["M", "K", fp16], BM: const = 16, BK: const = 16, BN: const = 32):
+    for m, k in tsr.grid(tsr.tile(M, BM), tsr.tile(K, BK)):
+        acc = tsr.zeros(m, k)
+        for n in tsr.tile(N, BN):
+            acc += A[m, n] @ W[k, n].to(fp16).T
+        P[m, k] = acc * S[k]
+''', "h", "q", call="f(h, q, np.linspace(1, 2, 40).astype(np.float32))")
+
+NORM_OF_SUM = program('''
+@tsr.kernel
+def f(X: Tensor["M", "N"], R: Tensor["M", "N"], scale: Tensor["N"], Y: Out["M", "N"], S: Out["M", "N"], eps: const = 1e-5, BM: const = 2):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        row = X[m, :] + R[m, :]
+        centred = row - tsr.mean(row, dim=1)
+        variance = tsr.mean(centred * centred, dim=1)
+        S[m, :] = row
+        Y[m, :] = centred * tsr.rsqrt(variance + eps) * scale[:]
+''', "x", "v", call="f(x, x * 2, v)")
+
+MOMENTUM = program('''
+@tsr.kernel
+def f(state: InOut["N"], G: Tensor["N"], M1: InOut["N"], lr: fp32, steps: int, beta: const = 0.5, BN: const = 32):
+    for n in tsr.grid(tsr.tile(N, BN)):
+        moved = beta * M1[n] + (1 - beta) * G[n]
+        M1[n] = moved
+        state[n] = state[n] - lr * moved / steps.to(fp32)
+
+
+counted, before = np.ones(70, np.float32), np.ones(70, np.float32)
+''', "v", call="(f(counted, v, before, lr=2.0, steps=4), counted)[1]")
+
+TILES = [POOLED, ATTENTION, QUANTISED, NORM_OF_SUM, MOMENTUM, CARRIED_SCAN, COLUMN_SUMS, LINEAR, DIFFERENCES,
          SCALE, ADD, ROW_SUMS, ROW_PEAKS, PRODUCT, PRODUCT_WITH_BIAS, HALF_PRODUCT, BATCH, TRANSPOSED, SOFTMAX, STEPS, MASKED, COUNTS, GATHER, NORM, LOADS, BY_HAND,
          WHOLE_NUMBERS, IN_PLACE, HALVED, CAUSAL, WINDOW, ROW_SCANS]

@@ -65,6 +65,40 @@ def of_again(text, random):
     return mistake(text, _in_loop(text, *found), places=_uses(found[0].targets[0].id)) if found else None
 
 
+@operator("= for += in a loop")
+def of_assigned(text, random):
+    """`acc = x` where `acc += x` or `acc = acc * fix + x` is meant."""
+    updates = [(n, n.value) for n in text.inside(ast.AugAssign, where=lambda n: isinstance(n.target, ast.Name) and isinstance(n.op, ast.Add))]
+    for n in text.inside(ast.Assign, where=lambda n: isinstance(n.targets[0], ast.Name) and isinstance(n.value, ast.BinOp) and isinstance(n.value.op, ast.Add)):
+        left = [m.id for m in ast.walk(n.value.left) if isinstance(m, ast.Name)]
+        updates += [(n, n.value.right)] if n.targets[0].id in left and text.loops_around(n) else []
+    found = pick(random, updates) if text.is_kernel else None
+    if found is None:
+        return None
+    node, added = found
+    name = text.get(node.target if isinstance(node, ast.AugAssign) else node.targets[0])
+    return mistake(text, (node, f"{name} = {text.get(added)}"))
+
+
+@operator("a total that is kept and not added")
+def of_unread(text, random):
+    """`tsr.cumsum(x, n)` for `tsr.cumsum(x, n) + carry`."""
+    sums = text.inside(ast.BinOp, where=lambda n: text.is_kernel and isinstance(n.op, ast.Add) and isinstance(n.left, ast.Call) and text.name_of(n.left) in ("cumsum", "cumprod"))
+    node = pick(random, sums)
+    return mistake(text, (node, text.get(node.left))) if node else None
+
+
+@operator("a store inside the loop of its sum", fix="any")
+def of_early(text, random):
+    """The store behind a loop goes into it: what the last turn stores is right, unless there is no turn."""
+    found = pick(random, _starts(text)) if text.is_kernel else None
+    body = getattr(text.parents[found[1]], "body", []) if found else []
+    store = next((n for n in body[body.index(found[1]) + 1:] if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript)), None) if found else None
+    if store is None:
+        return None
+    return mistake(text, (store, f"    {text.get(store)}"))
+
+
 @operator("sum() of a comprehension over tiles")
 def of_generator(text, random):
     found = pick(random, _sums(text)) if text.is_kernel else None

@@ -293,3 +293,74 @@ def of_inner_grid(text, random):
     loop = text.grid()
     inner = pick(random, [n for n in loop.body if isinstance(n, ast.For)]) if loop else None
     return mistake(text, (inner.iter, f"tsr.grid({text.get(inner.iter)})"), places=around) if inner and text.name_of(inner.iter) == "tile" else None
+
+
+@operator("the axes of an index in another order")
+def of_order(text, random):
+    """`X[n, m.index + 1]` for `X[m.index + 1, n]`, in a load or a store."""
+    nodes = text.inside(ast.Subscript, where=lambda n: text.is_kernel and isinstance(n.slice, ast.Tuple) and len(n.slice.elts) == 2 and isinstance(n.value, ast.Name)
+                        and all(re.fullmatch(r"[\w.* +-]+", text.get(e)) for e in n.slice.elts) and text.parameter(n.value.id) is not None)
+    node = pick(random, [n for n in nodes if len(set(map(text.get, n.slice.elts))) == 2])
+    if node is None:
+        return None
+    first, second = map(text.get, node.slice.elts)
+    return mistake(text, (node, f"{node.value.id}[{second}, {first}]"), places=around)
+
+
+@operator("the row's range for a vector along the columns")
+def of_vector(text, random):
+    loads = text.inside(ast.Subscript, where=lambda n: text.is_kernel and isinstance(n.ctx, ast.Load) and text.get(n).endswith("[:]"))
+    node, grid = pick(random, loads), text.grid()
+    if node is None or not isinstance(grid.target, ast.Name):
+        return None
+    return mistake(text, (node, f"{text.get(node.value)}[{grid.target.id}]"))
+
+
+@operator("the grid counts blocks")
+def of_blocks(text, random):
+    grid = text.grid() if text.is_kernel else None
+    tiles = [a for a in grid.iter.args if isinstance(a, ast.Call) and text.name_of(a) == "tile" and len(a.args) == 2] if grid else []
+    if not tiles:
+        return None
+    form = random.pick(("tsr.cdiv({}, {})", "{} // {}"))
+    return mistake(text, *((each, form.format(*map(text.get, each.args))) for each in tiles), places=lambda wrong, spans: around(wrong, spans))
+
+
+@operator("another axis of a reduction")
+def of_axis(text, random):
+    calls = [(c, k) for c in text.calls_of("sum", "mean", "max", "var") for k in c.keywords if text.is_kernel and k.arg == "dim" and text.get(k.value) in ("1", "-1")]
+    found = pick(random, calls)
+    return mistake(text, (found[1].value, "0"), places=around) if found else None
+
+
+@operator("integers in a product of floats")
+def of_integers(text, random):
+    calls = text.inside(ast.Call, where=lambda n: text.is_kernel and isinstance(n.func, ast.Attribute) and n.func.attr == "to" and isinstance(text.parents[text.parents[n]], ast.BinOp))
+    node = pick(random, calls)
+    return mistake(text, (node, text.get(node.func.value)), places=around) if node else None
+
+
+@operator("sizes of tiles for their axes")
+def of_sizes(text, random):
+    """`tsr.zeros((BM, K))`, as Triton and NumPy have it."""
+    grid = text.grid() if text.is_kernel else None
+    ranges = {}
+    for loop in text.inside(ast.For):
+        names = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+        calls = loop.iter.args if loop is grid else [loop.iter]
+        ranges.update({text.get(n): text.get(c.args[1]) for n, c in zip(names, calls) if isinstance(c, ast.Call) and text.name_of(c) == "tile" and len(c.args) == 2})
+    call = pick(random, [c for c in text.calls_of("zeros", "ones") if c.args and any(text.get(a) in ranges for a in c.args)])
+    if call is None:
+        return None
+    sizes = ", ".join(ranges.get(text.get(a), text.get(a)) for a in call.args)
+    listed = sizes + ("," if len(call.args) == 1 else "")
+    return mistake(text, (call, f"tsr.{text.name_of(call)}({random.pick((sizes, f'({listed})', f'[{sizes}]'))})"))
+
+
+@operator("the store goes into an input")
+def of_input(text, random):
+    stores = [n for n in text.assignments(ast.Subscript) if text.is_kernel and isinstance(n.targets[0].value, ast.Name)]
+    out = {p.arg: [ast.unparse(d) for d in text.dims(p)] for p in text.parameters if text.annotation(p).startswith("Out[")}
+    alike = [(n, p.arg) for n in stores for p in text.parameters if text.annotation(p).startswith("Tensor[") and out.get(n.targets[0].value.id) == [ast.unparse(d) for d in text.dims(p)]]
+    found = pick(random, alike) if len(out) == 1 else None
+    return mistake(text, (found[0].targets[0].value, found[1])) if found else None
