@@ -290,10 +290,9 @@ def activate(arch="sm_90a", **options):
         _dump = tempfile.mkdtemp(prefix="tessera-cute-")
         atexit.register(shutil.rmtree, _dump, ignore_errors=True)
         os.environ.update(CUTE_DSL_ARCH=arch, CUTE_DSL_LIBS=str(stub), CUTE_DSL_KEEP="ptx",
-                          CUTE_DSL_NO_CACHE="1", CUTE_DSL_DUMP_DIR=_dump)
-        # cuda-bindings asks for this name, and finds what is loaded; CuTe DSL
-        # tells in its errors what GPU it answers to.
-        os.environ.setdefault("TESSERA_SIM_ARCH", arch)
+                          CUTE_DSL_NO_CACHE="1", CUTE_DSL_DUMP_DIR=_dump,
+                          TESSERA_SIM_ARCH=arch)  # the GPU that errors of CuTe DSL speak of
+        # cuda-bindings asks for this name, and finds what is loaded.
         ctypes.CDLL(str(library_path.parent / "cuda" / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
     put = ctypes.CDLL(str(stub)).tessera_cute_set
     put.argtypes = [ctypes.c_char_p, _P]
