@@ -61,6 +61,7 @@ class Report:
             lines.append(f"cp.async in flight at most: {a['groups']} groups "
                          f"of a thread, {a['bytes_per_block']} bytes of a "
                          "block")
+            lines += _asynchronous(c)
             lines.append("time: not measured: this was a simulation")
         return "\n".join(lines)
 
@@ -70,6 +71,40 @@ class Report:
     def html(self, ptx=""):
         from .html import render
         return render(self, ptx)
+
+
+def _asynchronous(c):
+    """What was counted of asynchronous work, in the words of `tessera-sim run`
+    (sim/report/AsyncCounts.cpp)."""
+    lines = []
+    for t in c["tma"]:
+        place = t["from"] + (f" to {t['to']}" if t["to"] else "")
+        lines.append(
+            f"TMA {t['operation']}, {place}{', tensor' * t['tensor']}"
+            f"{', multicast' * t['multicast']}: {t['requests']} requests, "
+            f"{t['bytes']} bytes"
+            + (f", {t['delivered']} delivered" if t["multicast"] else ""))
+    if c["multicast_saved_bytes"]:
+        lines.append(f"bytes saved by multicast: {c['multicast_saved_bytes']}")
+    stores, waits = c["async_stores"], c["mbarrier_waits"]
+    if stores["requests"]:
+        lines.append(f"st.async and red.async: {stores['requests']}, "
+                     f"{stores['bytes']} bytes")
+    if waits["waits"]:
+        lines.append(f"mbarrier waits: {waits['waits']}, of which "
+                     f"{waits['had_to_wait']} had to wait")
+    lines += [f"tensor instructions: {name}: {count}"
+              for name, count in c["tensor_instructions"].items()]
+    if c["tensor_memory_columns"]:
+        lines.append("tensor memory of a block, at most: "
+                     f"{c['tensor_memory_columns']} columns")
+    depth = c["pipeline_depth"]
+    if depth["copies"]:
+        lines.append(
+            f"pipeline of a block, at most: {depth['copies']} copies in "
+            f"flight, {depth['bytes']} bytes, {depth['phases']} phases ahead, "
+            f"{depth['groups']} bulk groups")
+    return lines
 
 
 def parse_arch(arch):
