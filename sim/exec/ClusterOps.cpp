@@ -17,22 +17,20 @@ namespace {
 constexpr uint64_t offsetMask = (1ull << clusterRankShift) - 1;
 
 // ops[0] result, ops[1] address, ops[2] rank
+//
+// A rank that is not in the cluster gives an address in no block, and only its
+// use is refused: compilers move mapa in front of the branch that chooses the
+// lanes with a rank.
 template <class T> void mapa(Warp &w, const Inst &i, uint32_t mask) {
   auto *d = w.reg<T>(i.ops[0]);
   const auto *a = w.reg<T>(i.ops[1]);
   const auto *b = w.reg<uint32_t>(i.ops[2]);
-  auto blocks = uint32_t(w.block->cluster->blocks.size());
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned l = std::countr_zero(m);
-    if (b[l] >= blocks)
-      throw Fault{Fault::IllegalInstruction,
-                  "block " + std::to_string(b[l]) +
-                      " is not in the cluster of " + std::to_string(blocks) +
-                      ", asked for by " + threadName(w, l),
-                  0, int(l)};
+  constexpr uint32_t last = 0xff;
+  forLanes(mask, [&](unsigned l) {
     T window = sizeof(T) == 8 ? T(uint64_t(a[l]) & windowMask) : T(0);
-    d[l] = T((a[l] & offsetMask) | window | T(b[l]) << clusterRankShift);
-  }
+    d[l] = T((a[l] & offsetMask) | window |
+             T(std::min(b[l], last)) << clusterRankShift);
+  });
 }
 template <class T> void rankOf(Warp &w, const Inst &i, uint32_t mask) {
   auto *d = w.reg<uint32_t>(i.ops[0]);

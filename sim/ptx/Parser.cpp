@@ -209,20 +209,29 @@ void Parser::parseLabelDirective(std::string_view label) {
 }
 
 void Parser::parseRegisters() {
-  if (peek().kind == Token::Directive &&
-      (peek().text == ".v2" || peek().text == ".v4"))
-    fail(peek(), "vector registers are not supported");
+  unsigned elements = acceptDirective(".v2")   ? 2
+                      : acceptDirective(".v4") ? 4
+                                               : 1;
   Type type = expectType();
   do {
     const Token &token = peek();
     std::string_view name = expectWord("a register name");
+    if (elements > 1 && isPunct('<'))
+      fail(peek(), "ranges of vector registers are not supported");
     if (acceptPunct('<')) {
       uint64_t count = expectInteger("the number of registers");
       expectPunct('>', "after the number of registers");
       scopes.back().ranges[name] = {type, count};
-    } else if (scopes.back().registers.count(name)) {
+    } else if (scopes.back().registers.count(name) ||
+               scopes.back().vectors.count(name)) {
       throw Error(token.line, token.column,
                   "register '" + std::string(name) + "' is declared twice");
+    } else if (elements > 1) {
+      scopes.back().vectors[name] = {unsigned(function->registers.size()),
+                                     elements};
+      for (unsigned i = 0; i < elements; ++i)
+        function->registers.push_back(
+            {std::string(name) + "." + "xyzw"[i], type});
     } else {
       declareRegister(scopes.back(), name, type);
     }
@@ -259,6 +268,25 @@ std::optional<unsigned> Parser::findRegister(std::string_view name) {
       return declareRegister(scope, name, range->second.type);
   }
   return std::nullopt;
+}
+
+const Parser::VectorRegister *Parser::findVector(std::string_view name) const {
+  for (size_t i = scopes.size(); i-- > 0;)
+    if (auto it = scopes[i].vectors.find(name); it != scopes[i].vectors.end())
+      return &it->second;
+  return nullptr;
+}
+
+std::optional<unsigned> Parser::findElement(std::string_view name) const {
+  size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot + 2 != name.size())
+    return std::nullopt;
+  const VectorRegister *vector = findVector(name.substr(0, dot));
+  size_t element = std::string_view("xyzwrgba").find(name[dot + 1]);
+  if (!vector || element == std::string_view::npos ||
+      element % 4 >= vector->count)
+    return std::nullopt;
+  return vector->first + element % 4;
 }
 
 Variable *Parser::findVariable(std::string_view name) {
@@ -493,6 +521,20 @@ Operand Parser::word(const Token &token) {
   } else if (auto reg = findRegister(name)) {
     o.kind = Operand::Reg;
     o.reg = *reg;
+  } else if (auto element = findElement(name)) {
+    o.kind = Operand::Reg;
+    o.reg = *element;
+  } else if (const VectorRegister *vector = findVector(name)) {
+    o.kind = Operand::Vector;
+    o.elements.resize(vector->count);
+    for (unsigned i = 0; i < vector->count; ++i) {
+      Operand &e = o.elements[i];
+      e.kind = Operand::Reg;
+      e.line = o.line;
+      e.column = o.column;
+      e.reg = vector->first + i;
+      e.name = function->registers[e.reg].name;
+    }
   } else if (name == "WARP_SZ") {
     o.kind = Operand::Int;
     o.bits = 32;

@@ -25,10 +25,15 @@ private:
     unsigned line, column;
     bool inTargetList;
   };
+  /// `.reg .v4 .b32 r`: r.x, r.y, r.z and r.w are registers, r is all of them.
+  struct VectorRegister {
+    unsigned first, count;
+  };
   /// What one pair of braces declares.
   struct Scope {
     std::unordered_map<std::string_view, unsigned> registers;
     std::unordered_map<std::string_view, RegisterRange> ranges;
+    std::unordered_map<std::string_view, VectorRegister> vectors;
     std::unordered_map<std::string_view, Variable *> variables;
     std::unordered_map<std::string_view, unsigned> labels;
     std::unordered_map<std::string_view, unsigned> targetLists;
@@ -85,6 +90,9 @@ private:
   Operand address();
   Operand word(const Token &token);
   std::optional<unsigned> findRegister(std::string_view name);
+  const VectorRegister *findVector(std::string_view name) const;
+  /// The register of `r.x`.
+  std::optional<unsigned> findElement(std::string_view name) const;
   unsigned declareRegister(Scope &scope, std::string_view name, Type type);
   Variable *findVariable(std::string_view name);
   void openScope();

@@ -129,6 +129,19 @@ TEST(Integer, Wide) {
        });
 }
 
+TEST(Integer, VectorRegisters) {
+  Checker<uint64_t, uint32_t> check;
+  check("{ .reg .v2 .b32 r; mov.b32 r.x, %a; mov.b32 r.y, %b; "
+        "mov.b64 %d, r; }",
+        2,
+        [](uint32_t x, uint32_t y, uint32_t) { return uint64_t(y) << 32 | x; });
+  check("{ .reg .v4 .b32 r, s; mov.b32 r.r, %a; "
+        "mov.b32 r.g, %b; mov.b32 r.b, %a; mov.b32 r.a, %b; "
+        "mov.b32 s.x, r.w; mov.b32 s.y, r.z; mov.b64 %d, {s.x, s.y}; }",
+        2,
+        [](uint32_t x, uint32_t y, uint32_t) { return uint64_t(x) << 32 | y; });
+}
+
 TEST(Integer, Carry) {
   Checker<uint32_t, uint32_t> check;
   // A 64-bit sum from halves: the high one gets the carry.

@@ -66,6 +66,19 @@ TEST(Ptx, ScopesHideNamesAndLabels) {
   EXPECT_NE(parseError(body("{ .reg .b32 t; }\nmov.u32 t, 1;")), "");
 }
 
+TEST(Ptx, VectorRegisters) {
+  EXPECT_EQ(parseError(body("{ .reg .v4 .b32 r; mov.b32 r.x, %r1; "
+                            "mov.b32 %r2, r.w; mov.b32 r.a, 1; }")),
+            "");
+  EXPECT_EQ(parseError(body(".reg .v2 .b32 r; mov.b32 r.z, 1;")),
+            "6:26: unknown name 'r.z'");
+  EXPECT_EQ(parseError(body(".reg .v2 .b32 r; .reg .b32 r;")),
+            "6:28: register 'r' is declared twice");
+  EXPECT_EQ(parseError(body(".reg .v2 .b32 r<4>;")),
+            "6:16: ranges of vector registers are not supported, found '<'");
+  EXPECT_NE(parseError(body("{ .reg .v2 .b32 r; }\nmov.b32 r.x, 1;")), "");
+}
+
 TEST(Ptx, RefusalsSayWhatIsSupported) {
   Harness h;
   LaunchOptions o;

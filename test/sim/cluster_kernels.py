@@ -69,7 +69,7 @@ EXCHANGE_BUGS = {
     "below_the_start": ({"write": "st.shared::cluster.u32 [%b+-260], %v;"}, "out-of-bounds", ("write",)),
     "own_space": ({"read": "ld.shared::cta.u32 %v, [%b];"}, "out-of-bounds", ("read",)),
     "no_such_block": ({"write": "mapa.shared::cluster.u32 %b, %a, 7; st.shared::cluster.u32 [%b], %v;"},
-                      "illegal-instruction", ("write",)),
+                      "out-of-bounds", ("write",)),
     "address_of_no_block": ({"write": "or.b32 %b, %b, 0x7000000; st.shared::cluster.u32 [%b], %v;"},
                             "out-of-bounds", ("write",)),
 }

@@ -84,7 +84,34 @@ def test_deadlock_and_faults():
     report, _ = run(broken(EXCHANGE, {"arrive": "setp.ne.u32 %p, %t, 5; @%p barrier.cluster.arrive;"}))
     assert "wait at the cluster barrier (1 threads have not arrived)" in report.text()
     report, _ = run(EXCHANGE.replace("mapa.u64 %g, %w, 0;", "mapa.u64 %g, %w, 1;"))
-    assert "block 1 is not in the cluster of 1" in report.text()
+    assert report.errors[0]["kind"] == "out-of-bounds", report.text()
+
+
+def test_only_the_use_of_a_rank_outside_of_the_cluster_is_refused():
+    """Compilers move mapa in front of the branch that chooses the lanes with a rank (quack's scheduler)."""
+    text = """.version 8.8
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 o)
+{
+.reg .pred %p; .reg .b32 %t, %a, %b; .reg .b64 %o, %w; .shared .align 4 .b32 all[32];
+ld.param.u64 %o, [o]; mov.u32 %t, %laneid; mov.u32 %a, %cluster_ctarank; shl.b32 %b, %a, 2; mov.u32 %a, all; add.u32 %a, %a, %b;
+barrier.cluster.arrive; barrier.cluster.wait;
+mapa.shared::cluster.u32 %a, %a, %t;
+setp.lt.u32 %p, %t, RANKS;
+@%p st.shared::cluster.u32 [%a], %t;
+barrier.cluster.arrive; barrier.cluster.wait;
+setp.lt.u32 %p, %t, 2; shl.b32 %b, %t, 2; mov.u32 %a, all; add.u32 %a, %a, %b;
+@%p ld.shared.u32 %b, [%a];
+mov.u32 %t, %ctaid.x; mad.lo.u32 %t, %t, 2, 0; mov.u32 %a, %laneid; add.u32 %t, %t, %a; mul.wide.u32 %w, %t, 4; add.s64 %o, %o, %w;
+@%p st.global.u32 [%o], %b;
+ret;
+}"""
+    o = np.full(4, 7, np.uint32)
+    report = sim.launch(text.replace("RANKS", "2"), "k", 2, 32, [o], arch="sm_90a", cluster=2)
+    assert report.ok and o.tolist() == [0, 0, 1, 1], report.text()
+    report = sim.launch(text.replace("RANKS", "3"), "k", 2, 32, [o], arch="sm_90a", cluster=2)
+    assert "the cluster has 2 blocks, the address is in number 2" in report.text()
 
 
 def test_exited_threads_have_arrived():

@@ -55,3 +55,12 @@ def test_flash_attention_4(arch):
     script = pathlib.Path(__file__).with_name("cute_attention.py")
     result = subprocess.run([sys.executable, "-W", "ignore", str(script), arch], capture_output=True, text=True)
     assert result.returncode == 0 and len(re.findall("^ok ", result.stdout, re.M)) == 4, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
+@pytest.mark.timeout(900)
+def test_quack(arch):
+    pytest.importorskip("quack", reason="quack-kernels is not installed")
+    script = pathlib.Path(__file__).with_name("cute_quack.py")
+    result = subprocess.run([sys.executable, "-W", "ignore", str(script), arch], capture_output=True, text=True)
+    assert result.returncode == 0 and len(re.findall("^ok ", result.stdout, re.M)) == 7, result.stdout + result.stderr

@@ -232,23 +232,19 @@ def _patch():
     except ImportError:  # without apache-tvm-ffi
         pass
     else:
+        from cutlass.base_dsl.tvm_ffi_builder.tvm_ffi_builder import TVMFFIBuilder
+        # Tensors of a call are torch's, and say that they are on the CPU.
+        TVMFFIBuilder.load_dltensor_device_type = lambda self, tensor: self.i32(_CUDA)
         for name in ("TVMFFIJitCompiledFunction", "TVMFFIJitCompiledFunctionWithKwargs"):
             owner = getattr(tvm_ffi_provider, name)
             owner.__call__ = raising(owner.__call__)
 
     make_tensor = runtime._Tensor.__init__
 
-    def make_on_gpu(self, *arguments, enable_tvm_ffi=False, **options):
-        make_tensor(self, *arguments, enable_tvm_ffi=enable_tvm_ffi, **options)
-        # TVM's convention looks at the tensors of each call, which are torch's.
-        if not enable_tvm_ffi and type(self._dlpack_data).__name__ == "PyCapsule":
-            _to_gpu(self._dlpack_data)
+    def make_on_gpu(self, tensor, *arguments, **options):
+        make_tensor(self, _OnGpu(tensor) if _is_on_cpu(tensor) else tensor, *arguments, **options)
 
     runtime._Tensor.__init__ = make_on_gpu
-
-    # There is one stream, and no tensor on a GPU whose stream TVM could ask for.
-    make_fake_stream = runtime.make_fake_stream
-    runtime.make_fake_stream = lambda *_, **__: make_fake_stream(use_tvm_ffi_env_stream=False)
 
     HardwareInfo.__init__ = lambda self, device_id=0: None
     HardwareInfo.get_max_active_clusters = lambda self, cluster_size, stream=None: _active.board.clusters(_active.arch, cluster_size)
@@ -256,13 +252,28 @@ def _patch():
     HardwareInfo.get_l2_cache_size_in_bytes = lambda self: _active.board.l2_bytes
 
 
-def _to_gpu(capsule):
-    """What DLPack says of a tensor, on the GPU: kernels get pointers to global
-    memory then, which cp.async and TMA ask for."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = _P, [ctypes.py_object, ctypes.c_char_p]
-    # DLManagedTensor begins with a DLTensor: data, then the type of the device
-    ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + ctypes.sizeof(_P)).value = _CUDA
+def _is_on_cpu(tensor):
+    device = getattr(tensor, "__dlpack_device__", None)
+    return device is not None and hasattr(tensor, "__dlpack__") and device()[0] != _CUDA
+
+
+class _OnGpu:
+    """What DLPack says of a tensor, but on the GPU: kernels get pointers to
+    global memory then, which cp.async and TMA ask for."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack_device__(self):
+        return _CUDA, 0
+
+    def __dlpack__(self, **_):
+        capsule = self.tensor.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = _P, [ctypes.py_object, ctypes.c_char_p]
+        # DLManagedTensor begins with a DLTensor: data, then the type of the device
+        ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + ctypes.sizeof(_P)).value = _CUDA
+        return capsule
 
 
 def _unload(module):
