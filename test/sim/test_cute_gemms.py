@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cute_launch import TORCH, cute, host, run
 
+import cute_gemm_blockscaled
 import cute_gemm_sm90
 import cute_gemm_sm100
 import cutlass
@@ -107,3 +108,54 @@ def test_adversarial_schedules_for_sm100(seed):
 def test_broken_gemms_for_sm100_are_found(broken, finding):
     with pytest.raises(host.SimulationError, match=finding):
         sm100("persistent", broken=broken)
+
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def in_atoms(scales):
+    """CuTe's order: atoms of 128 rows by 4 scales, row r at 16 (r mod 32) + 4 (r div 32), atoms of a row first."""
+    rows, columns = scales.shape
+    return np.ascontiguousarray(scales.reshape(rows // 128, 4, 32, columns // 4, 4).transpose(0, 3, 2, 1, 4)).reshape(-1)
+
+
+def block_scaled(kind, rows, k, seed):
+    """Bytes of an operand and of its scales, and what they stand for."""
+    rng = np.random.default_rng(seed)
+    if kind == "mxfp8":
+        numbers = rng.integers(0, 0x60, (rows, k), dtype=np.uint8) | rng.integers(0, 2, (rows, k), dtype=np.uint8) << 7
+        values = torch.from_numpy(numbers).view(torch.float8_e4m3fn).double().numpy()
+        scales = rng.integers(122, 132, (rows, k // 32), dtype=np.uint8)
+        factors = 2.0**(scales.astype(np.float64) - 127)
+    else:
+        codes = rng.integers(0, 16, (rows, k), dtype=np.uint8)
+        numbers, values = codes[:, ::2] | codes[:, 1::2] << 4, E2M1[codes]
+        scales = rng.integers(0x20, 0x48, (rows, k // 16), dtype=np.uint8)
+        factors = torch.from_numpy(scales).view(torch.float8_e4m3fn).double().numpy()
+    exact = values * np.repeat(factors, k // scales.shape[1], axis=1)
+    return torch.from_numpy(np.ascontiguousarray(numbers)), torch.from_numpy(in_atoms(scales)), exact
+
+
+BLOCK_SCALED = {
+    "mxfp8": (cutlass.Float8E4M3FN, cutlass.Float8E8M0FNU, 32, (256, 256, 256), (128, 128, 128)),
+    "nvfp4": (cutlass.Float4E2M1FN, cutlass.Float8E4M3FN, 16, (256, 128, 512), (128, 128, 256)),
+}
+
+
+def run_block_scaled(name, **changes):
+    (m, n, k) = BLOCK_SCALED[name][3]
+    (a, scales_a, x), (b, scales_b, y) = block_scaled(name, m, k, 1), block_scaled(name, n, k, 2)
+    d = torch.zeros(m, n)
+    gemm = cute_gemm_blockscaled.Gemm(*BLOCK_SCALED[name], **changes)
+    assert run(gemm, a, b, scales_a, scales_b, d, arch="sm_100a").ok
+    check_bound(d, x, y, Float32)
+
+
+@pytest.mark.parametrize("name", BLOCK_SCALED)
+def test_block_scaled_gemms(name):
+    run_block_scaled(name)
+
+
+def test_a_broken_block_scaled_gemm_is_found():
+    with pytest.raises(host.SimulationError, match="async-copy|race|uninit"):
+        run_block_scaled("mxfp8", broken="wait")
