@@ -407,7 +407,7 @@ Flow Analyzer::executeReturningIf(const If &stmt, const SemaValue &condition) {
       error(stmt.test->range, scope().definition->name +
                                   " returns a value only if this is " +
                                   (arm == 0 ? "false" : "true"))
-          .setFix("a 'return' at the end of " + scope().definition->name);
+          .setFix(getOtherReturn(returned[1 - arm], before));
       return Flow::Failed;
     }
     returned[arm] = *scope().returned;

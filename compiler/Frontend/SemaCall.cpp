@@ -487,6 +487,10 @@ ValueResult Analyzer::makeIterable(const std::string &name,
       diagnostic.setFix("int(" + text + ")");
     else if (value.isNumber() || value.isTile() || value.isTensor())
       diagnostic.setFix(parenthesize(argument.expr) + ".to(i64)");
+    else if (auto *counts = dynCast<Call>(argument.expr);
+             value.kind == ValueKind::Iterable && name == "grid" && counts &&
+             counts->args.size() == 1)
+      diagnostic.setFix(quote(counts->args[0]->range));
     else if (value.kind == ValueKind::Iterable)
       diagnostic.setFix("for n in " + text + ":");
     else

@@ -196,7 +196,11 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
                         return llvm::is_contained(before.axes, axis);
                       });
       if (permuted) {
-        fix = carried.name + ".permute(";
+        const Expr *value = scope().sources[carried.name].value;
+        bool isPlain = value && scope().sources[carried.name].op.empty();
+        fix = isPlain ? parenthesize(value) : carried.name;
+        where = isPlain ? value->range : where;
+        fix += ".permute(";
         for (auto [i, axis] : llvm::enumerate(before.axes))
           fix += (i ? ", " : "") + axis->name;
         fix += ")";
@@ -262,9 +266,21 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
   } else {
     fix = "another name inside the loop: " + carried.name + "2 = ...";
   }
-  if (before.isTensor() && after.isTensor())
+  if (before.isTensor() && after.isTensor()) {
     fix = before.dtype != after.dtype ? getCastFix(carried.name, before.dtype)
                                       : unrollFix;
+    // A column where a vector was: without the axis that it gained.
+    auto type = cast<RankedTensorType>(after.ssa.getType());
+    const auto &source = scope().sources[carried.name];
+    bool isColumn = before.dtype == after.dtype && type.getRank() == 2 &&
+                    type.getDimSize(1) == 1 && source.value &&
+                    source.op.empty() &&
+                    cast<RankedTensorType>(before.ssa.getType()).getRank() == 1;
+    if (isColumn) {
+      where = source.value->range;
+      fix = parenthesize(source.value) + "[:, 0]";
+    }
+  }
   Diagnostic &diagnostic = error(where, message);
   // Another start is the line before the loop; an update stands at the caret.
   bool isUpdate =
@@ -272,9 +288,11 @@ LogicalResult Analyzer::reportCarried(const Carried &carried,
       (fix == getCastFix(carried.name, before.isTile() || before.isTensor()
                                            ? before.dtype
                                            : DType::FP32));
-  bool isStart =
-      !isUpdate && (llvm::StringRef(fix).starts_with(carried.name + " = ") ||
-                    llvm::StringRef(fix).starts_with(carried.name + ": "));
+  bool isReduced = where.begin != carried.assigned.begin &&
+                   where.begin != after.origin.begin;
+  bool isStart = !isUpdate && !isReduced &&
+                 (llvm::StringRef(fix).starts_with(carried.name + " = ") ||
+                  llvm::StringRef(fix).starts_with(carried.name + ": "));
   diagnostic.setFix(fix);
   bool isBefore = isStart && before.origin.begin.line < where.begin.line;
   if (isBefore && before.isTile()) {
@@ -357,7 +375,7 @@ LogicalResult Analyzer::checkReplaced(KernelState &state) {
     SourceRange assigned = one.assigned;
     // acc = acc * fix + p @ v beside it: each turn rescales what it adds to.
     std::string factor = one.value ? findRescale(one.assigned) : "";
-    if (llvm::StringRef(fix).starts_with(one.name + " += ") && !factor.empty())
+    if (llvm::StringRef(fix).contains(" * ... + ") && !factor.empty())
       fix = one.name + " = " + one.name + " * " + factor + " + " +
             quote(one.value->range);
     // The turn begins with `name = first` and adds to that: it is the one.

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Frontend/LoopUses.h"
 #include "compiler/Graph/IR/Graph.h"
 #include "compiler/Tile/IR/Tile.h"
 
@@ -108,6 +108,15 @@ Flow Analyzer::executeRange(const For &stmt, const SemaValue &iterable) {
   if (auto *call = dynCast<Call>(stmt.iter);
       call && call->args.size() == 3 && start == 0 && step.value_or(1) > 1)
     tiles = quote(call->args[1]->range) + ", " + quote(call->args[2]->range);
+  // range(first, last, BK): tiles of the dim that the variable indexes.
+  if (auto *call = dynCast<Call>(stmt.iter);
+      call && call->args.size() == 3 && start != 0 && step.value_or(1) > 1)
+    if (std::string dim = findIndexedDim(
+            *this, name, [&](llvm::StringRef of) { return dimNamesOf(of); });
+        !dim.empty())
+      tiles = dim + ", " + quote(call->args[2]->range) +
+              ", start=" + quote(call->args[0]->range) +
+              ", stop=" + quote(call->args[1]->range);
   // range(tsr.cdiv(K, BK)): as many turns as there are tiles.
   if (auto *call = dynCast<Call>(stmt.iter);
       call &&
@@ -410,10 +419,7 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
         .setFix(!insideGrid ? "a second kernel for the second grid"
                 : iterable.elements.size() == 1
                     ? "for " + quote(stmt.target->range) + " in " + inside + ":"
-                    : "one grid with all axes: for ... in " +
-                          quote(grid->iter->range)
-                              .substr(0, quote(grid->iter->range).size() - 1) +
-                          ", ...):");
+                    : getNestedLoops(stmt));
     return Flow::Failed;
   }
   if (controlDepth) {
@@ -445,7 +451,7 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
           .setFix(getGridFix(stmt, iterable));
       return Flow::Failed;
     }
-  if (failed(checkGridCarries(stmt)))
+  if (failed(checkGridCarries(stmt)) || failed(checkGridCounts(stmt)))
     return Flow::Failed;
   grid = &stmt;
   KernelState &state = getKernelState(*library);
@@ -524,7 +530,8 @@ Flow Analyzer::executeGrid(const For &stmt, const SemaValue &iterable) {
   insideGrid = state.insideGrid = false;
   if (flow != Flow::Failed &&
       (failed(state.checkRaces(program->getParentOp())) ||
-       failed(checkReplaced(state)) || failed(checkMadeAnew(stmt))))
+       failed(checkReplaced(state)) || failed(checkMadeAnew(stmt)) ||
+       failed(checkRunningValues(stmt))))
     return Flow::Failed;
   return flow;
 }

@@ -536,7 +536,36 @@ ValueResult Analyzer::evaluateBoolean(const BoolOp &boolean) {
   return *result;
 }
 
+/// x > 0 & y > 0, which is x > (0 & y) > 0: true, with an error.
+bool Analyzer::reportBitsInCompare(const Compare &compare) {
+  for (auto [i, expr] : llvm::enumerate(compare.comparators)) {
+    auto *bits = dynCast<BinOp>(expr);
+    if (!bits || (bits->op != BinaryOperator::BitAnd &&
+                  bits->op != BinaryOperator::BitOr))
+      continue;
+    bool isInBrackets =
+        llvm::StringRef(quoteBefore(expr->range)).rtrim().ends_with("(");
+    bool isChain = i + 1 < compare.comparators.size();
+    if (isInBrackets || !(isChain || is<Constant>(bits->left)))
+      continue;
+    std::string op = getOperatorSpelling(bits->op),
+                whole = quote(compare.range);
+    auto part = [&](SourcePosition begin, SourcePosition end) {
+      return quote({compare.range.file, begin, end});
+    };
+    std::string last = part(bits->right->range.begin, compare.range.end);
+    error(compare.range, op + " binds more than the comparisons: this is of " +
+                             quote(expr->range))
+        .setFix("(" + part(compare.range.begin, bits->left->range.end) + ") " +
+                op + " " + (isChain ? "(" + last + ")" : last));
+    return true;
+  }
+  return false;
+}
+
 ValueResult Analyzer::evaluateCompare(const Compare &compare) {
+  if (reportBitsInCompare(compare))
+    return failure();
   ValueResult left = evaluate(compare.left);
   if (failed(left))
     return failure();

@@ -32,6 +32,13 @@ std::string Analyzer::findRangeOfSize(int64_t size) const {
   return {};
 }
 
+const Expr *Analyzer::findAssigned(const std::string &name) const {
+  auto found = scopes.back()->sources.find(name);
+  bool isPlain =
+      found != scopes.back()->sources.end() && found->second.op.empty();
+  return isPlain ? found->second.value : nullptr;
+}
+
 bool Analyzer::isRange(llvm::StringRef name) const {
   auto found = scopes.back()->variables.find(name.str());
   return found != scopes.back()->variables.end() &&
@@ -264,11 +271,8 @@ std::string Analyzer::getReturnFix(const Return &stmt,
     std::string store = target + " = " + quote(stmt.value->range);
     return place == "here" ? store : store + " " + place;
   }
-  const SemaValue *tile = nullptr;
-  if (auto *name = dynCast<Name>(stmt.value))
-    if (auto found = scope().variables.find(name->id);
-        found != scope().variables.end() && found->second.isTile())
-      tile = &found->second;
+  std::optional<SemaValue> value = tryFix(quote(stmt.value->range));
+  const SemaValue *tile = value && value->isTile() ? &*value : nullptr;
   bool named = tile && llvm::all_of(tile->axes, [](Axis *axis) {
                  return axis->dim && axis->kind == Axis::Kind::Range;
                });

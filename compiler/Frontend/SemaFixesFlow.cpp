@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Frontend/SemaImpl.h"
+#include "compiler/Frontend/LoopUses.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -118,7 +118,29 @@ std::string Analyzer::quoteLines(llvm::ArrayRef<Stmt *> stmts,
 }
 
 std::string Analyzer::joinLines(const Body &first, const Body &second) const {
-  return quoteLines(first, "    ") + quoteLines(second, "    ");
+  std::string made, rest = quoteLines(second, "    ");
+  for (Stmt *stmt : first) {
+    auto *assign = dynCast<Assign>(stmt);
+    auto *store =
+        assign ? dynCast<Subscript>(assign->targets.front()) : nullptr;
+    std::string place = store ? quote(store->range) : "";
+    std::string name =
+        store ? llvm::StringRef(quote(store->value->range)).lower() : "";
+    // MU[m] = x, and MU[m] read: mu = x first, which both use.
+    size_t at = store ? rest.find(place) : std::string::npos;
+    bool isRead = at != std::string::npos &&
+                  rest.find(place + " = ") == std::string::npos &&
+                  name != quote(store->value->range);
+    if (!isRead) {
+      made += quoteLines({stmt}, "    ");
+      continue;
+    }
+    made += "\n    " + name + " = " + quote(assign->value->range) + "\n    " +
+            place + " = " + name;
+    for (; at != std::string::npos; at = rest.find(place, at + name.size()))
+      rest.replace(at, place.size(), name);
+  }
+  return made + rest;
 }
 
 /// `while i < n and x > 0:` for a loop with `if x <= 0: break`; with a name for
@@ -206,6 +228,65 @@ std::string Analyzer::getGuardFix(const Stmt &stmt) {
   if (!isShort)
     return text + "  # and what follows inside it";
   return text + quoteLines(rest, "    ");
+}
+
+/// A grid inside another one as loops, one in the other.
+std::string Analyzer::getNestedLoops(const For &grid) const {
+  auto *call = dynCast<Call>(grid.iter);
+  auto *names = dynCast<Tuple>(grid.target);
+  if (!call || !names || names->elts.size() != call->args.size())
+    return "one grid with all axes";
+  std::string text, indent;
+  for (auto [name, extent] : llvm::zip(names->elts, call->args)) {
+    std::string range = quote(extent->range);
+    text += (indent.empty() ? "" : "\n" + indent) + "for " +
+            quote(name->range) + " in " +
+            (is<Call>(extent) ? range : "range(" + range + ")") + ":";
+    indent += "    ";
+  }
+  return text + quoteLines(grid.body, indent);
+}
+
+/// "p, m" of the parameters that a function assigns and does not return, or
+/// what its last line assigns.
+std::string Analyzer::getUnreturned() const {
+  const FunctionDef &definition = *request.definition;
+  std::vector<std::pair<std::string, SourceRange>> names;
+  collectAssigned(definition.body, names);
+  std::string listed;
+  for (const Parameter &parameter : definition.parameters)
+    if (llvm::any_of(names, [&](const auto &each) {
+          return each.first == parameter.name;
+        }))
+      listed += (listed.empty() ? "" : ", ") + parameter.name;
+  if (listed.empty() && !definition.body.empty())
+    for (const auto &[name, where] : names)
+      if (isWithin(where, definition.body.back()->range))
+        listed = name;
+  return listed;
+}
+
+/// "return g" for the arm that returns nothing: what the other one is made of,
+/// if one tensor has its shape.
+std::string Analyzer::getOtherReturn(
+    const SemaValue &returned,
+    const std::map<std::string, SemaValue, std::less<>> &before) {
+  std::string found;
+  for (const Parameter &parameter : scope().definition->parameters) {
+    auto value = before.find(parameter.name);
+    if (value == before.end() || !value->second.isTensor() ||
+        !returned.isTensor() || value->second.dtype != returned.dtype ||
+        value->second.ssa.getType() != returned.ssa.getType())
+      continue;
+    if (!found.empty())
+      found = "..."; // which of them is not known
+    else
+      found = parameter.name;
+  }
+  return found.empty() || found == "..."
+             ? "a 'return' at the end of " + scope().definition->name
+             : "return " + found + "  # at the end of " +
+                   scope().definition->name;
 }
 
 } // namespace tessera::frontend

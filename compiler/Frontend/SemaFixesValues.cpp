@@ -338,19 +338,28 @@ std::string Analyzer::suggestReduction(const Carried &carried,
     auto *name = dynCast<Name>(expr);
     return name && name->id == carried.name;
   };
+  // tsr.sum(x, dim=0), where another axis was meant: along the loop.
+  auto along = [&](const Expr *value, const std::string &reduction) {
+    auto *call = dynCast<Call>(value);
+    bool isAlong =
+        call && call->args.size() == 1 && call->keywords.size() == 1 &&
+        (call->keywords[0].name == "dim" || call->keywords[0].name == "axis") &&
+        quote(call->func->range) == reduction;
+    return reduction + "(" + quote((isAlong ? call->args[0] : value)->range) +
+           ", " + more[0]->name + ")";
+  };
   if (auto *sum = dynCast<BinOp>(source->second.value);
       sum && source->second.op.empty() && sum->op == BinaryOperator::Add &&
       isName(sum->left))
-    return carried.name + " = " + carried.name + " + tsr.sum(" +
-           quote(sum->right->range) + ", " + more[0]->name + ")";
+    return carried.name + " = " + carried.name + " + " +
+           along(sum->right, "tsr.sum");
   if (auto *call = dynCast<Call>(source->second.value);
       call && source->second.op.empty() && call->args.size() == 2 &&
       isName(call->args[0]))
     for (llvm::StringRef op : {"max", "min"})
       if (quote(call->func->range) == ("tsr." + op + "imum").str())
         return carried.name + " = tsr." + op.str() + "imum(" + carried.name +
-               ", tsr." + op.str() + "(" + quote(call->args[1]->range) + ", " +
-               more[0]->name + "))";
+               ", " + along(call->args[1], ("tsr." + op).str()) + ")";
   if (source->second.op != "+")
     return "";
   const Expr *value = source->second.value;
@@ -362,7 +371,7 @@ std::string Analyzer::suggestReduction(const Carried &carried,
         if (axis->name == over->id)
           return start + quote(call->func->range) + "(" +
                  quote(call->args[0]->range) + ", " + more[0]->name + ")";
-  return start + "tsr.sum(" + text + ", " + more[0]->name + ")";
+  return start + along(value, "tsr.sum");
 }
 
 std::string Analyzer::suggestUpdate(const Call &call) {
@@ -433,6 +442,12 @@ Analyzer::suggestStore(const ParameterDescription &parameter) const {
       name = ":";
     indices += (indices.empty() ? "" : ", ") + name;
   }
+  // The variable that has its name, or else the last one.
+  std::vector<std::pair<std::string, SourceRange>> names;
+  collectAssigned(request.definition->body, names);
+  for (const auto &[name, where] : names)
+    if (llvm::StringRef(name).equals_insensitive(parameter.name))
+      last = name;
   return parameter.name + "[" + indices +
          "] = " + (last.empty() ? "..." : last);
 }

@@ -61,6 +61,25 @@ std::string getAtomicCall(SemaContext &context, const std::string &name,
   return context.tryFix(fix) ? fix : std::string();
 }
 
+/// CONFIG["eps"]: a name of its own, made where the program can use it.
+void Analyzer::reportDict(Diagnostic &diagnostic, const std::string &dotted) {
+  std::string behind = quoteBehind(diagnostic.where), key = "w";
+  size_t end = behind.find(']');
+  bool isKey = end != std::string::npos && end > 3 && behind[0] == '[' &&
+               (behind[1] == '"' || behind[1] == '\'');
+  if (isKey) {
+    key = behind.substr(2, end - 3);
+    diagnostic.where.end.column += uint32_t(end) + 1;
+  }
+  bool isName =
+      !key.empty() && !llvm::isDigit(key[0]) &&
+      llvm::all_of(key, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  std::string name = isName ? key : "w";
+  diagnostic.setFix(name + " = " + dotted + "[\"" + key +
+                    "\"] before the def, and " + name +
+                    " here: a name of its own for each value that is used");
+}
+
 std::string getEinsumFix(SemaContext &context,
                          const std::vector<std::string> &given) {
   std::string fix = getLaterFix("einsum", given);
@@ -121,9 +140,7 @@ void Analyzer::reportForeign(const CapturedValue &captured,
     else if (type == "list" || type == "set")
       diagnostic.setFix(dotted + " = (...), a tuple");
     else if (type == "dict")
-      diagnostic.setFix("w = " + dotted +
-                        "[\"w\"] before the def, and w here: a name of its "
-                        "own for each value that is used");
+      reportDict(diagnostic, dotted);
     else if (type == "NoneType" || type == "complex")
       diagnostic.setFix(dotted + " = 0.0");
     else if (type == "module")
@@ -208,6 +225,9 @@ void Analyzer::reportForeign(const CapturedValue &captured,
   }
   if (last == "einsum" && arguments.size() == 3)
     fix = getEinsumFix(*this, arguments);
+  if (fix.empty() && call && request.kind == ProgramKind::Function)
+    if (std::string later = getLaterFix(last, arguments); tryFix(later))
+      fix = later;
   if (fix.empty() && foreign) {
     if (!foreign->why.empty())
       diagnostic.message += "; " + std::string(foreign->why);

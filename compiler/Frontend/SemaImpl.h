@@ -122,6 +122,7 @@ public:
   Dim *dimOf(const CallArgument &extent) override;
   std::string findRange(const Dim &dim) const override;
   std::string findRangeOfSize(int64_t size) const override;
+  const Expr *findAssigned(const std::string &name) const override;
   bool isRange(llvm::StringRef name) const override;
   std::string suggestGrid() const override;
   bool isInLoop() const override { return loopDepth > 0; }
@@ -363,6 +364,22 @@ private:
   mlir::LogicalResult checkReplaced(KernelState &state);
   std::string findRescale(const SourceRange &line) const;
   // SemaMadeAnew.cpp
+  std::string getLineInLoop(const std::string &name,
+                            const SourceRange &where) const;
+  std::string getNestedLoops(const For &grid) const;
+  std::string getUnreturned() const;
+  std::string
+  getOtherReturn(const SemaValue &returned,
+                 const std::map<std::string, SemaValue, std::less<>> &before);
+  const Stmt *findZeroProduct(const Body &body, const Assign &start,
+                              const std::string &name) const;
+  mlir::LogicalResult checkRunningMaximum(const For &loop);
+  mlir::LogicalResult checkGridAxes(const For &grid);
+  mlir::LogicalResult checkGridCounts(const For &grid);
+  void remarkUnread();
+  mlir::LogicalResult checkRunningValues(const For &grid);
+  void reportDict(Diagnostic &diagnostic, const std::string &dotted);
+  bool reportBitsInCompare(const Compare &compare);
   mlir::LogicalResult checkLastTurn(const For &loop);
   mlir::LogicalResult checkMadeAnew(const Stmt &loop);
   std::string getLoopInGrid(const For &loop, const Assign &start,

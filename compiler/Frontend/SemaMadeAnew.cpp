@@ -198,6 +198,40 @@ std::string Analyzer::getLoopInGrid(const For &loop, const Assign &start,
          "):\n    " + quote(start.range) + inner + quoteLines(rest, "        ");
 }
 
+/// "    carry += tsr.sum(x, n)" for such a line behind the loop over n: of what
+/// a turn has, or a store of what it carries at a place of the turn.
+std::string Analyzer::getLineInLoop(const std::string &name,
+                                    const SourceRange &where) const {
+  const Stmt *line = nullptr;
+  const For *loop = nullptr;
+  walkStatements(getBody(), [&](const Stmt *stmt) {
+    if (isWithin(where, stmt->range) && !is<For>(stmt) && !is<If>(stmt))
+      line = stmt;
+    auto *each = dynCast<For>(stmt);
+    if (each && each->range.end < where.begin && is<Name>(each->target))
+      loop = each;
+  });
+  if (!line || !loop || loop->range.begin.column != line->range.begin.column)
+    return {};
+  std::vector<std::pair<std::string, SourceRange>> names;
+  collectAssigned(loop->body, names);
+  std::set<std::string> inner, carried, counter;
+  counter.insert(checkedCast<Name>(loop->target)->id);
+  for (const auto &[each, at] : names)
+    (scopes.back()->gone.count(each) ? inner : carried).insert(each);
+  auto *update = dynCast<AugAssign>(line);
+  auto *assign = dynCast<Assign>(line);
+  bool isUpdate = update && mentionsAny(*this, update->value, counter);
+  bool isStore = assign && is<Subscript>(assign->targets.front()) &&
+                 mentionsAny(*this, assign->targets.front(), counter) &&
+                 is<Name>(assign->value) &&
+                 mentionsAny(*this, assign->value, carried);
+  if (!isUpdate && !isStore)
+    return {};
+  return "    " + quote(line->range) + "  # in the loop of " +
+         describeLine(loop->range);
+}
+
 std::string Analyzer::findRescale(const SourceRange &line) const {
   std::string factor;
   const Body *body = nullptr;
@@ -268,6 +302,38 @@ LogicalResult Analyzer::checkLastTurn(const For &loop) {
   return success();
 }
 
+/// The line right behind `h = tsr.zeros(d)` that multiplies h, as in
+/// `h = a * h + x`.
+const Stmt *Analyzer::findZeroProduct(const Body &body, const Assign &start,
+                                      const std::string &name) const {
+  auto *zeros = dynCast<Call>(start.value);
+  if (!zeros || !llvm::StringRef(quote(zeros->func->range)).ends_with("zeros"))
+    return nullptr;
+  auto at = llvm::find(body, static_cast<const Stmt *>(&start));
+  for (const Stmt *stmt : llvm::make_range(std::next(at), body.end())) {
+    std::set<std::string> names = {name};
+    auto *assign = dynCast<Assign>(stmt);
+    bool isOther = assign && !mentionsAny(*this, assign->value, names) &&
+                   getTarget(stmt) && getTarget(stmt)->id != name;
+    if (isOther)
+      continue;
+    if (!assign || !getTarget(stmt) || getTarget(stmt)->id != name)
+      return nullptr;
+    bool isMultiplied = false;
+    walkExpressions({const_cast<Stmt *>(stmt)}, [&](const Expr *expr) {
+      auto *product = dynCast<BinOp>(expr);
+      for (const Expr *side : {product ? product->left : nullptr,
+                               product ? product->right : nullptr})
+        if (auto *used = dynCast<Name>(side))
+          isMultiplied |=
+              product->op == BinaryOperator::Mult && used->id == name;
+      return true;
+    });
+    return isMultiplied ? stmt : nullptr;
+  }
+  return nullptr;
+}
+
 LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
   auto *counted = dynCast<For>(&loop);
   const Body &body = counted ? counted->body : checkedCast<While>(&loop)->body;
@@ -285,6 +351,9 @@ LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
         mentionsAny(*this, start->value, assigned))
       continue;
     const Stmt *update = findLostUpdate(loop, body, *start, target->id);
+    bool isZero = !update && !isGrid;
+    if (isZero)
+      update = findZeroProduct(body, *start, target->id);
     if (!update)
       continue;
     if (isGrid) {
@@ -311,7 +380,8 @@ LogicalResult Analyzer::checkMadeAnew(const Stmt &loop) {
                   [&](const Stmt *one) { return one != stmt; });
     error(start->range, target->id + " is made anew in each turn of the loop, "
                                      "so what the turn before left is lost")
-        .addNote(update->range, "nobody reads what this leaves")
+        .addNote(update->range, isZero ? "here it is multiplied, and is zero"
+                                       : "nobody reads what this leaves")
         .setFix(fix + quoteLines(rest, "    "));
     return failure();
   }

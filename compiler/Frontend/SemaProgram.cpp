@@ -282,7 +282,7 @@ LogicalResult Analyzer::bindParameters(Block &entry, bool kernel) {
         return failure();
       error(dim->where, "nothing gives the size of dim " + dim->name)
           .setFix("an array for it in the call, or \"" + dim->name +
-                  "\" by the dims of the others, such as \"N//8\"");
+                  "\" by the dims of the others");
       return failure();
     }
   return success();
@@ -556,9 +556,21 @@ LogicalResult Analyzer::runFunction() {
   SmallVector<size_t> passed;
   for (auto [i, parameter] : llvm::enumerate(signature.parameters)) {
     if (parameter.kind == Kind::Out || parameter.kind == Kind::InOut ||
-        parameter.kind == Kind::Region)
+        parameter.kind == Kind::Region) {
+      if (llvm::any_of(definition.body,
+                       [](const Stmt *stmt) { return is<For>(stmt); }) &&
+          !definition.decorators.empty()) {
+        const Expr *decorator = definition.decorators.front();
+        error(decorator->range, definition.name + " writes " + parameter.name +
+                                    ", as kernels do; a function returns what "
+                                    "it makes")
+            .addNote(parameter.where, quote(parameter.where))
+            .setFix("@tsr.kernel");
+        return failure();
+      }
       return notYet(parameter.where, "a written parameter of a function",
                     "return the tensor");
+    }
     FailureOr<Type> type = getArgumentType(i, /*kernel=*/false);
     if (failed(type))
       return failure();
@@ -587,9 +599,7 @@ LogicalResult Analyzer::runFunction() {
     // The last thing it computed is what it should return.
     std::string last;
     if (!definition.body.empty())
-      if (auto *assign = dynCast<Assign>(definition.body.back());
-          assign && is<Name>(assign->targets[0]))
-        last = quote(assign->targets[0]->range);
+      last = getUnreturned();
     error(definition.nameRange, "the function " + definition.name +
                                     " returns nothing; it has no 'return'")
         .setFix(last.empty() ? "return the tensor it computes"

@@ -76,10 +76,12 @@ ValueResult Analyzer::unknownName(const std::string &name,
                                   const SourceRange &where) {
   Scope &scope = this->scope();
   if (auto gone = scope.gone.find(name); gone != scope.gone.end()) {
+    std::string inside = getLineInLoop(name, where);
     error(where, "'" + name + "' has no value here: it is assigned only " +
                      gone->second.why)
         .addNote(gone->second.where, "assigned here")
-        .setFix(getFirstValueFix(name, gone->second.fix, where));
+        .setFix(inside.empty() ? getFirstValueFix(name, gone->second.fix, where)
+                               : inside);
     return failure();
   }
   for (const std::unique_ptr<Scope> &outer : scopes)

@@ -377,6 +377,8 @@ public:
   /// Where the variables under `where` were last assigned, and what they are;
   /// ranges are left out: errors about them name their loop.
   virtual std::vector<Note> findOrigins(const SourceRange &where) const = 0;
+  /// What a name was assigned last; null if that is not one expression.
+  virtual const Expr *findAssigned(const std::string &name) const = 0;
   /// Asks for two dims to be one, where the body relates an axis without a name
   /// to another one. True: the caller fails without a message, and the program
   /// is analysed again with one dim. False: both have names, or are one

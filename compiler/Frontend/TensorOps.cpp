@@ -78,13 +78,15 @@ TensorOps::getEntries() {
 
 /// Of the language, but later.
 static const llvm::StringSet<> laterNames = {
-    "einsum",     "conv1d",      "conv2d",     "conv3d",     "sort",
-    "argsort",    "topk",        "reduce",     "scan",       "rand",
-    "dropout",    "batch_norm",  "group_norm", "pad",        "roll",
-    "flip",       "tril",        "triu",       "scatter",    "max_pool2d",
-    "avg_pool2d", "fft",         "mma_scaled", "mma_sparse", "ptx",
-    "one_hot",    "repeat",      "tile",       "std",        "norm",
-    "outer",      "cumlogsumexp"};
+    "einsum",      "conv1d",  "conv2d",     "conv3d",
+    "sort",        "argsort", "topk",       "reduce",
+    "scan",        "rand",    "dropout",    "batch_norm",
+    "group_norm",  "pad",     "roll",       "flip",
+    "tril",        "triu",    "scatter",    "max_pool2d",
+    "avg_pool2d",  "fft",     "mma_scaled", "mma_sparse",
+    "ptx",         "one_hot", "repeat",     "repeat_interleave",
+    "tile",        "std",     "norm",       "outer",
+    "cumlogsumexp"};
 /// Of kernels.
 static const llvm::StringSet<> kernelNames = {
     "load",       "store",       "atomic_add", "atomic_max",   "atomic_min",
@@ -321,7 +323,8 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
   auto found = getEntries().find(name.str());
   if (found != getEntries().end() && found->second.method)
     return fail(site.nameRange, "'" + name.str() + "' is a method",
-                nameOf(object, expr) + "." + name.str() + "()");
+                nameOf(object, expr) +
+                    (name == "size" ? ".numel()" : "." + name.str() + "()"));
   Diagnostic &diagnostic = context.error(
       site.nameRange,
       (object.isTensor() ? std::string("a tensor") : describe(object)) +
@@ -679,7 +682,7 @@ ValueResult TensorOps::sizeValue(const SemaValue &tensor, int64_t axis,
                                  Location location) {
   Extent extent = graph::getExtent(tensor.ssa, axis);
   Dim *dim = tensor.dims[axis];
-  if (dim && dim->size < 0) {
+  if (dim) {
     // Keeps the name, so that it can stand for the axis.
     SemaValue value;
     value.kind = ValueKind::Dim;

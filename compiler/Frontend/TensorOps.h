@@ -220,6 +220,10 @@ private:
                  llvm::ArrayRef<SemaValue> operands,
                  llvm::ArrayRef<std::string> names, llvm::StringRef what,
                  const OpSite &site);
+  void remarkOneNumber(const NamedCall &call, const Expr *expr);
+  void suggestColumnOrSlice(Diagnostic &diagnostic,
+                            llvm::ArrayRef<TensorShape> shapes,
+                            const OpSite &site);
   std::string findBroadcast(const TensorShape &whole, const Expr *expr);
   /// `value`, whose axes are `axes` of `shape`, repeated to that shape.
   mlir::Value broadcastTo(mlir::Value value, llvm::ArrayRef<int64_t> axes,

@@ -75,12 +75,23 @@ FailureOr<Promotion> TensorOps::promoteAll(ArrayRef<SemaValue> operands,
   for (const SemaValue &operand : operands)
     if (operand.isConstant() && !result.weak)
       if (std::string misfit = findMisfit(operand.constant, result.dtype);
-          !misfit.empty())
+          !misfit.empty()) {
+        // A large number that is chosen stands for infinity.
+        size_t place = &operand - operands.data();
+        const Expr *number =
+            place < site.operands.size() ? site.operands[place] : nullptr;
+        if (what == "where" && number && isFloat(result.dtype) &&
+            operand.constant.isNumber())
+          return fail(number->range,
+                      what.str() + ": " + misfit + ", and " + names[from] +
+                          " is " + describeShape(operands[from]),
+                      operand.constant.asFloat() < 0 ? "-tsr.inf" : "tsr.inf");
         return fail(site.range,
                     what.str() + ": " + misfit + ", and " + names[from] +
                         " is " + describeShape(operands[from]),
                     asObject(names[from]) + ".to(" +
                         getDTypeName(getWiderDType(result.dtype)) + ")");
+      }
   return result;
 }
 

@@ -391,8 +391,13 @@ ValueResult TensorOps::subscript(const SemaValue &object,
                         describeShape(index),
                     asObject(context.quote(where)) + ".to(i64)");
       if (gathered >= 0) {
-        (void)context.notYet(where, "two tensors as indices",
-                             "tsr.gather(x, dim, index)");
+        // a[i, j] of rows i and a place j in each.
+        std::string fix = "tsr.gather(x, dim, index)";
+        std::string first = context.quote(site.operands[0]->range);
+        if (gathered == 0 && axis == 1 && rankOf(object) == 2)
+          fix = "tsr.gather(" + name + "[" + first + "], 1, " +
+                asObject(context.quote(where)) + "[:, None])[:, 0]";
+        (void)context.notYet(where, "two tensors as indices", fix);
         return failure();
       }
       gathered = axis;
@@ -553,13 +558,20 @@ ValueResult TensorOps::callGather(const NamedCall &call) {
                 "gather needs ints as indices, but " + name + " is " +
                     describeShape(*indices),
                 asObject(name) + ".to(i64)");
-  if (rankOf(*indices) != rankOf(*input))
+  if (rankOf(*indices) != rankOf(*input)) {
+    // labels[:, None] for one label per row.
+    std::string index;
+    for (int64_t i = 0; i < rankOf(*input); ++i)
+      index += (i ? ", " : "") + std::string(i == *along ? "None" : ":");
+    bool isOne = rankOf(*indices) + 1 == rankOf(*input);
     return fail(
-        call.site.range,
+        (*args)[2]->where,
         "gather needs equal ranks: " + nameOf(*input, (*args)[0]->expr) +
             " is " + describeShape(*input) + ", " + name + " is " +
             describeShape(*indices),
-        "tsr.take");
+        isOne ? asObject(name) + "[" + index + "]"
+              : "indices of " + std::to_string(rankOf(*input)) + " axes");
+  }
   std::string from = nameOf(*input, (*args)[0]->expr);
   TensorShape shape = shapeOf(*indices), whole = shapeOf(*input);
   // Along the other axes the indices may be fewer, as torch has it.

@@ -7,7 +7,90 @@
 #include "compiler/Frontend/ForeignNames.h"
 #include "compiler/Frontend/TensorOps.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 namespace tessera::frontend {
+
+/// "a.permute(0, 2, 1, 3)", or "a" where the axes are in this order already.
+static std::string permuteTo(const std::string &text, llvm::StringRef from,
+                             llvm::StringRef to) {
+  std::string axes;
+  for (char c : to)
+    axes += (axes.empty() ? "" : ", ") + std::to_string(from.find(c));
+  return from == to ? asObject(text)
+                    : asObject(text) + ".permute(" + axes + ")";
+}
+
+/// einsum("bshd,bthd->bhst", q, k) as one product of matrices: the axes that
+/// both and the result have first, then one of each and the one that is summed.
+static std::string getPermutedProduct(llvm::StringRef left,
+                                      llvm::StringRef right,
+                                      llvm::StringRef result,
+                                      const std::vector<std::string> &given) {
+  std::string batch, rows, columns, summed;
+  auto isOnce = [](llvm::StringRef axes) {
+    return llvm::all_of(
+        axes, [&](char c) { return llvm::isAlpha(c) && axes.count(c) == 1; });
+  };
+  for (char c : result)
+    (!left.contains(c) ? columns : !right.contains(c) ? rows : batch) += c;
+  for (char c : left)
+    if (!result.contains(c))
+      summed += c;
+  std::string made = batch + rows + columns;
+  bool isProduct = rows.size() == 1 && columns.size() == 1 &&
+                   summed.size() == 1 && right.contains(summed) &&
+                   isOnce(left) && isOnce(right) && isOnce(result) &&
+                   left.size() == batch.size() + 2 &&
+                   right.size() == batch.size() + 2;
+  if (!isProduct)
+    return fillForeign("products with @ and sums of $1 * $2, with x.permute "
+                       "and x[:, None] where axes must line up",
+                       given);
+  std::string product = permuteTo(given[1], left, batch + rows + summed) +
+                        " @ " +
+                        permuteTo(given[2], right, batch + summed + columns);
+  return made == result ? product : permuteTo(product, made, result);
+}
+
+/// The number in "1", "dims=[1]" or "k=-1"; nothing if it is not one.
+static std::optional<int64_t> getNumber(llvm::StringRef text) {
+  int64_t number;
+  if (text.contains('='))
+    text = text.split('=').second;
+  if (text.trim().trim("[]()").getAsInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+/// tsr.index_select(k, 1, tsr.arange(k.shape[1] * 2) // 2): each element twice.
+static std::string getInterleaved(const std::vector<std::string> &given) {
+  std::optional<int64_t> times =
+      given.size() > 1 ? getNumber(given[1]) : std::nullopt;
+  std::optional<int64_t> axis =
+      given.size() > 2 ? getNumber(given[2]) : std::optional<int64_t>(0);
+  if (!times || *times < 1 || !axis)
+    return "tsr.index_select(x, dim, tsr.arange(x.shape[dim] * n) // n)";
+  std::string at = std::to_string(*axis), n = std::to_string(*times);
+  return "tsr.index_select(" + given[0] + ", " + at + ", tsr.arange(" +
+         asObject(given[0]) + ".shape[" + at + "] * " + n + ") // " + n + ")";
+}
+
+/// tsr.cat((u[-1:], u[:-1]), dim=0) for roll(u, 1).
+static std::string getRolled(const std::vector<std::string> &given) {
+  std::optional<int64_t> by =
+      given.size() > 1 ? getNumber(given[1]) : std::nullopt;
+  std::optional<int64_t> axis =
+      given.size() > 2 ? getNumber(given[2]) : std::optional<int64_t>(0);
+  if (!by || *by == 0 || !axis || *axis < 0 || *axis > 8)
+    return fillForeign("a tsr.cat of the last part of $0 and the first", given);
+  std::string before, at = std::to_string(-*by), x = asObject(given[0]);
+  for (int64_t i = 0; i < *axis; ++i)
+    before += ":, ";
+  return "tsr.cat((" + x + "[" + before + at + ":], " + x + "[" + before + ":" +
+         at + "]), dim=" + std::to_string(*axis) + ")";
+}
 
 /// einsum("ij,jk->ik", a, b) and the like as a product, "bij,bjk->bik" too.
 static std::string getProduct(const std::vector<std::string> &given) {
@@ -40,9 +123,7 @@ static std::string getProduct(const std::vector<std::string> &given) {
     if (c[0] == a[1] && c[1] == b[1] && a[0] == b[0])
       return fillForeign("$!$1.mT @ $2", given);
   }
-  return fillForeign("products with @ and sums of $1 * $2, with x.permute and "
-                     "x[:, None] where axes must line up",
-                     given);
+  return getPermutedProduct(left, right, result, given);
 }
 
 /// x.repeat(1, 4): x four times along axis 1.
@@ -61,16 +142,6 @@ static std::string getRepeated(const std::vector<std::string> &given) {
     text = "tsr.cat([" + copies + "], dim=" + std::to_string(i - 1) + ")";
   }
   return text;
-}
-
-/// The number in "1", "dims=[1]" or "k=-1"; nothing if it is not one.
-static std::optional<int64_t> getNumber(llvm::StringRef text) {
-  int64_t number;
-  if (text.contains('='))
-    text = text.split('=').second;
-  if (text.trim().trim("[]()").getAsInteger(10, number))
-    return std::nullopt;
-  return number;
 }
 
 /// "x[:, ::-1]" for flip(x, 1).
@@ -138,6 +209,10 @@ std::string getLaterFix(llvm::StringRef name,
   if (name == "tril" || name == "triu")
     return fillForeign("tsr.where(mask, $0, 0.0), with the mask an argument",
                        given);
+  bool isNumPys = name == "repeat" && given.size() == 3 &&
+                  llvm::StringRef(given[2]).starts_with("axis=");
+  if (name == "repeat_interleave" || isNumPys)
+    return getInterleaved(given);
   if (name == "tile" || name == "repeat")
     return getRepeated(given);
   if (name == "reduce" || name == "scan")
@@ -147,7 +222,7 @@ std::string getLaterFix(llvm::StringRef name,
   if (name == "flip")
     return getFlipped(given);
   if (name == "roll")
-    return fillForeign("a tsr.cat of the last part of $0 and the first", given);
+    return getRolled(given);
   if (name == "breakpoint")
     return "return the value, and look at it outside";
   return "do it in the code that calls this function, and pass the result";

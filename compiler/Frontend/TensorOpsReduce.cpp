@@ -57,6 +57,25 @@ ValueResult TensorOps::reduce(llvm::StringRef kind, const SemaValue &input,
   return makeResult(reshapeTo(value, kept, location), result, kept);
 }
 
+/// tsr.max(x, 0).mean(): what is reduced to one number has no mean of its own.
+void TensorOps::remarkOneNumber(const NamedCall &call, const Expr *expr) {
+  auto *inner = dynCast<Call>(expr);
+  auto *callee = inner ? dynCast<Attribute>(inner->func) : nullptr;
+  bool isPair = callee && inner->args.size() == 2 &&
+                is<Constant>(inner->args[1]) &&
+                (callee->attr == "max" || callee->attr == "min") &&
+                context.quote(callee->value->range) == "tsr";
+  if (!isPair)
+    return;
+  InFlightDiagnostic remark = emitRemark(context.loc(expr->range));
+  remark << context.quote(expr->range) << " is along axis "
+         << context.quote(inner->args[1]->range)
+         << ", so it is one number, and its " << call.name << " is that number";
+  remark.attachNote() << "fix: tsr." << callee->attr << "imum("
+                      << context.quote(inner->args[0]->range) << ", "
+                      << context.quote(inner->args[1]->range) << ")";
+}
+
 ValueResult TensorOps::callReduce(const NamedCall &call) {
   llvm::StringRef kind = call.name;
   bool isArg = kind.starts_with("arg");
@@ -79,6 +98,9 @@ ValueResult TensorOps::callReduce(const NamedCall &call) {
   if (failed(input))
     return failure();
   std::string name = nameOf(*input, (*args)[0]->expr);
+  if (input->isTensor() && rankOf(*input) == 0 &&
+      (kind == "mean" || kind == "sum"))
+    remarkOneNumber(call, (*args)[0]->expr);
   // max(x, 0.0) of two values is maximum.
   if (const CallArgument *over = (*args)[1];
       over && (kind == "max" || kind == "min")) {
@@ -421,11 +443,15 @@ ValueResult TensorOps::callCrossEntropy(const NamedCall &call) {
   }
   if (failed(requireFloat(*logits, name, call.name, call.site)))
     return failure();
+  // Floats of the logits' shape are probabilities, as torch has them.
+  bool isSoft = isFloat(targets->dtype) && rankOf(*targets) == rankOf(*logits);
   if (!isInteger(targets->dtype))
-    return fail((*args)[1]->where,
+    return fail(isSoft ? call.site.range : (*args)[1]->where,
                 "cross_entropy takes class numbers as targets, but " +
                     targetName + " is " + describeShape(*targets),
-                asObject(targetName) + ".to(i64)");
+                isSoft ? "-(" + targetName + " * tsr.log_softmax(" + name +
+                             ", dim=1)).sum(dim=1).mean()"
+                       : asObject(targetName) + ".to(i64)");
   std::string reduction = "mean";
   int64_t ignored = -100;
   if ((*args)[2]) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Frontend/LoopUses.h"
 #include "compiler/Frontend/TensorOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -176,6 +177,68 @@ static const Expr *withoutNewAxes(const Expr *expr) {
 
 /// "g[:, None]" for a g [M] that meets an x [M, N]: its axes in the places
 /// where x has these dims. Empty if x lacks one, or if it is written like that.
+/// "u[:-2]" as its name and the elements that it leaves out on both sides;
+/// nothing for another expression.
+static std::optional<std::tuple<std::string, int64_t, int64_t>>
+readSlice(const SemaContext &context, const Expr *expr) {
+  auto *access = dynCast<Subscript>(expr);
+  auto *slice = access ? dynCast<Slice>(access->slice) : nullptr;
+  auto *array = access ? dynCast<Name>(access->value) : nullptr;
+  if (!slice || !array || slice->step)
+    return std::nullopt;
+  int64_t before = 0, behind = 0;
+  auto read = [&](const Expr *bound, int64_t &number) {
+    return !bound || !llvm::StringRef(context.quote(bound->range))
+                          .getAsInteger(10, number);
+  };
+  if (!read(slice->lower, before) || !read(slice->upper, behind) ||
+      before < 0 || behind > 0)
+    return std::nullopt;
+  return std::tuple(array->id, before, -behind);
+}
+
+/// What two tensors of one axis, whose sizes differ, may be meant to be:
+/// `tsr.arange(C) == labels[:, None]`, or u[1:-1] beside u[:-2].
+void TensorOps::suggestColumnOrSlice(Diagnostic &diagnostic,
+                                     ArrayRef<TensorShape> shapes,
+                                     const OpSite &site) {
+  if (shapes[0].rank() != 1 || shapes[1].rank() != 1)
+    return;
+  for (size_t own : {0, 1}) {
+    const Expr *other = site.operands[1 - own], *expr = site.operands[own];
+    auto *call = dynCast<Call>(other);
+    if (call && context.quote(call->func->range) == "tsr.arange" &&
+        isNamed(shapes[own].dims[0])) {
+      diagnostic.setFix(asObject(context.quote(expr->range)) + "[:, None]",
+                        expr->range);
+      return;
+    }
+    auto slice = readSlice(context, other);
+    if (!slice)
+      continue;
+    auto [name, before, behind] = *slice;
+    int64_t left = before + behind;
+    // The elements in the middle of as many, or those at the other end.
+    std::string middle = left % 2 == 0 ? std::to_string(left / 2) + ":-" +
+                                             std::to_string(left / 2)
+                         : before      ? ":-" + std::to_string(left)
+                                       : std::to_string(left) + ":";
+    const Name *found = nullptr;
+    auto visit = [&](const Expr *each) {
+      auto *use = dynCast<Name>(each);
+      if (use && use->id == name && isWithin(each->range, expr->range))
+        found = use;
+      return !is<Subscript>(each);
+    };
+    walkExpressions(context.getBody(), visit);
+    if (found && left > 0) {
+      diagnostic.setFix(name + "[" + middle + "]", found->range);
+      diagnostic.where = found->range;
+      return;
+    }
+  }
+}
+
 std::string TensorOps::findBroadcast(const TensorShape &whole,
                                      const Expr *expr) {
   const Expr *inner = expr ? withoutNewAxes(expr) : nullptr;
@@ -266,6 +329,9 @@ FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
                     findBroadcast(shapes[1 - own], site.operands[own]);
                 diagnostic.fix.empty() && !fix.empty())
               diagnostic.setFix(fix, site.operands[own]->range);
+        if (shapes.size() == 2 && site.operands.size() == 2 &&
+            diagnostic.fix.empty())
+          suggestColumnOrSlice(diagnostic, shapes, site);
         if (!diagnostic.fix.empty())
           return failure();
         // b.unsqueeze(1) where the dim of b is the other one's last.

@@ -644,7 +644,7 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
           .error(site.range, "/ of ints: " + side(0) + " is " + describe(left) +
                                  ", " + side(1) + " is " + describe(right))
           .setFix(
-              side(0) + " // " + side(1) + ", or " +
+              asObject(side(0)) + " // " + asObject(side(1)) + ", or " +
               (left.isConstant() ? side(0) : asObject(side(0)) + ".to(fp32)") +
               " / " +
               (right.isConstant() ? side(1) : asObject(side(1)) + ".to(fp32)"));

@@ -261,12 +261,14 @@ private:
   /// Refuses a reduction over a tile of the grid that is stored along it: the
   /// result would depend on the size of the tile.
   mlir::LogicalResult checkRepeated(const WriteSite &site);
-  /// Refuses the one store into an Out whose index counts blocks of the dim.
-  mlir::LogicalResult checkBlocks(tile::StoreOp store, const WriteSite &site);
   /// Refuses stores that every turn of a loop makes anew.
   mlir::LogicalResult checkOverwrites(tile::StoreOp store,
                                       const WriteSite &site,
                                       mlir::Operation *kernel);
+
+  mlir::LogicalResult checkRunningAtomics(mlir::Operation *kernel);
+  mlir::LogicalResult checkWrittenTwice(tile::StoreOp store,
+                                        const WriteSite &site);
 
   std::string getUpdateFix(const SemaValue &view, const OpSite &site);
   mlir::LogicalResult checkUpdate(const SemaValue &loaded,
@@ -283,6 +285,8 @@ private:
   mlir::LogicalResult checkWholeRow(const Axis &axis, const OpSite &site);
   void reportPartOfRow(const Axis &axis, bool isOfGrid, const OpSite &site);
   /// Refuses tsr.range_at(start, 64).
+  mlir::LogicalResult checkRangeStart(const CallArguments &arguments,
+                                      const OpSite &site);
   mlir::LogicalResult checkRangeDim(const CallArguments &arguments,
                                     const OpSite &site);
   /// Refuses tsr.range_at(start, N, 64).
@@ -392,6 +396,11 @@ private:
                             const CallArguments &arguments, const OpSite &site);
   ValueResult methodFilled(const SemaValue &value,
                            const CallArguments &arguments, const OpSite &site);
+  std::string getSizeOfTiles(const std::string &dim) const;
+  std::string getPointerLoad(const SemaValue &view, SourceRange &where) const;
+  bool reportRandAxes(const CallArguments &arguments, const OpSite &site);
+  std::pair<std::string, SourceRange>
+  getOtherAxis(const Expr *value, llvm::ArrayRef<Axis *> stored);
   std::pair<std::string, SourceRange> getTiledGrid(const Expr *counter) const;
   mlir::FailureOr<Axis *> getAxisOperand(const CallArgument &argument,
                                          llvm::StringRef what);

@@ -36,10 +36,33 @@ static std::string getPointerIndex(llvm::StringRef text, llvm::StringRef name) {
   return right.trim() == name ? left.trim().str() : "";
 }
 
+/// "A[m, k]" for the pointers A + m.index * K + k.index in a call of tsr.load,
+/// whose place `where` becomes.
+std::string TileOps::getPointerLoad(const SemaValue &view,
+                                    SourceRange &where) const {
+  std::string found, indices = getIndicesFor(view);
+  if (view.kind != ValueKind::View || llvm::StringRef(indices).contains(':'))
+    return found;
+  SourceRange at = where;
+  walkExpressions(context.getBody(), [&](const Expr *expr) {
+    auto *call = dynCast<Call>(expr);
+    bool isLoad =
+        call && call->args.size() == 1 && isWithin(at, call->range) &&
+        llvm::StringRef(context.quote(call->func->range)).ends_with("load");
+    if (isLoad) {
+      found = parameterNames[view.parameter] + "[" + indices + "]";
+      where = call->range;
+    }
+    return true;
+  });
+  return found;
+}
+
 LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
-                                    const SourceRange &where,
+                                    const SourceRange &given,
                                     llvm::StringRef what,
                                     const std::string &other) {
+  SourceRange where = given;
   if (value.isTile() || value.isNumber())
     return success();
   std::string name = nameOf(value, expr), positions;
@@ -59,6 +82,9 @@ LogicalResult TileOps::checkOperand(const SemaValue &value, const Expr *expr,
            value.kind == ValueKind::View && what == "+" && !index.empty() &&
            context.tryFix(name + "[" + index + "]"))
     diagnostic.setFix(name + "[" + index + "]", where);
+  else if (std::string load = getPointerLoad(value, where);
+           what == "+" && !load.empty())
+    diagnostic.setFix(load, where);
   else if (value.kind == ValueKind::View) {
     // And of what stands beside it, the arrays that lack an index, too.
     std::string whole =
@@ -180,13 +206,35 @@ static size_t countArguments(const std::string &text) {
   return count;
 }
 
+/// "BM" for tiles of M, if the kernel has such a constant.
+std::string TileOps::getSizeOfTiles(const std::string &dim) const {
+  for (const char *front : {"B", "BLOCK_", "TILE_"})
+    if (std::optional<SemaValue> size = context.tryFix(front + dim);
+        size && size->getConstantInt())
+      return front + dim;
+  return "32";
+}
+
 /// "tsr.grid(tsr.tile(M, BM), N)" for a name that counts the blocks of
 /// `tsr.grid(tsr.cdiv(M, BM), N)`, and where the grid stands; empty for others.
 std::pair<std::string, SourceRange>
 TileOps::getTiledGrid(const Expr *counter) const {
   auto *name = dynCast<Name>(counter);
+  // tsr.grid(M, N) with m.index is of tiles, too.
   auto isCounted = [&](const GridAxis &axis) {
-    return !axis.axis && !getBlocks(context.quote(axis.where)).second.empty();
+    if (axis.axis)
+      return false;
+    bool isRange = false;
+    walkExpressions(context.getBody(), [&](const Expr *expr) {
+      auto *part = dynCast<Attribute>(expr);
+      auto *of = part ? dynCast<Name>(part->value) : nullptr;
+      isRange |= of && of->id == axis.name &&
+                 llvm::is_contained({"index", "start", "stop"}, part->attr);
+      return true;
+    });
+    std::string extent = context.quote(axis.where);
+    return isRange || !getBlocks(extent).second.empty() ||
+           getSizeOfTiles(extent) != "32";
   };
   auto own = llvm::find_if(gridAxes, [&](const GridAxis &axis) {
     return name && axis.name == name->id && isCounted(axis);
@@ -200,10 +248,16 @@ TileOps::getTiledGrid(const Expr *counter) const {
       continue;
     SourceRange where = loop.loop->iter->range;
     std::string text = context.quote(where);
-    for (const GridAxis &axis : gridAxes) {
+    // From the back, so that places stay what they are.
+    for (const GridAxis &axis : llvm::reverse(gridAxes)) {
       std::string extent = context.quote(axis.where);
-      size_t at = isCounted(axis) ? text.find(extent) : std::string::npos;
+      bool isHere =
+          isCounted(axis) && axis.where.begin.line == where.begin.line;
+      size_t at = isHere ? axis.where.begin.column - where.begin.column
+                         : std::string::npos;
       auto [whole, size] = getBlocks(extent);
+      if (size.empty())
+        std::tie(whole, size) = std::pair(extent, getSizeOfTiles(extent));
       if (at != std::string::npos)
         text.replace(at, extent.size(),
                      "tsr.tile(" + whole + ", " + size + ")");
@@ -367,7 +421,7 @@ ValueResult TileOps::reportAttribute(const SemaValue &object,
       llvm::is_contained({"index", "start", "stop", "size"}, name)) {
     context
         .error(where, text +
-                          " counts blocks, and is no range of elements, so "
+                          " is a counter, and no range of elements, so "
                           "it has no '" +
                           name.str() + "'")
         .addNote(site.range, context.quote(site.range))

@@ -225,8 +225,10 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   // B[n, :] of B[K, N]: the range belongs to the axis that has the ':'.
   std::string swapped;
   for (size_t i = 0; i < indices.size() && fixed.size() < indices.size(); ++i) {
+    // Or B[i, n] with a number i.
     bool isWhole =
-        indices[i].kind == ValueKind::Slice && indices[i].elements.empty();
+        (indices[i].kind == ValueKind::Slice && indices[i].elements.empty()) ||
+        (i != axis && indices[i].isNumber());
     if (!isWhole || !index.axis->dim || view.dims[i] != index.axis->dim)
       continue;
     for (size_t k = 0; k < indices.size(); ++k) {
@@ -258,12 +260,23 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
     // A value that lies as it is stored means the transpose, and so does a
     // load whose elements are stored the other way round: nothing else is done.
     std::optional<SemaValue> stored;
-    bool isCopy = false;
+    bool isCopy = false, isAlike = false;
     if (site.operands.size() == indices.size() + 1 && site.operands.back()) {
       stored = context.tryFix(context.quote(site.operands.back()->range));
-      isCopy = is<Subscript>(site.operands.back());
+      auto *load = dynCast<Subscript>(site.operands.back());
+      auto *order = load ? dynCast<Tuple>(load->slice) : nullptr;
+      auto isName = [](const Expr *index) { return is<Name>(index); };
+      // A gather or a copy of the same elements says nothing of the order.
+      isCopy = order && llvm::all_of(order->elts, isName);
+      isAlike =
+          load &&
+          (!isCopy || (stored && llvm::all_of(llvm::zip(stored->axes, indices),
+                                              [](const auto &pair) {
+                                                return std::get<0>(pair) ==
+                                                       std::get<1>(pair).axis;
+                                              })));
     }
-    bool isMeant = stored && stored->axes.size() == indices.size();
+    bool isMeant = stored && stored->axes.size() == indices.size() && !isAlike;
     for (auto [i, each] : llvm::enumerate(indices)) {
       isMeant &= isMeant && each.kind == ValueKind::Range &&
                  (isCopy || stored->axes[i] == each.axis);
@@ -319,160 +332,34 @@ LogicalResult TileOps::reportWrongDim(const SemaValue &view,
   return failure();
 }
 
-/// `text` with the axis `from`, a name or a call that makes it, replaced.
-static std::string replaceAxis(llvm::StringRef text, llvm::StringRef from,
-                               llvm::StringRef to) {
-  if (size_t at = text.find(from);
-      from.ends_with(")") && at != llvm::StringRef::npos)
-    return (text.take_front(at) + to + text.drop_front(at + from.size())).str();
-  return changeWords(text, [&](llvm::StringRef word, char before, char) {
-    return (before != '.' && word == from ? to : word).str();
+/// "d" of `d = tsr.range_at(D // 2, 0, 64)`, a range over that extent.
+static std::string findRangeAt(const SemaContext &context,
+                               llvm::StringRef extent) {
+  std::string found;
+  walkExpressions(context.getBody(), [&](const Expr *expr) {
+    auto *call = dynCast<Call>(expr);
+    if (!call || call->args.size() != 3 ||
+        context.quote(call->func->range) != "tsr.range_at" ||
+        context.quote(call->args[0]->range) != extent)
+      return true;
+    std::string front = context.quoteBefore(call->range);
+    llvm::StringRef name = llvm::StringRef(front).trim();
+    if (name.consume_back("=") && context.isRange(name.trim()))
+      found = name.trim().str();
+    return true;
   });
+  return found;
 }
 
-/// m.index + 1 for the range tsr.range_at(M, m.start + 1, 64) behind m; empty
-/// for one that has nothing to do with m.
-static std::string getShifted(const SemaContext &context, const Axis &shifted,
-                              const Axis &axis) {
-  std::string text = context.quote(shifted.where);
-  size_t open = text.find("range_at(");
-  if (open == std::string::npos)
+/// "N" and "BN" of "tsr.tile(N, BN)".
+static std::pair<std::string, std::string>
+getTileArguments(llvm::StringRef text) {
+  if (!text.consume_back(")"))
     return {};
   std::vector<std::string> arguments =
-      splitAtCommas(std::string_view(text).substr(open + 9));
-  std::string start = axis.name + ".start";
-  if (arguments.size() != 3)
-    return {};
-  const std::string &second = arguments[1];
-  size_t found = second.find(start);
-  if (found == std::string::npos)
-    return {};
-  return second.substr(0, found) + axis.name + ".index" +
-         second.substr(found + start.size());
-}
-
-LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,
-                                        const Expr *value, const OpSite &site) {
-  std::string from = getDTypeName(dtype), to = getDTypeName(view.dtype);
-  std::string text = value ? context.parenthesize(value) : std::string("x");
-  std::string fix = text + ".to(" + to + ")";
-  // A copy is of the same dtype: the array is the one to change.
-  std::string declared = parameterTexts[view.parameter];
-  if (size_t at = declared.rfind(to);
-      value && is<Subscript>(value) && at != std::string::npos)
-    fix = std::string(declared).replace(at, to.size(), from);
-  context
-      .error(value ? value->range : site.range,
-             "a store rounds, it does not turn " + from + " into " + to)
-      .addNote(parameterRanges[view.parameter], declared + " is " + to)
-      .setFix(fix);
-  return failure();
-}
-
-LogicalResult TileOps::reportExtraAxis(const SemaValue &value,
-                                       const Expr *valueExpr, Axis &extra,
-                                       ArrayRef<Axis *> stored,
-                                       const OpSite &site) {
-  // Whole axes whose dims have no names: those of one size are one.
-  if (context.unifyWhole(value.axes, stored,
-                         valueExpr ? valueExpr->range : site.range))
-    return failure();
-  // Another axis over the same dim: they are two, whatever their positions.
-  Axis *same = nullptr;
-  for (Axis *axis : stored)
-    if (extra.dim && axis->dim == extra.dim &&
-        (!same || !llvm::is_contained(value.axes, axis)))
-      same = axis;
-  std::string text =
-      valueExpr ? context.quote(valueExpr->range) : std::string();
-  std::string target = context.quote(site.range);
-  // The candidates, best first; the first that is accepted is the fix.
-  std::vector<std::string> fixes;
-  std::string why;
-  if (same) {
-    why = "; " + extra.name + " and " + same->name + " are two axes over dim " +
-          extra.dim->name;
-    std::string shifted = getShifted(context, extra, *same);
-    std::string backwards = getShifted(context, *same, extra);
-    if (!text.empty() && !shifted.empty())
-      fixes.push_back(replaceAxis(text, extra.name, shifted));
-    if (!text.empty() && backwards.empty())
-      fixes.push_back(replaceAxis(text, extra.name, same->name));
-  }
-  const auto *call = dynCast<Call>(valueExpr);
-  if (call && call->args.size() == 2 && call->keywords.empty())
-    for (Axis *axis : stored)
-      if (!llvm::is_contained(value.axes, axis) &&
-          context.quote(call->args[1]->range) == axis->name)
-        fixes.push_back(context.quote(call->func->range) + "(" +
-                        context.quote(call->args[0]->range) + ", " +
-                        extra.name + ")");
-  // tsr.maximum(x, n) is of two values, tsr.max(x, n) over an axis.
-  if (call && call->args.size() == 2 &&
-      context.quote(call->args[1]->range) ==
-          (extra.kind == Axis::Kind::Whole && extra.dim ? extra.dim->name
-                                                        : extra.name))
-    for (llvm::StringRef name : {"max", "min"})
-      if (context.quote(call->func->range) == ("tsr." + name + "imum").str())
-        fixes.push_back("tsr." + name.str() + "(" +
-                        context.quote(call->args[0]->range) + ", " +
-                        context.quote(call->args[1]->range) + ")");
-  // A reduction inside it over an axis that is stored: over this one instead.
-  if (valueExpr)
-    walkExpressions(context.getBody(), [&](const Expr *each) {
-      auto *inner = dynCast<Call>(each);
-      if (!inner || inner->args.size() != 2 || !inner->keywords.empty() ||
-          !isWithin(inner->range, valueExpr->range) ||
-          inner->range.begin.line != valueExpr->range.begin.line)
-        return true;
-      std::string over = context.quote(inner->args[1]->range);
-      for (Axis *axis : stored)
-        if (over == axis->name) {
-          std::string fix = text;
-          fix.replace(inner->args[1]->range.begin.column -
-                          valueExpr->range.begin.column,
-                      over.size(), extra.name);
-          fixes.insert(fixes.begin(), fix);
-        }
-      return true;
-    });
-  if (!same && !text.empty()) {
-    std::string sum = text;
-    for (Axis *axis : value.axes)
-      if (!llvm::is_contained(stored, axis))
-        sum = "tsr.sum(" + sum + ", " + axis->name + ")";
-    fixes.push_back(sum);
-  }
-  std::string fix;
-  for (const std::string &candidate : fixes) {
-    if (!fix.empty() || candidate == text)
-      continue;
-    std::optional<SemaValue> tried = context.tryFix(candidate);
-    if (tried && llvm::all_of(tried->axes, [&](Axis *axis) {
-          return llvm::is_contained(stored, axis);
-        }))
-      fix = candidate;
-  }
-  // It was made before: where it is made, one range serves both.
-  if (fix.empty() && same)
-    fix = "one range for both: " + same->name + " where " + extra.name +
-          " is used, or r = " +
-          (!extra.isNamed()
-               ? extra.name
-               : "tsr.range_at(" + extra.dim->name + ", " + extra.name +
-                     ".start, " + std::to_string(extra.size) + ")") +
-          " in the load and in the store";
-  Diagnostic &diagnostic = context.error(
-      valueExpr ? valueExpr->range : site.range,
-      (value.name.empty() ? std::string("the value") : value.name) + " is " +
-          describeAxes(value.axes) + ", but " + target + " has no axis " +
-          extra.name + "; it is " + describeAxes(stored) + why);
-  diagnostic.addNote(extra.where, "the axis " + extra.name);
-  if (same)
-    diagnostic.addNote(same->where, "the axis " + same->name);
-  if (!fix.empty())
-    diagnostic.setFix(fix);
-  return failure();
+      splitAtCommas(std::string_view(text.split('(').second));
+  return arguments.size() < 2 ? std::pair<std::string, std::string>()
+                              : std::pair(arguments[0], arguments[1]);
 }
 
 /// "BN" of the loop `for n in tsr.tile(N, BN)`; empty if it is not known.
@@ -544,6 +431,26 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
     diagnostic.setFix(replaceIndex(context, name, indices, axis, range, site));
     return failure();
   }
+  // X[:D // 2] beside a range d over D // 2 is X[d.index].
+  if (slice && !slice->lower && slice->upper && !slice->step)
+    for (const GridAxis &each : gridAxes) {
+      auto [whole, size] = getTileArguments(context.quote(each.where));
+      if (!each.axis || whole != context.quote(slice->upper->range))
+        continue;
+      diagnostic.setFix(replaceIndex(context, name, indices, axis,
+                                     each.name + ".index", site),
+                        site.range);
+      return failure();
+    }
+  if (slice && !slice->lower && slice->upper && !slice->step)
+    if (std::string range =
+            findRangeAt(context, context.quote(slice->upper->range));
+        !range.empty()) {
+      diagnostic.setFix(
+          replaceIndex(context, name, indices, axis, range + ".index", site),
+          site.range);
+      return failure();
+    }
   // X[m.start - 1:m.stop - 1] is X[m.index - 1].
   if (slice && slice->lower && slice->upper && !slice->step)
     if (std::string moved = getMoved(context, *slice); !moved.empty()) {
@@ -698,6 +605,21 @@ void TileOps::reportIndexCount(const SemaValue &view,
         range = ":";
     fix = llvm::join(byDim, ", ");
   }
+  // KP[page][t, :], as NumPy and torch have it.
+  std::string behind = context.quoteBehind(site.range), first;
+  for (const Expr *operand : site.operands)
+    first += (first.empty() ? "" : ", ") +
+             (operand ? context.quote(operand->range) : "");
+  size_t end = behind.find(']');
+  if (indices.size() < view.dims.size() && !behind.empty() &&
+      behind[0] == '[' && end != std::string::npos) {
+    SourceRange whole = site.range;
+    whole.end.column += uint32_t(end) + 1;
+    diagnostic.setFix(
+        name + "[" + first + ", " + behind.substr(1, end - 1) + "]", whole);
+    diagnostic.where = whole;
+    return;
+  }
   // Too many: the first ones are kept.
   diagnostic.setFix(name + "[" + fix + "]");
 }
@@ -720,6 +642,8 @@ void TileOps::reportIndex(const SemaValue &view,
                                          : "(" + text + ").to(i64)");
   else if (text == "...")
     diagnostic.setFix(name + "[" + (range.empty() ? ":" : range) + "]");
+  else if (index.kind == ValueKind::View)
+    diagnostic.setFix(text + "[" + getIndicesFor(index) + "]");
   else
     diagnostic.setFix(range.empty() ? ":" : range);
 }

@@ -414,6 +414,18 @@ ValueResult TileOps::callWhere(const CallArguments &arguments,
     return cond.constant.isTrue() ? a : b;
   bool boolean = (cond.isTile() || cond.isScalar() || cond.isConstant()) &&
                  cond.getPromotionOperand().dtype == DType::Bool;
+  bool isSwapped = a.getPromotionOperand().dtype == DType::Bool && a.isTile();
+  if (!boolean && isSwapped) {
+    const std::vector<CallArgument> &given = arguments.arguments;
+    context
+        .error(site.range, "tsr.where takes the condition first, but " +
+                               nameOf(cond, test.expr) + " is " +
+                               describe(cond))
+        .setFix("tsr.where(" + context.quote(given[1].where) + ", " +
+                context.quote(given[0].where) + ", " +
+                context.quote(given[2].where) + ")");
+    return failure();
+  }
   if (!boolean) {
     context
         .error(test.where, "the condition of tsr.where is a bool, but " +
@@ -558,8 +570,44 @@ ValueResult TileOps::callCdiv(const CallArguments &arguments,
                      });
 }
 
+/// tsr.rand(seed, m, n), or (m, n), for an index that differs in each element:
+/// true, with an error.
+bool TileOps::reportRandAxes(const CallArguments &arguments,
+                             const OpSite &site) {
+  std::string seed = "0", index;
+  const std::vector<CallArgument> &given = arguments.arguments;
+  for (auto [i, argument] : llvm::enumerate(given)) {
+    const SemaValue &value = argument.value;
+    bool isTile = value.isTile() && value.axes.size() == 1;
+    if (i == 0 && value.isNumber()) {
+      seed = context.quote(argument.where);
+      continue;
+    }
+    if (value.kind != ValueKind::Range && !isTile)
+      return false;
+    const Axis &axis = isTile ? *value.axes[0] : *value.axis;
+    if (!axis.dim)
+      return false;
+    bool isSum = llvm::StringRef(index).contains(' ');
+    std::string front = isSum ? "(" + index + ")" : index;
+    index = (index.empty() ? "" : front + " * " + axis.dim->name + " + ") +
+            context.quote(argument.where) + (isTile ? "" : ".index");
+  }
+  bool isRange = given.size() == 2 && given[1].value.kind == ValueKind::Range;
+  if (given.size() < 2 || (given.size() == 2 && seed != "0" && !isRange) ||
+      index.empty() || (given.size() == 2 && given[0].value.isNumber()))
+    return false;
+  context
+      .error(site.range, "tsr.rand takes a seed and the index of the number: "
+                         "one index for each element")
+      .setFix("tsr.rand(" + seed + ", " + index + ")");
+  return true;
+}
+
 ValueResult TileOps::callRand(const CallArguments &arguments,
                               const OpSite &site) {
+  if (reportRandAxes(arguments, site))
+    return failure();
   FailureOr<BoundArguments> bound =
       bindArguments(context, "tsr.rand", arguments, {"seed", "index"}, 2, site);
   if (failed(bound))

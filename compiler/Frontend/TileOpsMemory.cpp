@@ -249,11 +249,17 @@ FailureOr<TileOps::Access> TileOps::getAccess(const SemaValue &view,
     }
     case ValueKind::Tile:
       if (!isInteger(index.dtype)) {
+        // A mask picks positions: behind the dim is no element.
+        std::string given =
+            expr ? context.parenthesize(expr) : nameOf(index, expr);
+        std::string range = context.findRange(*view.dims[i]);
+        bool isMask = index.dtype == DType::Bool && !range.empty();
         context
             .error(where, "a gather needs an integer tile, but " +
                               nameOf(index, expr) + " is " + describe(index))
-            .setFix((expr ? context.parenthesize(expr) : nameOf(index, expr)) +
-                    ".to(i64)");
+            .setFix(isMask ? "tsr.where(" + nameOf(index, expr) + ", " + range +
+                                 ".index, " + view.dims[i]->name + ")"
+                           : given + ".to(i64)");
         return failure();
       }
       access.indices.push_back(
@@ -431,8 +437,6 @@ LogicalResult TileOps::storeTile(const SemaValue &view,
   else
     tile::StoreOp::create(b, location, stored, view.ssa, access->indices,
                           maskValue, getIndexAxes(*access), hints);
-  if (atomic)
-    return success();
   SmallVector<Axis *> repeated;
   for (Axis *axis : access->alignment.axes)
     if (!llvm::is_contained(value.axes, axis))

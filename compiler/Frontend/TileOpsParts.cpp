@@ -46,6 +46,22 @@ static bool isStored(mlir::Value value) {
   return false;
 }
 
+/// Whether a value, or what element-wise ops make of it, is combined with what
+/// a loop carries.
+static bool isJoined(mlir::Value value) {
+  SetVector<mlir::Value> open;
+  open.insert(value);
+  for (size_t next = 0; next < open.size() && next < 64; ++next)
+    for (Operation *user : open[next].getUsers()) {
+      if (!isElementwise(user))
+        continue;
+      if (llvm::any_of(user->getOperands(), isCarried))
+        return true;
+      open.insert(user->getResult(0));
+    }
+  return false;
+}
+
 static llvm::StringRef nameOf(tile::ReduceKind kind) {
   switch (kind) {
   case tile::ReduceKind::Sum:
@@ -77,6 +93,9 @@ static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
   if (!isSum && isStored(reduce.getResult()))
     return;
   mlir::Value range = axis.range;
+  // A kernel that joins it with what it carries puts the parts together.
+  if (isJoined(reduce.getResult()))
+    return;
   SetVector<mlir::Value> open;
   open.insert(reduce.getResult());
   for (size_t next = 0; next < open.size() && next < 64; ++next)
@@ -108,12 +127,14 @@ static void remarkPartOfRow(tile::ReduceOp reduce, const Axis &axis,
 
 /// Whether a value is made of what a loop carries, or is loaded without the
 /// axis: of what the tiles before have left.
-static bool isOfOtherTiles(mlir::Value value, mlir::Value range) {
+static bool isOfOtherTiles(mlir::Value value, mlir::Value range,
+                           bool isOfGrid) {
   SetVector<mlir::Value> open;
   open.insert(value);
   for (size_t next = 0; next < open.size() && next < 64; ++next) {
     Operation *op = open[next].getDefiningOp();
-    if (isCarried(open[next]))
+    // No loop carries anything from one program of the grid to another.
+    if (isCarried(open[next]) && !isOfGrid)
       return true;
     if (auto load = dyn_cast_or_null<tile::LoadOp>(op);
         load && !llvm::is_contained(load.getIndices(), range))
@@ -164,7 +185,7 @@ static std::string getJoined(mlir::Value value) {
 /// `lost` is the variable for totals that nothing reads, if there is one.
 static bool isContinued(tile::ScanOp scan, const Axis &along,
                         llvm::function_ref<const Axis *(Location)> alongOf,
-                        Operation *kernel, std::string &lost) {
+                        Operation *kernel, bool isOfGrid, std::string &lost) {
   bool isTotalled = false;
   kernel->walk([&](tile::ReduceOp reduce) {
     if (reduce.getKind() != scan.getKind() ||
@@ -184,7 +205,8 @@ static bool isContinued(tile::ScanOp scan, const Axis &along,
       if (!isElementwise(user))
         continue;
       for (mlir::Value operand : user->getOperands())
-        if (operand != open[next] && isOfOtherTiles(operand, along.range))
+        if (operand != open[next] &&
+            isOfOtherTiles(operand, along.range, isOfGrid))
           return true;
       open.insert(user->getResult(0));
     }
@@ -214,7 +236,7 @@ LogicalResult TileOps::checkPartsOfRows(Operation *kernel) {
         isContinued(
             scan, *known->second.along,
             [&](Location at) { return partialReductions.lookup(at).along; },
-            kernel, lost))
+            kernel, isOfGrid(*known->second.along), lost))
       return;
     const PartialScan &part = known->second;
     if (lost.empty()) {

@@ -268,7 +268,8 @@ static bool isOfOneTurn(const Sources &value,
 /// far, which the last makes whole.
 enum class Overwritten { No, ByTurn, ByAll };
 
-static Overwritten getOverwritten(tile::StoreOp store, Operation *loop) {
+template <typename WriteOp>
+static Overwritten getOverwritten(WriteOp store, Operation *loop) {
   if (!hasTurns(loop))
     return Overwritten::No;
   Sources place(loop), value(loop);
@@ -312,10 +313,11 @@ std::string TileOps::getLastTurnFix(OpResult result, const std::string &name,
       isa<tile::ForOp>(loop) &&
       (along ? along->range == tile
              : yielded.getDefiningOp<tile::MmaOp>() && sources.contains(tile));
-  return isOfOneTurn(sources, turn.getArguments()) ||
-                 (isPart && !joiner.empty())
-             ? getStep(joiner, value, name)
-             : "";
+  if (isOfOneTurn(sources, turn.getArguments()))
+    return getStep(joiner, value, name);
+  // What else the loop carries rescales it, in a way that is not known here.
+  return isPart && !joiner.empty() ? name + " = " + name + " * ... + " + value
+                                   : "";
 }
 
 namespace {
@@ -492,38 +494,74 @@ LogicalResult TileOps::checkRepeated(const WriteSite &site) {
   return success();
 }
 
-LogicalResult TileOps::checkBlocks(tile::StoreOp store, const WriteSite &site) {
-  llvm::StringRef declared = parameterTexts[site.parameter];
-  bool isOnlyWrite =
-      llvm::none_of(store.getView().getUsers(), [&](Operation *user) {
-        return user != store && !isMemoryEffectFree(user);
-      });
-  if (!isOnlyWrite || !declared.contains(": Out["))
-    return success();
-  SmallVector<llvm::StringRef> dims;
-  declared.split("[").second.split(dims, ',');
-  for (auto [index, dim] : llvm::zip(store.getIndices(), dims)) {
-    mlir::Value position = index;
-    while (auto cast = position.getDefiningOp<arith::IndexCastOp>())
-      position = cast.getIn();
-    for (const GridAxis &axis : gridAxes) {
-      std::string extent = context.quote(axis.where);
-      auto [whole, size] = getBlocks(extent);
-      if (axis.axis || axis.index != position || size.empty() || size == "1" ||
-          dim.trim(" \"]") != whole)
-        continue;
-      context
-          .error(site.where,
-                 axis.name + " counts the " + extent + " blocks, but axis " +
-                     std::to_string(&dim - dims.begin()) + " of " +
-                     parameterNames[site.parameter] + " is " + whole +
-                     ", element by element: the others would "
-                     "never be written")
-          .addNote(axis.where, "the blocks")
-          .setFix("tsr.tile(" + whole + ", " + size + ") in place of " +
-                  extent);
-      return failure();
-    }
+/// Refuses an atomic that adds, in each turn, all that the turns so far made.
+LogicalResult TileOps::checkRunningAtomics(Operation *kernel) {
+  LogicalResult result = success();
+  kernel->walk([&](tile::AtomicOp atomic) {
+    Operation *loop = atomic->getParentOp();
+    auto known = writes.find(atomic.getLoc());
+    if (failed(result) || known == writes.end() || !isa<tile::ForOp>(loop) ||
+        atomic.getKind() != tile::ReduceKind::Sum ||
+        getOverwritten(atomic, loop) != Overwritten::ByAll)
+      return;
+    std::string text = context.quote(known->second.where);
+    context
+        .error(known->second.where,
+               "each turn adds what the turns before have added, once more")
+        .setFix(text + "  # behind the loop");
+    result = failure();
+  });
+  return result;
+}
+
+/// Whether two values are computed alike from the same ones.
+static bool isSameValue(mlir::Value one, mlir::Value other, int depth = 0) {
+  if (one == other)
+    return true;
+  Operation *first = one.getDefiningOp(), *second = other.getDefiningOp();
+  return first && second && depth < 8 &&
+         first->getName() == second->getName() && isMemoryEffectFree(first) &&
+         !first->getNumRegions() &&
+         first->getAttrDictionary() == second->getAttrDictionary() &&
+         first->getNumOperands() == second->getNumOperands() &&
+         first->getResultTypes() == second->getResultTypes() &&
+         llvm::all_of(
+             llvm::zip(first->getOperands(), second->getOperands()),
+             [&](const auto &pair) {
+               return isSameValue(std::get<0>(pair), std::get<1>(pair),
+                                  depth + 1);
+             });
+}
+
+/// Refuses a store whose elements the next line but reads writes once more.
+LogicalResult TileOps::checkWrittenTwice(tile::StoreOp store,
+                                         const WriteSite &site) {
+  for (Operation *next = store->getNextNode(); next;
+       next = next->getNextNode()) {
+    if (next->getNumRegions())
+      return success();
+    bool isOfView = llvm::is_contained(next->getOperands(), store.getView());
+    if (!isOfView || (isa<tile::StoreOp>(next) &&
+                      writes.find(next->getLoc()) == writes.end()))
+      continue;
+    auto other = dyn_cast<tile::StoreOp>(next);
+    if (!other)
+      return success();
+    const WriteSite &again = writes.find(other.getLoc())->second;
+    if (!llvm::all_of(llvm::zip(other.getIndices(), store.getIndices()),
+                      [](const auto &pair) {
+                        return isSameValue(std::get<0>(pair),
+                                           std::get<1>(pair));
+                      }) ||
+        other.getMask() ||
+        context.quote(again.where) != context.quote(site.where))
+      continue;
+    context
+        .error(again.where, context.quote(again.where) +
+                                " is written twice: what " +
+                                describeLine(site.where) + " stores is lost")
+        .addNote(site.where, "written before");
+    return failure();
   }
   return success();
 }
@@ -567,13 +605,13 @@ LogicalResult TileOps::checkRaces(Operation *kernel) {
       result = failure();
       return;
     }
-    result = checkBlocks(store, site);
-    if (succeeded(result))
-      result = checkRepeated(site);
+    result = checkRepeated(site);
     if (succeeded(result))
       result = checkOverwrites(store, site, kernel);
+    if (succeeded(result))
+      result = checkWrittenTwice(store, site);
   });
-  return result;
+  return failed(result) ? result : checkRunningAtomics(kernel);
 }
 
 } // namespace tessera::frontend

@@ -95,9 +95,26 @@ LogicalResult TileOps::checkRangeOrder(const CallArgument &dim,
   return failure();
 }
 
+/// tsr.range_at(N, BN) of a constant: the first BN elements.
+LogicalResult TileOps::checkRangeStart(const CallArguments &arguments,
+                                       const OpSite &site) {
+  const std::vector<CallArgument> &given = arguments.arguments;
+  if (given.size() != 2 || !given[1].keyword.empty() ||
+      !given[0].keyword.empty() || !given[1].value.isConstant())
+    return success();
+  std::string dim = context.quote(given[0].where),
+              size = context.quote(given[1].where);
+  context
+      .error(site.range, "tsr.range_at takes the dim, the start and the size, "
+                         "but has no start")
+      .setFix("tsr.range_at(" + dim + ", 0, " + size + ")");
+  return failure();
+}
+
 ValueResult TileOps::callRangeAt(const CallArguments &arguments,
                                  const OpSite &site) {
-  if (failed(checkRangeDim(arguments, site)))
+  if (failed(checkRangeDim(arguments, site)) ||
+      failed(checkRangeStart(arguments, site)))
     return failure();
   FailureOr<BoundArguments> bound = bindArguments(
       context, "tsr.range_at", arguments, {"dim", "start", "size"}, 3, site);

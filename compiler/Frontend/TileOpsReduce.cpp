@@ -378,8 +378,7 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
   auto reduceAll = [&](tile::ReduceKind kind, SemaValue value) {
     for (int64_t i : over)
       value = reduce(kind, value, i, at);
-    if (over.size() == 1)
-      nameCallOfPart(at, callee, argument, x);
+    nameCallOfPart(at, callee, argument, x);
     return value;
   };
   auto getCount = [&](int64_t minus) {

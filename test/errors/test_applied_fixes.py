@@ -3,17 +3,18 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-import re
-from typing import NamedTuple
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tessera as tsr
 from tessera.source import without_colour
 
-HEAD = "import numpy as np\nimport tessera as tsr\nfrom tessera import InOut, Out, Region, Tensor, const, fp32, i64, reduce_sum\n\n\n"
-rng = np.random.default_rng(5)
-X = rng.integers(-8, 9, (50, 70)).astype(np.float32)  # sums and products of them are exact
+sys.path.insert(0, str(Path(__file__).parent))
+from fix_case import HEAD, Case, X, check_fix, load  # noqa: E402
+
+rng = np.random.default_rng(11)
 W = rng.integers(-8, 9, (70, 40)).astype(np.float32)
 V = rng.integers(-8, 9, 70).astype(np.float32)
 B = rng.integers(-8, 9, (3, 50, 70)).astype(np.float32)
@@ -231,15 +232,6 @@ def f(X: Tensor["N"], Y: Out["N"], BN: const = 32):
 '''
 
 
-class Case(NamedTuple):
-    name: str
-    program: str  # right but for the first of `edits`, which undone make the mistake
-    edits: list  # (wrong, right)
-    fix: str
-    call: object = lambda f: f(X)
-    expected: object = None  # or a reference to check against
-
-
 CASES = [
     Case("while True", HALVED, [('''    while True:
         new = y * 0.5
@@ -323,7 +315,7 @@ CASES = [
     Case("half a size", '@tsr.function\ndef f(x: Tensor["M", "N"]):\n    return x[:, : N / 2]\n', [(": N / 2", ": N // 2")], ": N // 2", expected=X[:, :35]),
     Case("tile= of a kernel", "@tsr.kernel.schedule(tile=dict(N=64))" + TWICE.removeprefix("@tsr.kernel").replace("BM, N", "N, BM"), [("tile=dict(N=64)", "BM=64")],
          "BM=64", lambda f: f(V), V * 2),
-    Case("blocks for a grid", BLOCKS, [("tsr.cdiv(N, BN)", "tsr.tile(N, BN)")], "tsr.tile(N, BN) in place of tsr.cdiv(N, BN)", lambda f: f(V), V * 2),
+    Case("blocks for a grid", BLOCKS, [("tsr.cdiv(N, BN)", "tsr.tile(N, BN)")], "tsr.grid(tsr.tile(N, BN))", lambda f: f(V), V * 2),
     Case("a number that becomes a tensor", CARRIED, [("h = 0\n", "h = tsr.zeros((N,))\n")], "h = tsr.zeros((N,))",
          expected=lambda x: sum(x[t] * 0.5 ** (49 - t) for t in range(50))),
     Case("the blocks of a product", PRODUCT, [("for k in range(tsr.cdiv(K, BK)):", "for k in tsr.tile(K, BK):")], "for k in tsr.tile(K, BK):", lambda f: f(X, W), X @ W),
@@ -389,30 +381,9 @@ CASES = [
 ]
 
 
-def load(program, file):
-    file.write_text(HEAD + program)
-    names: dict = {"__name__": file.stem}
-    exec(compile(file.read_text(), str(file), "exec"), names)
-    return names["f"]
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_fix(case, tmp_path):
-    right = case.program
-    for wrong, meant in case.edits:
-        right = right.replace(wrong, meant)
-    mistake = right
-    for wrong, meant in case.edits:
-        mistake = mistake.replace(meant, wrong)
-    with pytest.raises(tsr.TesseraError) as caught:
-        case.call(load(mistake, tmp_path / "mistake.py"))
-    text = re.sub(r"  # line \d+$", "", without_colour(str(caught.value)), flags=re.MULTILINE)  # of a fix for another line
-    assert f" fix:  {case.fix}\n" in text, caught.value
-    function = load(right, tmp_path / "right.py")
-    if callable(case.expected):
-        function.check(X, reference=case.expected, show=False)
-    else:
-        np.testing.assert_array_equal(case.call(function), case.expected)
+    check_fix(case, tmp_path)
 
 
 @tsr.kernel

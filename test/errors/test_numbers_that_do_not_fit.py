@@ -28,7 +28,7 @@ def program(body, kind="function"):
     ("return tsr.where(x > 0, x, -2147483649)", I, "where: -2147483649 does not fit in i32", "x.to(i64)"),
     ("return tsr.clamp(x, 0, 3000000000)", I, "clamp: 3000000000 does not fit in i32", "x.to(i64)"),
     ("return x * 1e6", H, r"\*: 1e\+06 does not fit in fp16", "x.to(fp32)"),
-    ("return tsr.where(x > 0, x, -1e9)", H, r"where: -1e\+09 does not fit in fp16", "x.to(fp32)"),
+    ("return tsr.where(x > 0, x, -1e9)", H, r"where: -1e\+09 does not fit in fp16", "-tsr.inf"),
     ("return tsr.full((3,), 3000000000, dtype=tsr.i32) + x[:3]", I, "full: 3000000000 does not fit in i32", "dtype=i64"),
 ])
 def test_written(body, argument, message, fix):

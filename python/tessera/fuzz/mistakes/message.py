@@ -11,7 +11,7 @@ import re
 
 from ...source import without_colour
 
-_HEAD = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): error: (?P<text>.*)$", re.MULTILINE)
+_HEAD = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:error|remark): (?P<text>.*)$", re.MULTILINE)
 _CARETS = re.compile(r"^ +\| ( *)(\^~*)$")
 _FIX = " fix:  "
 

@@ -1,0 +1,216 @@
+//===- SemaRunning.cpp - What a kernel keeps and never uses ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Legal programs whose text alone shows that something is forgotten: a running
+// maximum that stays at its start, an axis of the grid along which all programs
+// add the same, an array that is never read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/LoopUses.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+
+namespace tessera::frontend {
+
+/// Is a name read or assigned in a body?
+static bool isNamed(const Body &body, llvm::StringRef name) {
+  bool found = false;
+  walkExpressions(body, [&](const Expr *expr) {
+    auto *use = dynCast<Name>(expr);
+    found |= use && use->id == name;
+    return !found;
+  });
+  return found;
+}
+
+/// The value that a name alone is assigned, in a tuple, too; null if it is
+/// assigned never, or more than once.
+static const Expr *findOnlyValue(const Body &body, const std::string &name,
+                                 unsigned &count) {
+  const Expr *value = nullptr;
+  for (const Stmt *stmt : body) {
+    auto visit = [&](const Body &inner) {
+      if (const Expr *found = findOnlyValue(inner, name, count))
+        value = found;
+    };
+    if (auto *loop = dynCast<For>(stmt))
+      visit(loop->body);
+    else if (auto *loop = dynCast<While>(stmt))
+      visit(loop->body);
+    else if (auto *branch = dynCast<If>(stmt)) {
+      visit(branch->body);
+      visit(branch->orelse);
+    }
+    if (auto *update = dynCast<AugAssign>(stmt))
+      if (auto *target = dynCast<Name>(update->target))
+        count += target->id == name;
+    auto *assign = dynCast<Assign>(stmt);
+    if (!assign)
+      continue;
+    for (const Expr *target : assign->targets) {
+      auto *names = dynCast<Tuple>(target);
+      auto *values = dynCast<Tuple>(assign->value);
+      if (auto *own = dynCast<Name>(target); own && own->id == name) {
+        value = assign->value;
+        ++count;
+      }
+      for (size_t i = 0; names && i < names->elts.size(); ++i)
+        if (auto *own = dynCast<Name>(names->elts[i]); own && own->id == name) {
+          value = values && i < values->elts.size() ? values->elts[i] : nullptr;
+          ++count;
+        }
+    }
+  }
+  return value;
+}
+
+/// new = tsr.maximum(top, x) in a loop, where top is -tsr.inf and stays so.
+LogicalResult Analyzer::checkRunningMaximum(const For &loop) {
+  for (const Stmt *stmt : loop.body) {
+    if (auto *inner = dynCast<For>(stmt);
+        inner && failed(checkRunningMaximum(*inner)))
+      return failure();
+    auto *assign = dynCast<Assign>(stmt);
+    auto *call = assign && is<Name>(assign->targets.front())
+                     ? dynCast<Call>(assign->value)
+                     : nullptr;
+    if (!call || call->args.size() != 2 || &loop == grid)
+      continue;
+    bool isMaximum = quote(call->func->range) == "tsr.maximum",
+         isMinimum = quote(call->func->range) == "tsr.minimum";
+    const std::string &made = checkedCast<Name>(assign->targets.front())->id;
+    for (const Expr *operand : call->args) {
+      auto *top = dynCast<Name>(operand);
+      unsigned count = 0;
+      const Expr *start =
+          top ? findOnlyValue(getBody(), top->id, count) : nullptr;
+      auto *full = count == 1 ? dynCast<Call>(start) : nullptr;
+      bool isFull = full && !full->args.empty() &&
+                    quote(full->func->range) == "tsr.full" &&
+                    !isWithin(full->range, loop.range);
+      std::string least = isFull ? quote(full->args[0]->range) : "";
+      bool isLeast =
+          (isMaximum && (least == "-tsr.inf" || least == "-math.inf" ||
+                         least == "tsr.lowest")) ||
+          (isMinimum && (least == "tsr.inf" || least == "math.inf"));
+      if (!isLeast)
+        continue;
+      error(assign->range, top->id + " is " + least +
+                               " in every turn: nothing assigns it, so " +
+                               made + " is of this turn alone")
+          .addNote(full->range, "the start of " + top->id)
+          .setFix(quote(assign->range) + "\n" + top->id + " = " + made +
+                  "  # as the last line of the loop");
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// An axis of the grid that the body does not name: each program along it does
+/// the same, and what it adds up is added as often as there are programs.
+LogicalResult Analyzer::checkGridAxes(const For &loop) {
+  auto *call = dynCast<Call>(loop.iter);
+  std::vector<const Expr *> targets = {loop.target};
+  if (auto *tuple = dynCast<Tuple>(loop.target))
+    targets.assign(tuple->elts.begin(), tuple->elts.end());
+  for (auto [target, extent] : llvm::zip(targets, call->args)) {
+    auto *axis = dynCast<Name>(target);
+    if (!axis || axis->id[0] == '_' || is<Constant>(extent) ||
+        isNamed(loop.body, axis->id))
+      continue;
+    bool adds = false;
+    walkExpressions(loop.body, [&](const Expr *expr) {
+      auto *atomic = dynCast<Call>(expr);
+      adds |=
+          atomic &&
+          llvm::StringRef(quote(atomic->func->range)).contains("atomic_add");
+      return true;
+    });
+    if (!adds)
+      continue;
+    Diagnostic &diagnostic =
+        error(target->range, "nothing uses " + axis->id +
+                                 ": each program along it "
+                                 "adds the same once more");
+    diagnostic.addNote(extent->range, "the axis " + axis->id);
+    // A loop over the whole dim, where a part of it was meant.
+    auto *tile = dynCast<Call>(extent);
+    for (const LoopUse &use : collectLoopUses(
+             *this, [](llvm::StringRef) { return SmallVector<std::string>(); }))
+      if (tile && !tile->args.empty() && use.loop != &loop && use.size &&
+          quote(use.extent->range) == quote(tile->args[0]->range) &&
+          checkedCast<Call>(use.loop->iter)->keywords.empty())
+        diagnostic.setFix("for " + use.name + " in tsr.tile(" +
+                              quote(use.extent->range) + ", " +
+                              quote(use.size->range) + ", start=" + axis->id +
+                              ".start, stop=" + axis->id + ".stop):",
+                          use.loop->range);
+    return failure();
+  }
+  return success();
+}
+
+/// tsr.grid(tsr.cdiv(M, BM)) whose counter indexes M: its tiles are meant, and
+/// most elements would be left out.
+LogicalResult Analyzer::checkGridCounts(const For &loop) {
+  std::string fix = quote(loop.iter->range);
+  const LoopUse *wrong = nullptr;
+  std::vector<LoopUse> uses = collectLoopUses(
+      *this, [&](llvm::StringRef of) { return dimNamesOf(of); });
+  auto *call = checkedCast<Call>(loop.iter);
+  for (const Expr *extent : llvm::reverse(call->args)) {
+    auto [whole, size] = getBlocks(quote(extent->range));
+    if (size.empty() || size == "1" ||
+        extent->range.begin.line != loop.iter->range.begin.line)
+      continue;
+    for (const LoopUse &use : uses)
+      if (use.loop == &loop && isWithin(use.extent->range, extent->range) &&
+          use.dims.count(whole))
+        wrong = &use;
+    fix.replace(extent->range.begin.column - loop.iter->range.begin.column,
+                quote(extent->range).size(),
+                "tsr.tile(" + whole + ", " + size + ")");
+  }
+  if (!wrong)
+    return success();
+  error(loop.iter->range, wrong->name + " counts blocks, but it indexes single "
+                                        "elements: most would be left out")
+      .setFix(fix);
+  return failure();
+}
+
+/// An array whose elements and sizes nothing needs.
+void Analyzer::remarkUnread() {
+  for (const ParameterDescription &parameter : signature.parameters) {
+    if (parameter.kind != ParameterDescription::Kind::Tensor ||
+        parameter.dims.empty() || isNamed(getBody(), parameter.name))
+      continue;
+    bool givesSize = llvm::any_of(parameter.dims, [&](const std::string &dim) {
+      return llvm::none_of(
+          signature.parameters, [&](const ParameterDescription &other) {
+            return &other != &parameter && llvm::is_contained(other.dims, dim);
+          });
+    });
+    if (!givesSize)
+      emitRemark(loc(parameter.where))
+          << "the kernel " << request.definition->name << " never reads "
+          << parameter.name;
+  }
+}
+
+LogicalResult Analyzer::checkRunningValues(const For &loop) {
+  if (failed(checkRunningMaximum(loop)) || failed(checkGridAxes(loop)))
+    return failure();
+  remarkUnread();
+  return success();
+}
+
+} // namespace tessera::frontend
