@@ -232,16 +232,31 @@ def empty_text(name: str, library: str, shape: tuple, dtype: str) -> str:
     return f"np.empty({tuple(shape)}, {numpy_name(dtype)})" if library == "numpy" and numpy_name(dtype) else ""
 
 
+def _kind_of_rows(value) -> str:
+    """NumPy's letter for the numbers in a list, or for one number; "" if no array can be made of it, as of rows of several lengths."""
+    try:
+        kind = numpy.asarray(value).dtype.kind
+    except Exception:  # NumPy's, or that of what it asks for its numbers
+        return ""
+    return kind if kind in "biuf" else ""
+
+
 def _array_of(fn, p, value, bound: dict) -> str:
     """The array that is meant where a list or a number is given: of the parameter's dtype, or else that of the other arrays of floats."""
+    kind = _kind_of_rows(value)
+    if not kind:
+        return ""
     others = [arrays.describe(each, True) for key, each in bound.items() if arrays.is_array(each) and key != p.name]
     floats = {array.dtype.name for array in others if array.dtype.name.startswith(("fp", "bf"))}
-    if numpy.asarray(value).dtype.kind != "f":  # integers may be indices
+    if kind != "f":  # integers may be indices
         floats = set()
     dtype = p.dtype or (floats.pop() if len(floats) == 1 else "")
     in_torch = any(array.library == "torch" for array in others)
     more = (f", dtype=torch.{str(to_torch(by_name(dtype).storage)).partition('.')[2]}" if in_torch else f", {numpy_name(dtype)}" if numpy_name(dtype) else "") if dtype else ""
     if isinstance(value, (list, tuple)):
+        if value and all(type(each).__module__.partition(".")[0] == "torch" for each in value):
+            wanted = to_torch(by_name(dtype).storage) if dtype else value[0].dtype
+            return f"torch.stack({p.name})" + (f".to({wanted})" if wanted != value[0].dtype else "")
         return f"{'torch' if in_torch else 'np'}.asarray({p.name}{more})"
     shape = shape_of(p, sizes_known(fn, bound))
     is_number = isinstance(value, (int, float)) or hasattr(value, "item")

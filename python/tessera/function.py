@@ -343,7 +343,18 @@ class Function(_runtime.Callable, Refusals):
         except ArgumentError as error:
             text, fix = str(error).strip(), getattr(error, "fix", "")
         arguments.check_shapes(self, given, out)
-        self._run_refused(text, fix, out, version.library_of(given), given)
+        self._run_refused(self._with_sizes(text, version, given, scalars, out), fix, out, version.library_of(given), given)
+
+    @staticmethod
+    def _with_sizes(text: str, version: Version, given: dict, scalars: dict, out: tuple) -> str:
+        """What the runtime says of the rank of a result, with its sizes and those of the array that is given for it."""
+        said = re.search(r"\bresult(?:\.(\d+))? must have rank", text)
+        if said is None or any(mode not in ("in", "result") for _, _, _, mode, _ in version.tensors):  # it would be written again
+            return text
+        made, at = version.run(given, scalars, ()), int(said[1] or 0)
+        shapes = [array.shape for array in (made if isinstance(made, tuple) else (made,))]
+        is_, must = (" x ".join(map(str, shape)) for shape in (out[at].shape, shapes[at]))
+        return f"{said[0].partition(' ')[0]} ({is_}) has another rank; {said[0].partition(' ')[0]} must be {must}"
 
     def note_call(self, spec: Spec, given: dict) -> None:
         """What the last call was, if nobody calls directly after it."""

@@ -12,7 +12,7 @@ import textwrap
 
 from . import arguments, arrays, source
 from .arguments import Parameter
-from .dtypes import by_name
+from .dtypes import by_name, by_storage
 from .errors import ArgumentError, CompileError, TesseraError
 from .knobs import colour
 from .wording import called_at
@@ -25,7 +25,7 @@ class Refusals:
         """Raises an ArgumentError at the user's call: under this keyword, or what it gives for the parameter (the one that the message begins with,
         if none is said), with the parameter in a note. A fix of the definition is shown there, and so is what no call of the user's is known for."""
         names = [p.name for p in self.parameters]
-        if not parameter and not keyword and (first := re.match(r"\w+(?==?)", message)) and first[0] in (*names, "out"):
+        if not parameter and not keyword and (first := re.match(r"\w+", message)) and first[0] in (*names, "out"):
             parameter, keyword = (first[0], "") if first[0] in names else ("", first[0])
         is_of_library = self.__module__.startswith("tessera.")  # whose text is not what is wrong
         call = source.call_of_user()
@@ -35,6 +35,8 @@ class Refusals:
         places = [p.name for p in self.parameters if not p.keyword_only]
         name, place = (keyword, None) if keyword else (parameter, places.index(parameter) if parameter in places else None)
         given = call.argument(name, place) if name else None
+        if given is not None and name == "out" and (one := re.match(r"out\[(\d+)\]", message)):
+            given = call.element(given, int(one[1]))
         if given is None and any(p.name == name and p.kind == "out" for p in self.parameters):
             given = call.argument("out")  # the same array under the other name
         fix = self._in_words_of_call(call, fix, name, given)
@@ -58,7 +60,7 @@ class Refusals:
 
     def _in_words_of_call(self, call: source.Call, fix: str, name: str, given) -> str:
         """The fix, which is of a parameter, for what the call gives for it; "" if the text of that is not known."""
-        if not fix or isinstance(fix, source.Whole) or fix[0] == "@":
+        if not fix or isinstance(fix, source.Whole) or fix[0] == "@" or fix.startswith("out=("):
             return fix if fix != str(call) else ""
         for module, ours in (("numpy", "np"), ("torch", "torch")):
             fix = re.sub(rf"(?<![\w.]){ours}\.(?=\w)", source.module_of_user(module, ours) + ".", fix)
@@ -139,6 +141,21 @@ class Refusals:
         call = source.call_of_user()
         return call.written([call.text(each) for each in (*call.args, *call.keywords) if getattr(each, "arg", "") != "out"]) if call else ""
 
+    def _out_with_others(self, wanted: list) -> str:
+        """`out=(a, b)` for these results (storage, rank), where the call gives fewer: with the arrays that lines above make for them; else ""."""
+        call = source.call_of_user()
+        given = call.argument("out") if call and self._is_called_by(call) else None
+        if not isinstance(given, ast.keyword) or given.arg is None:
+            return ""
+        said = [getattr(each, "id", "") for each in getattr(given.value, "elts", [given.value])]
+        used = {node.id for node in ast.walk(ast.Tuple([*call.args, *call.keywords])) if isinstance(node, ast.Name)}.difference(said)
+        names = [name for name in source.made_above_user() if name not in used]
+        values = [source.value_of_user(ast.Name(name)) for name in names]
+        if not set(said) <= set(names) or len(names) != len(wanted) or not all(map(arrays.is_array, values)):
+            return ""
+        found = [(array.dtype.storage, len(array.sizes)) for array in map(arguments.described, values)]
+        return f"out=({', '.join(names)})" if found == list(wanted) else ""
+
     def _blamed_on_call(self, error: CompileError) -> TesseraError:
         """The error about a constant of the wrong kind, where the user's call gives it."""
         found = re.match(r"(.+:\d+:\d+): error: (.*), but (\w+) is the float (\S+)\n", source.without_colour(str(error)))
@@ -208,7 +225,7 @@ class Refusals:
         text = re.sub(r"^\w+, plan line \d+: ", "", text)
         text = re.sub(r"\b(\w+)_shape_(\d+)\b", r"\1.shape[\2]", text)  # axes without names that the body relates
         text = re.sub(r"(?<!the )\bresult\.?(\d+)\b", r"out[\1]", text)
-        text = re.sub(r"(?<!the )\bresult\b", "out=", text)
+        text = re.sub(r"(?<!the )\bresult\b", "out[0]" if len(out) > 1 else "out=", text)
         if strides := re.match(r"(\S+) has stride -?\d+ along axis \d+, but this version needs", text):
             call = source.call_of_user()  # the function itself compiles a version for these strides
             again = source.Whole(f"{self.__name__}{str(call).removeprefix(call.callee)}") if call else ""
@@ -226,13 +243,15 @@ class Refusals:
             reads = other if any(p.name == other and not p.is_written for p in self.parameters) else ""
             text = text.replace("pass a copy of one of them", f"pass a copy of {other}, which is read" if reads else "give each an array of its own")
             parameter, fix = reads, reads + copied if reads else written + copied if other == "itself" else ""
-        elif sizes := re.search(r"; out= must be ([\d x]+)$", text):
-            array, shape = arguments.described(out[0]) if len(out) == 1 else None, tuple(map(int, sizes[1].split(" x ")))
+        elif sizes := re.search(r"\b(out=|out\[(\d+)\]) \(([\d x]*)\).*; \1 must be ([\d x]*)$", text):
+            at, shape = int(sizes[2] or 0), tuple(map(int, re.findall(r"\d+", sizes[4])))
+            array = arguments.described(out[at]) if at < len(out) else None
+            text = f"{sizes[1]} is {sizes[3] or 'a scalar'}, the result is {sizes[4] or 'a scalar'}"
             fix, keyword = arguments.empty_text("out", array.library, shape, array.dtype.name) if array else "", "out"
         elif ("disagree" in text or "must have rank" in text) and not fix:
             disagree = re.match(r"\S+ \(.*\) and (\S+) \(.*\) disagree on", text)
             parameter = disagree[1] if disagree and any(p.name == disagree[1] for p in self.parameters) else ""
-            keyword = "out" if "out=" in text and not parameter else ""
+            keyword = "out" if re.search(r"\bout[=[]", text) and not parameter else ""
         self._fail(text, parameter, fix, keyword)
 
     def _arrays_of_call(self, said: str) -> tuple[dict, tuple]:
@@ -242,7 +261,10 @@ class Refusals:
             return {}, ()
         positional = [p.name for p in self.parameters if not p.keyword_only]
         sizes_of = dict(re.findall(r"(\w+) \((\d+(?: x \d+)*)\)", said))
-        dtypes = {p.name: entry[1] for p, entry in zip(self.parameters, self.last_spec.arguments if self.last_spec else ()) if entry[0] == "tensor"}
+        spec = self.last_spec
+        dtypes = {p.name: entry[1] for p, entry in zip(self.parameters, spec.arguments if spec else ()) if entry[0] == "tensor"}
+        made = self._versions.get(spec.key) if spec else None
+        dtypes.update({name: by_storage(storage).name for name, storage, _, mode, _ in made.tensors if mode == "result"} if made else {})
 
         def array_of(name: str, of: str):
             given = call.argument(name, positional.index(name) if name in positional else None)
@@ -254,5 +276,5 @@ class Refusals:
             return arrays.Array(None, 0, sizes, sizes, dtype, self._library)
 
         found = {p.name: array_of(p.name, p.name) for p in self.parameters}
-        out = array_of("out", next((p.name for p in self.parameters if p.kind == "out" and found[p.name] is None), ""))
+        out = array_of("out", next((p.name for p in self.parameters if p.kind == "out" and found[p.name] is None), "result"))
         return {name: array for name, array in found.items() if array is not None}, () if out is None else (out,)

@@ -147,6 +147,12 @@ class Call:
             given = given or (until[-1] if len(until) > position + self._before else None)
         return given or next((each for each in self.keywords if each.arg is None), None)
 
+    @staticmethod
+    def element(given: ast.keyword, index: int):
+        """One of the values of a keyword, if they are written out there; else the keyword."""
+        values = getattr(given.value, "elts", ())
+        return given if index >= len(values) or any(isinstance(each, ast.Starred) for each in values) else values[index]
+
     def part(self, text: str, fix: str = ""):
         """The argument of this name or text, or else one that the fix is for; with its name where the fix has one."""
         nodes = [node for each in (*self.args, *self.keywords) for node in ast.walk(each)]
@@ -246,6 +252,14 @@ def variable_of_user(names, test) -> str:
     """The first of these names that the user's frame has with a value that passes the test; else ""."""
     frame = user_frame()
     return next((name for name in names if frame is not None and test(_value(ast.Name(name), frame))), "")
+
+
+def made_above_user() -> list[str]:
+    """Names that lines above the user's call give fresh arrays, np.empty(...) or np.zeros(...), in the order of the lines."""
+    frame = user_frame()
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[:frame.f_lineno] if frame is not None else []
+    found = (re.match(r"\s*(\w+(?:, *\w+)*) *= *\(?[\w.]*(?:empty|zeros)\w*\(", line) for line in lines)
+    return list(dict.fromkeys(name for each in found if each for name in re.findall(r"\w+", each[1])))
 
 
 def module_of_user(name: str, otherwise: str) -> str:

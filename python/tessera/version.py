@@ -50,25 +50,30 @@ class Runner:
         """`given`: arrays by parameter name; `out`: arrays for what is left out."""
         library = self.library_of(given)
         gpu, handle = self._place(given, library, stream)
+        absent = [(storage, rank) for name, storage, rank, mode, _ in self.tensors if mode == "result" or name not in given]
+        if out and len(out) != len(absent):
+            has, are = ("is 1 array" if len(out) == 1 else f"has {len(out)} arrays"), ("is" if len(absent) == 1 else "are")
+            refuse(f"out= {has}, but {len(absent)} {are} returned", self.function._out_with_others(absent))
         waiting = list(out)
         tensors, returned = [], []
         written: list = []  # torch's tensors
         copied: dict = {}  # results whose memory the kernels cannot write
         for index, (name, storage, rank, mode, may_be_absent) in enumerate(self.tensors):
-            array = given.get(name) if mode != "result" else None
+            array, place = given.get(name) if mode != "result" else None, ""
             if array is None:
                 if waiting:
+                    place = f"out[{len(out) - len(waiting)}]" if len(out) > 1 else "out="
                     owner = waiting.pop(0)
                     array = arrays.describe(owner, gpu is not None)
                     if array is not None and array.gpu != gpu:
-                        refuse(f"out= is {_where(array.gpu)}, but the result is {_where(gpu)}", self.function._without_out())
+                        refuse(f"{place} is {_where(array.gpu)}, but the result is {_where(gpu)}", self.function._without_out())
                     if array is None:
-                        refuse(f"out= is {a_kind(owner)}, not an array", self.function._without_out())
+                        refuse(f"{place} is {a_kind(owner)}, not an array", self.function._without_out())
                     returned.append((index, owner))
                     if array.sizes and array.strides[-1] != 1 and array.sizes[-1] != 1:
                         # What the caller leaves out is written along its last axis: into fresh memory, then copied.
                         if not array.writable:
-                            refuse(f"{name if mode != 'result' else 'out='} is read-only, but {self.name} writes it", f"{name if mode != 'result' else 'out'}.copy()")
+                            refuse(f"{place} is read-only, but {self.name} writes it", "out.copy()")
                         copied[index] = owner
                         tensors.append(None)
                         continue
@@ -79,20 +84,15 @@ class Runner:
                     continue
             if array.dtype.storage != storage:
                 wanted = by_storage(storage)
-                shown, what = ("out=", "the result is") if mode == "result" or array.owner is not None and any(array.owner is o for o in out) else (name, "this version takes")
-                refuse(f"{shown} is {array.dtype}, but {what} {wanted}",
-                       f'{name}.astype("{to_numpy(storage)}")' if shown != "out=" else arguments.empty_text("out", array.library, tuple(array.sizes), wanted.name))
+                refuse(f"{place or name} is {array.dtype}, but {'the result is' if place else 'this version takes'} {wanted}",
+                       f'{name}.astype("{to_numpy(storage)}")' if not place else arguments.empty_text("out", array.library, tuple(array.sizes), wanted.name))
             if mode != "in" and not array.writable:
-                shown = name if mode != "result" else "out="
-                refuse(f"{shown} is read-only, but {self.name} writes it", f"{name if mode != 'result' else 'out'}.copy()")
+                refuse(f"{place or name} is read-only, but {self.name} writes it", f"{'out' if place else name}.copy()")
             if mode != "in" and array.library == "torch":
                 written.append(array.owner)
             tensors.append(array.for_runtime())
         if copied:
             arrays.refuse_overlap([owner for _, owner in returned], {name: array.owner for name, array in given.items()})
-        if waiting:
-            taken = len(out) - len(waiting)
-            refuse(f"out= has {len(out)} arrays, but {taken} {'is' if taken == 1 else 'are'} returned", "")
         values = [_bits(scalars[name], storage, name, self.name) for name, storage in self.scalars]
         order = []
 

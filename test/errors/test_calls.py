@@ -66,6 +66,16 @@ def rows(x: Tensor["M", "N"]):
     return x.sum(dim=1)
 
 
+@tsr.function
+def moments(x: Tensor["M", "N"]):
+    return x.sum(dim=1), x.max(dim=1)
+
+
+@tsr.function
+def squares(x):
+    return (x * x).sum()
+
+
 class Layer:
     scale = add
 
@@ -111,8 +121,20 @@ CASES = [
          'C: Out["M", "N"]', "(got := np.empty((50, 40), np.float32))", A @ B),
     Case("an Out of another dtype", "got = np.empty(100)\nadd(x, y, got)", "got", "Z is annotated fp32, but the array is fp64", 'Z: Out["N", fp32]',
          "(got := np.empty((100,), np.float32))", x + y),
-    Case("out= of a function", "got = rows(A, out=np.empty(3, np.float32))", "out=np.empty(3, np.float32)", "out= must be 50", "function rows",
+    Case("out= of a function", "got = rows(A, out=np.empty(3, np.float32))", "out=np.empty(3, np.float32)", "out= is 3, the result is 50", "function rows",
          "out=np.empty((50,), np.float32)", A.sum(1)),
+    Case("out= of another rank", "got = np.empty((50, 1), np.float32)\nrows(A, out=got)", "out=got", "out= is 50 x 1, the result is 50", "function rows",
+         "out=(got := np.empty((50,), np.float32))", A.sum(1)),
+    Case("out= of a second call of a function", "rows(A, out=np.empty(50, np.float32))\ngot = rows(A, out=np.empty(51, np.float32))", "out=np.empty(51, np.float32)",
+         "out= is 51, the result is 50", "function rows", "out=np.empty((50,), np.float32)", A.sum(1)),
+    Case("one array for two results", "a, b = np.empty(50, np.float32), np.empty(50, np.float32)\nmoments(A, out=a)\ngot = (a, b)", "out=a", "out= is 1 array, but 2 are returned",
+         "function moments", "out=(a, b)", (A.sum(1), A.max(1))),
+    Case("one array for two results of a second call", "a = np.empty(50, np.float32)\nb = np.empty(50, np.float32)\nmoments(A, out=(a, b))\nmoments(A, out=b)\ngot = (a, b)",
+         "out=b", "out= is 1 array, but 2 are returned", "function moments", "out=(a, b)", (A.sum(1), A.max(1))),
+    Case("one of two results", "a = np.empty(50, np.float32)\ngot = moments(A, out=(a, np.empty((1, 50), np.float32)))", "np.empty((1, 50), np.float32)",
+         "out[1] is 1 x 50, the result is 50", "function moments", "np.empty((50,), np.float32)", (A.sum(1), A.max(1))),
+    Case("the dtype of one of two results", "a = np.empty(50)\nb = np.empty(50, np.float32)\nmoments(A, out=(a, b))\ngot = (a, b)", "a",
+         "out[0] is fp64, but the result is fp32", "function moments", "(a := np.empty((50,), np.float32))", (A.sum(1), A.max(1))),
     Case("the second call", "gemm(A, B)\ngot = gemm(A, W)", "W", "disagree on K: 70 from A, 40 from B", 'B: Tensor["K", "N"]', "W.T", A @ B),
     Case("out= of a second call", "wide = np.empty((40, 50), np.float32)\ngemm(A, B, out=np.empty((50, 40), np.float32))\ngot = gemm(A, B, out=wide)", "out=wide",
          "out= (40 x 50) must be 50 x 40: M = 50 from A, N = 40 from B", 'C: Out["M", "N"]', "out=np.empty((50, 40), np.float32)", A @ B),
@@ -121,6 +143,8 @@ CASES = [
     Case("a list", "got = gemm(A.tolist(), B)", "A.tolist()", "A takes an array, not a list", 'A: Tensor["M", "K"]', "np.asarray(A.tolist(), np.float32)", A @ B),
     Case("a list for a dtype", "got = add(Y=y, X=x.tolist())", "X=x.tolist()", "X takes an array, not a list", 'X: Tensor["N", fp32]',
          "X=np.asarray(x.tolist(), np.float32)", x + y),
+    Case("a list of tensors", "import torch\ngot = rows([torch.from_numpy(x), torch.from_numpy(y)]).numpy()", "[torch.from_numpy(x), torch.from_numpy(y)]",
+         "x takes an array, not a list", 'x: Tensor["M", "N"]', "torch.stack([torch.from_numpy(x), torch.from_numpy(y)])", np.stack([x, y]).sum(1)),
     Case("a number", "got = add(x, 2)", "2", "Y takes an array, not an int", 'Y: Tensor["N", fp32]', "np.full((100,), 2, np.float32)", x + 2),
     Case("too few axes", "got = rows(x)", "x", 'x has 2 axes (M, N), but the array has 1 (100)', 'x: Tensor["M", "N"]', "x[None]", x.sum(keepdims=True)),
     Case("an unknown keyword", "got = gemm(A, B, BLOCK_M=16)", "BLOCK_M=16", "gemm has no parameter BLOCK_M; there are A, B, C, BM, BN, BK, and out=, target=, stream=",
@@ -229,6 +253,12 @@ def test_call(case, tmp_path):
 
 
 WITHOUT_FIX = {
+    "rows of several lengths": ("rows([x, y[:50]])", "[x, y[:50]]", "x takes an array, not a list"),
+    "arrays of several shapes": ("squares([A, x])", "[A, x]", "x takes an array or a number, not a list"),
+    "tensors of several lengths": ("import torch; rows([torch.ones(2), torch.ones(3)])", "[torch.ones(2), torch.ones(3)]", "x takes an array, not a list"),
+    "one array for two results that the text does not name": ("moments(A, out=np.empty(50, np.float32))", "out=np.empty(50, np.float32)", "out= is 1 array, but 2 are returned"),
+    "an array that something else needs": ("c = np.zeros((50, 70), np.float32); b = np.zeros(50, np.float32); moments(c, out=b)", "out=b", "out= is 1 array, but 2 are returned"),
+    "three arrays for two results": ("a, b, c = np.empty((3, 50), np.float32)\nmoments(A, out=(a, b, c))", "out=(a, b, c)", "out= has 3 arrays, but 2 are returned"),
     "sizes that no transpose mends": ("add(x, y[:50])", "y[:50]", "X (100) and Y (50) disagree on N: 100 from X, 50 from Y"),
     "None": ("add(x, None)", "None", "Y takes an array, but is None"),
     "a region": ("histogram(I)", "histogram", "argument H is missing; the caller gives it, with what it starts with: H = np.zeros((B,), np.float32)"),
