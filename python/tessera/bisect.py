@@ -270,7 +270,7 @@ def main(words: list[str] | None = None) -> int:
     inputs.add_arguments(parser)
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--folder", default="bisect", help="for the reproducer")
-    given = parser.parse_args(words)
+    given = inputs.parsed(parser, words)
     bad = 0
     try:
         functions = inputs.load(given.function)

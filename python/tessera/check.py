@@ -308,7 +308,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("file", help="file.py, file.tessera, or file.py:name")
     inputs.add_arguments(parser)
     parser.add_argument("--target", default="cpu")
-    given = parser.parse_args(words)
+    given = inputs.parsed(parser, words)
     bad = 0
     try:
         functions = inputs.load(given.file)

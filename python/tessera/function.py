@@ -412,8 +412,10 @@ class Function(_runtime.Callable, Refusals):
                 what = f"{target} has no stage 'ptx', GPUs do"
             elif stage in every:
                 what = f"target {target} leaves after stage {stages[-1]} and has no stage {stage!r}"
+            more = [name for name, is_text in compiler.machine_of("sm_80")["emissions"] if is_text and name not in shown]
+            of_gpus = f", for sm_80 also {', '.join(more)}" if more else ""
             raise ArgumentError(source.at_user(
-                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}", fix, str(stage)))
+                f"{what}; there are {', '.join(shown[:-1])} and {shown[-1]}{of_gpus}", fix, str(stage)))
         compilation = self._with_key(lambda: self._start(arguments.spec_from_words(self, target, words)))
         return _lower(compilation, stage) if stage in stages else compilation.emit(stage)
 

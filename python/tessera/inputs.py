@@ -9,6 +9,7 @@ import argparse
 import importlib.util
 import pathlib
 import re
+import shlex
 import sys
 
 import numpy as np
@@ -121,10 +122,23 @@ def check_dims(dims: dict, functions: list[Function]) -> None:
 def _dims(text: str) -> dict:
     pairs = [part.partition("=") for part in text.split(",") if part]
     if any(not value.isdigit() for _, _, value in pairs):
-        meant = re.findall(r"([A-Za-z_]\w*)\W+(\d+)", text)
-        fix = f"\n fix:  --dims {','.join(map('='.join, meant))}" if meant and len(meant) == len(pairs) else ""
+        one = r"([A-Za-z_]\w*)\s*[=:\s]\s*(\d+)"
+        is_clear = re.fullmatch(rf"\s*{one}(?:[,;\s]+{one})*\s*", text)
+        fix = f"\n fix:  --dims {','.join(map('='.join, re.findall(one, text)))}" if is_clear else ""
         raise argparse.ArgumentTypeError(f"dims are M=65,N=127, not {text!r}{fix}")
     return {name.strip(): int(value) for name, _, value in pairs}
+
+
+def parsed(parser: argparse.ArgumentParser, words: list[str] | None) -> argparse.Namespace:
+    """The words of a command; dims that stand apart are an error with the command in which they are joined."""
+    words = sys.argv[1:] if words is None else words
+    begin = next((i + (word == "--dims") for i, word in enumerate(words) if word.partition("=")[0] == "--dims"), len(words))
+    end = next((i for i in range(begin + 1, len(words)) if not re.fullmatch(r",|,?(?:[A-Za-z_]\w*=\d+,?)+", words[i])), len(words))
+    if end > begin + 1:
+        joined = ",".join(word.strip(",") for word in words[begin:end] if word != ",")
+        given = " ".join(["--dims"] * (words[begin][:2] != "--") + words[begin:end])
+        parser.error(f"{given}: dims are joined by commas\n fix:  {parser.prog} {shlex.join([*words[:begin], joined, *words[end:]])}")
+    return parser.parse_args(words)
 
 
 def _dtype(text: str) -> str:

@@ -482,7 +482,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--html", help="a page with plots; {} stands for the function's name")
     parser.add_argument("--trace", help="the timeline for chrome://tracing and ui.perfetto.dev")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(words)
+    given = inputs.parsed(parser, words)
     try:
         functions = inputs.load(given.file)
         inputs.check_dims(given.dims, functions)

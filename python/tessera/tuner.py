@@ -497,7 +497,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--cache", default=None, help=f"folder of the results; {CACHE}")
     parser.add_argument("--size", type=int, default=512, help="of dims that --dims leaves out")
     parser.add_argument("--quiet", action="store_true")
-    words_given = parser.parse_args(words)
+    words_given = inputs.parsed(parser, words)
     failed = 0
     try:
         functions = inputs.load(words_given.file)

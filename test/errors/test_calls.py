@@ -361,12 +361,30 @@ got = product(np.ones((4, 5), np.float32), np.ones((5, 6), np.float32))
     run(applied(text, message), tmp_path)
 
 
-@pytest.mark.parametrize("dims, fix", [("m=65,n=33,k=40", "M=65,N=33,K=40"), ("M:64,N:48,K:32", "M=64,N=48,K=32")])
+@pytest.mark.parametrize("dims, fix", [("m=65,n=33,k=40", "M=65,N=33,K=40"), ("M:64,N:48,K:32", "M=64,N=48,K=32"), ("M=64 N=48", "M=64,N=48")])
 def test_dims_of_a_command(dims, fix, tmp_path):
     (tmp_path / "prog.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "-m", "tessera", "check", str(tmp_path / "prog.py") + ":gemm", "--dims", dims], capture_output=True, text=True,
                           env={**os.environ, "NO_COLOR": "1"})
     assert done.returncode == 2 and f"\n fix:  --dims {fix}\n" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "tune", "profile", "bisect"])
+@pytest.mark.parametrize("words, fixed", [
+    ("prog.py:gemm --dims M=65 N=33", "prog.py:gemm --dims M=65,N=33"),
+    ("prog.py:gemm --dims=M=65 N=33 --seed 3", "prog.py:gemm --dims=M=65,N=33 --seed 3"),
+    ("--dims M=65, N=33,K=4 prog.py", "--dims M=65,N=33,K=4 prog.py"),
+    ("--dims M=65 , N=33 ,K=4 prog.py", "--dims M=65,N=33,K=4 prog.py"),
+    ("prog.py --dims M=65 N", None),
+])
+def test_dims_that_stand_apart(command, words, fixed, capsys):
+    from tessera import __main__ as tessera
+
+    with pytest.raises(SystemExit):
+        tessera.main([command, *words.split()])
+    said = capsys.readouterr().err
+    prog = "tessera-bisect" if command == "bisect" else f"tessera {command}"
+    assert (f": dims are joined by commas\n fix:  {prog} {fixed}\n" in said) == (fixed is not None), said
 
 
 def test_the_name_of_a_card(tmp_path):
