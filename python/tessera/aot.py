@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import itertools
+import json
 import pathlib
 import re
 
@@ -13,7 +14,7 @@ from . import _core, gpu, machines, source
 from .arguments import Spec, spec_from_words
 from .dtypes import as_dtype
 from .errors import ArgumentError, CompileError, FileError
-from .targets import gpu_named, is_later
+from .targets import is_later, meant_by
 
 # What runs on every x86-64 processor since 2013, and faster where it can.
 LEVELS = {"cpu": ("cpu:avx512", "cpu:avx2"), "cpu:avx2": ("cpu:avx2",), "cpu:avx512": ("cpu:avx512",)}
@@ -26,6 +27,16 @@ def runtime_directory() -> str:
         if (folder / "libTesseraRuntime.a").exists():
             return str(folder)
     return ""
+
+
+def _is_ahead(target) -> bool:
+    return target in LEVELS or isinstance(target, str) and gpu.is_gpu(target) and machines.of(target).on_device
+
+
+def _meant(name: str) -> str:
+    """The target whose code runs where this one would."""
+    meant = machines.of(meant_by(name) or "cpu").compiled_as
+    return meant if _is_ahead(meant) else "cpu"
 
 
 def _choices(words: dict) -> list[dict]:
@@ -58,13 +69,13 @@ def _age(target: str) -> tuple:
 
 def build(function, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
     """Compiles every version and writes the library; the files."""
-    levels = []
-    for target in [targets] if isinstance(targets, str) else targets:
-        if target not in LEVELS and not (isinstance(target, str) and gpu.is_gpu(target) and machines.of(target).on_device):
+    levels, targets = [], [targets] if isinstance(targets, str) else targets
+    for target in targets:
+        if not _is_ahead(target):
             kind = "not yet" if is_later(str(target)) else "no such target"
-            meant = gpu_named(str(target))
+            every = dict.fromkeys(each if _is_ahead(each) else _meant(str(each)) for each in targets)
             raise CompileError(source.at_user(f"{kind}: {target!r}, ahead of time; there are {', '.join(LEVELS)}, sm_80 ...",
-                                              f'targets=["{meant}"]' if meant else 'targets=["cpu"]', str(target)))
+                                              f"targets={json.dumps(list(every))}", str(target)))
         levels += [level for level in LEVELS.get(target, (target,)) if level not in levels]
     # The first version that a GPU can run is taken: the newest of them.
     levels.sort(key=lambda level: _age(level) if machines.of(level).on_device else (0, 0, ""), reverse=True)

@@ -380,7 +380,7 @@ class Function(_runtime.Callable, Refusals):
         if targets is not None:
             from . import gpu
 
-            return gpu.compile_all(self, [check_target(each) for each in targets], words)
+            return gpu.compile_all(self, [check_target(each, "") for each in targets], words)
         target = check_target(arguments.only_target(self, given, target))
         return self._with_key(lambda: self._version(arguments.spec_from_words(self, target, words)))
 

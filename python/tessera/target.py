@@ -48,7 +48,7 @@ class TargetIRCompiler:
             from .targets import check_target
 
             prefix = "sim:" if target_platform == "sim" else ""
-            self.target = check_target(prefix + (target_architecture or "sm_80"))
+            self.target = check_target(prefix + (target_architecture or "sm_80"), "target_architecture", prefix)
         if target_platform != "cpu" and not enable_tensor_cores:
             raise CompileError(source.at_user("not yet: GPU kernels without tensor cores", "enable_tensor_cores=True", "enable_tensor_cores"))
 

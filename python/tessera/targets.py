@@ -28,29 +28,54 @@ def is_later(target: str) -> bool:
     return target.startswith(_LATER)
 
 
+_SPELT = re.compile(r"(sim:|cudatile:)?(?:sm|compute)[_ -]?(\w*)", re.IGNORECASE)
+
+
+def _spelt(name: str) -> str:
+    """"sim:sm_80" for "sim:SM80" or "sim:a100"; "" for what is no machine we compile for."""
+    from . import gpu
+
+    kind, _, arch = name.lower().rpartition(":")
+    found = _SPELT.fullmatch(arch)
+    right = f"{kind}:" * bool(kind) + (f"sm_{found[2]}" if found else _TARGET_NAMES.get(arch, "") if kind else "")
+    return right if gpu.is_gpu(right) else ""
+
+
+def meant_by(name: str) -> str:
+    """"sm_80" for "a100" or "sm80", "cpu:avx2" for "avx2"; "" for what is no other name of a target we compile for."""
+    meant = _TARGET_NAMES.get(name.lower(), "")
+    is_ours = meant in TARGETS or bool(meant) and machines.of(meant).on_device and architectures.is_known(meant)
+    return meant if is_ours else _spelt(name)
+
+
 def gpu_named(name: str) -> str:
     """"sm_80" for "a100"; "" for what is no name of a GPU we compile for."""
-    meant = _TARGET_NAMES.get(name.lower(), "")
-    return meant if meant and machines.of(meant).on_device and architectures.is_known(meant) else ""
+    meant = meant_by(name)
+    return meant if meant and machines.of(meant).on_device else ""
 
 
-def check_target(target: str) -> str:
+def check_target(target: str, keyword: str = "target", prefix: str = "") -> str:
+    """The target, which the user gives by this keyword without the prefix; "": as one of a list."""
+
+    def fixed(name: str) -> str:
+        return f"{keyword}=" * bool(keyword) + f'"{name.removeprefix(prefix)}"'
+
     if isinstance(target, str) and target in TARGETS:
         return target
     if not isinstance(target, str):
-        raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", 'target="cpu"', repr(target)))
+        raise CompileError(source.at_user(f"a target is a string ({', '.join(TARGETS)}), not {a_kind(target)}", fixed("cpu"), repr(target)))
     from . import gpu
 
     if gpu.is_gpu(target):
         return target
-    spelt = re.fullmatch(r"(sim:|cudatile:)?sm_?(\d+)([af]?)", target)
-    if spelt and gpu.is_gpu(f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"):
-        right = f"{spelt[1] or ''}sm_{spelt[2]}{spelt[3]}"
-        raise CompileError(source.at_user(f"no target is called {target!r}; it is spelt {right!r}", f'target="{right}"', target))
-    if unknown := re.fullmatch(r"(sim:|cudatile:)?(sm_\w*)", target):
-        raise CompileError(source.at_user(_no_such_machine(*unknown.groups()), f'target="{unknown[1] or ""}{_nearest_machine(unknown[2])}"', f"{target}"))
+    part = target.removeprefix(prefix)
+    if right := _spelt(target):
+        raise CompileError(source.at_user(f"no target is called {target!r}; it is spelt {right!r}", fixed(right), part))
+    if unknown := _SPELT.fullmatch(target):
+        kind, arch = (unknown[1] or "").lower(), f"sm_{unknown[2].lower()}"
+        raise CompileError(source.at_user(_no_such_machine(kind, arch), fixed(kind + _nearest_machine(arch)), part))
     if is_later(target):
-        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_75 and newer", 'target="cpu"', f"{target}"))
+        raise CompileError(source.at_user(f"not yet: target {target!r}; this version compiles for {', '.join(TARGETS)}, sm_75 and newer", fixed("cpu"), part))
     from . import cuda
 
     meant = _TARGET_NAMES.get(target.lower().partition(":")[0], "")
@@ -61,10 +86,10 @@ def check_target(target: str) -> str:
     compiles = call is not None and call.tool in ("compile", "inspect_ir", "aot", "explain")
     if machines.of(near).on_device and not compiles and not cuda.count():
         near = "sim:" + near  # there is no GPU here: the simulator runs it
-    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", f'target="{near}"', f"{target}"))
+    raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90{note}", fixed(near), part))
 
 
-def _no_such_machine(kind: str | None, name: str) -> str:
+def _no_such_machine(kind: str, name: str) -> str:
     if kind == "cudatile:" and architectures.is_known(name):
         return f"no target is called '{kind}{name}': CUDA Tile IR is for sm_80 and newer"
     return f"no NVIDIA architecture is called {name!r}; there are {', '.join(architectures.names())}"
@@ -80,7 +105,8 @@ def _nearest_machine(name: str) -> str:
 
 def check_schedule_target(target: str) -> None:
     """A schedule may be for any target of the language, or a family of them."""
-    if isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or is_later(target)):
+    right = _spelt(target) if isinstance(target, str) else ""
+    if right in ("", target) and isinstance(target, str) and (target in TARGETS or target in ("sim", "cudatile", "gfx", "sm") or is_later(target)):
         return
     if isinstance(target, dict) and target and all(isinstance(key, str) and key.isidentifier() for key in target):
         call = source.call_of_user()
@@ -88,6 +114,7 @@ def check_schedule_target(target: str) -> None:
         raise CompileError(source.at_user("a schedule takes its keys as keywords, not as a dict", fix, "schedule"))
     if type(target) is int:
         raise CompileError(source.at_user(f"a schedule takes its keys as keywords; nothing says which key {target} is for", "", str(target)))
-    near = _TARGET_NAMES.get(str(target).lower(), "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
+    unknown = _SPELT.fullmatch(str(target))
+    near = _TARGET_NAMES.get(str(target).lower(), right) or (_nearest_machine(f"sm_{unknown[2]}") if unknown else "") or source.nearest(target, (*TARGETS, "sm_90a", "gfx942", "spirv"), "cpu")
     raise CompileError(source.at_user(f"no target is called {target!r}; there are {', '.join(TARGETS)}, sm_75 ... sm_121, sim:sm_80, cudatile:sm_90",
                                       f'target="{near}"', target if isinstance(target, str) else "target"))
