@@ -211,7 +211,9 @@ class Refusals:
                 size = f"{name}.shape[{axis}]"
                 extent = re.search(r"has size (\d+)", message)
                 far = extent is not None and -int(value) > int(extent[1])
-                fix = f"ignore_index={value}" if kind == "target" else f"tsr.clamp({index}, -{size}, {size} - 1)" if far else f"tsr.clamp({index}, 0, {size} - 1)" if value[0] != "-" else \
+                if kind == "target" and extent is not None and value[0] != "-":
+                    message += f": labels run from 0 to {int(extent[1]) - 1}" if int(extent[1]) else ""
+                fix = f"ignore_index={value}" * (value[0] == "-") if kind == "target" else f"tsr.clamp({index}, -{size}, {size} - 1)" if far else f"tsr.clamp({index}, 0, {size} - 1)" if value[0] != "-" else \
                     f"tsr.where({index} < 0, {index} + {size}, {index})"
             elif sizes := re.search(r"axis \d+ of (\w+) is (\d+), (?:axis (\d+) )?of (\w+) (?:is )?(\d+)", message):
                 first, size, axis, second, _ = sizes.groups()

@@ -53,6 +53,32 @@ def placed(fn, mistake: TuningMistake) -> CompileError:
     return CompileError(source.render(fn.source.file, *found, mistake.message, mistake.fix))
 
 
+_OF_C = {"&&": "and", "||": "or", "!": "not"}
+
+
+def _parsed(where: str):
+    """The expression; None if the text is none."""
+    try:
+        return ast.parse(where.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _in_words(where: str, tree) -> str:
+    """`where="a < b and c < d"` where it has & and | between comparisons, as NumPy's masks have; else ""."""
+    words = {ast.BitAnd: ast.And(), ast.BitOr: ast.Or()}
+
+    class InWords(ast.NodeTransformer):
+        def visit_BinOp(self, node):
+            self.generic_visit(node)
+            both = (node.left, node.right)
+            is_mask = type(node.op) in words and all(isinstance(each, (ast.Compare, ast.BoolOp)) for each in both)
+            return ast.BoolOp(words[type(node.op)], list(both)) if is_mask else node
+
+    mended = ast.unparse(InWords().visit(tree))
+    return f'where="{mended}"' if mended != ast.unparse(_parsed(where)) and '"' not in mended else ""
+
+
 def holds(where: str | None, config: dict) -> bool:
     """Evaluates a constraint such as "BLOCK_M * BLOCK_N <= 32768"; only names, numbers and arithmetic."""
     if where is None:
@@ -85,12 +111,15 @@ def holds(where: str | None, config: dict) -> bool:
                     return False
                 left = right
             return True
-        raise TuningMistake("where", f"where={where!r} may use names, numbers, arithmetic and comparisons only", f'where="{next(iter(config))} <= 128"')
+        raise TuningMistake("where", f"where={where!r} may use names, numbers, arithmetic and comparisons only", _in_words(where, tree))
 
-    try:
-        tree = ast.parse(where, mode="eval").body
-    except SyntaxError:
-        raise TuningMistake("where", f"where={where!r} is no expression", f'where="{next(iter(config))} <= 128"') from None
+    tree = _parsed(where)
+    if tree is None:
+        mended = re.sub(r"!(?!=) *", " not ", where.replace("&&", " and ").replace("||", " or "))
+        mended = " ".join(mended.replace("( not", "(not").split())
+        used = [f"{theirs} is {ours!r}" for theirs, ours in _OF_C.items() if re.search(rf"{re.escape(theirs)}(?!=)", where)]
+        why = f"; in Python {', '.join(used)}" if used else ""
+        raise TuningMistake("where", f"where={where!r} is no expression{why}", f'where="{mended}"' if _parsed(mended) is not None else "")
     try:
         return bool(value(tree))
     except ZeroDivisionError:

@@ -76,6 +76,16 @@ def squares(x):
     return (x * x).sum()
 
 
+@tsr.function
+def halves(x):
+    return x * 0.5
+
+
+@tsr.function
+def means(x):
+    return x.mean()
+
+
 class Layer:
     scale = add
 
@@ -91,7 +101,7 @@ I = rng.integers(0, 10, 1000)
 '''
 NAMES: dict = {}
 exec(PROGRAM.replace("@tsr", "#"), NAMES)
-A, B, x, y = (NAMES[name] for name in ("A", "B", "x", "y"))
+A, B, x, y, I = (NAMES[name] for name in ("A", "B", "x", "y", "I"))
 
 
 class Case(NamedTuple):
@@ -145,6 +155,13 @@ CASES = [
          "X=np.asarray(x.tolist(), np.float32)", x + y),
     Case("a list of tensors", "import torch\ngot = rows([torch.from_numpy(x), torch.from_numpy(y)]).numpy()", "[torch.from_numpy(x), torch.from_numpy(y)]",
          "x takes an array, not a list", 'x: Tensor["M", "N"]', "torch.stack([torch.from_numpy(x), torch.from_numpy(y)])", np.stack([x, y]).sum(1)),
+    Case("bytes that meet floats", "got = halves(I.astype(np.uint8))", "I.astype(np.uint8)", "fp8_e4m3, fp8_e5m2 and i8", "x", 'I.astype(np.uint8).astype("float32")', I * 0.5),
+    Case("a tensor of bytes that meets floats", "import torch\ngot = halves(torch.from_numpy(I.astype(np.uint8)))", "torch.from_numpy(I.astype(np.uint8))",
+         "fp8_e4m3, fp8_e5m2 and i8", "x", "torch.from_numpy(I.astype(np.uint8)).to(torch.float32)", I * 0.5),
+    Case("bytes that stay integers", "got = squares(I.astype(np.uint8))", "I.astype(np.uint8)", "fp8_e4m3, fp8_e5m2 and i8", "x", 'I.astype(np.uint8).astype("int32")', (I * I).sum()),
+    Case("wide integers of a mean", "got = rows(x=I.astype(np.uint32)[None] * 1) + 0", "x=I.astype(np.uint32)[None] * 1", "fp8_e4m3, fp8_e5m2 and i8",
+         'x: Tensor["M", "N"]', 'x=(I.astype(np.uint32)[None] * 1).astype("int64")', None),
+    Case("integers of a mean", "got = means(I.astype(np.uint16))", "I.astype(np.uint16)", "fp8_e4m3, fp8_e5m2 and i8", "x", 'I.astype(np.uint16).astype("float32")', np.float32(I.mean())),
     Case("a number", "got = add(x, 2)", "2", "Y takes an array, not an int", 'Y: Tensor["N", fp32]', "np.full((100,), 2, np.float32)", x + 2),
     Case("too few axes", "got = rows(x)", "x", 'x has 2 axes (M, N), but the array has 1 (100)', 'x: Tensor["M", "N"]', "x[None]", x.sum(keepdims=True)),
     Case("an unknown keyword", "got = gemm(A, B, BLOCK_M=16)", "BLOCK_M=16", "gemm has no parameter BLOCK_M; there are A, B, C, BM, BN, BK, and out=, target=, stream=",

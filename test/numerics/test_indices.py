@@ -165,7 +165,8 @@ def test_a_target_that_is_no_class_is_refused(target):
     for fn in (loss, loss_of_each):
         with pytest.raises(tsr.ArgumentError, match=f"target {target} in t, but axis 1 of x") as refused:
             fn(X, t)
-        assert f"fix:  ignore_index={target}" in str(refused.value)
+        said = str(refused.value)
+        assert f"fix:  ignore_index={target}" in said if target < 0 else "has size 7: labels run from 0 to 6" in said and "fix:" not in said
     with pytest.raises(tsr.ArgumentError, match="target -100"):
         loss_without_two(X, np.array([0, -100, 1, 2, 3]))
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tessera as tsr
 from tessera import InOut, Out, Tensor, const, tuner
-from tessera.space import name_of
+from tessera.space import holds, name_of
 
 
 def gemm(A: Tensor["M", "K"], B: Tensor["K", "N"], C: Out["M", "N"], BLOCK_M: const = 64, BLOCK_N: const = 64, BLOCK_K: const = 64):
@@ -103,6 +103,32 @@ def test_mistakes_are_errors(tmp_path):
         tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["Q"], cache=str(tmp_path))(gemm)(A, B)
     with pytest.raises(tsr.CompileError, match="numerics is"):
         tsr.kernel.autotune(space=dict(BLOCK_M=[64]), key=["M"], numerics="loose")(gemm)
+
+
+@pytest.mark.parametrize("where, fix", [
+    ("BM * BN <= 4096 && BM < BN", "BM * BN <= 4096 and BM < BN"),
+    ("BM<BN||BM==64", "BM<BN or BM==64"),
+    ("BM != 32 && !(BM >= BN)", "BM != 32 and not (BM >= BN)"),
+    ("(BM < BN) & (BN <= 64)", "BM < BN and BN <= 64"),
+    ("BM < BN and", None),
+    ("BM => BN", None),
+    ("max(BM, BN) <= 64", None),
+])
+def test_constraints_in_other_words(where, fix):
+    """What cannot be mended gets no condition of ours."""
+    config = dict(BM=32, BN=64)
+    with pytest.raises(tsr.CompileError) as refused:
+        holds(where, config)
+    said = str(refused.value)
+    assert said.endswith(f' fix:  where="{fix}"\n') if fix else "fix:" not in said, said
+    assert fix is None or isinstance(holds(fix, config), bool)
+
+
+def test_a_constraint_of_c_in_the_decorator_and_the_call(tmp_path):
+    for refused in (lambda: tsr.kernel.autotune(space=dict(BLOCK_M=[32, 64]), key=["M"], where="BLOCK_M < 64 && BLOCK_M > 8", cache=str(tmp_path))(gemm)(A, B),
+                    lambda: tsr.kernel(gemm).tune(A, B, space=dict(BLOCK_M=[32, 64]), where="BLOCK_M < 64 && BLOCK_M > 8", cache=str(tmp_path))):
+        with pytest.raises(tsr.CompileError, match="is no expression; in Python && is 'and'\n(?:.*\n)* fix:  where=\"BLOCK_M < 64 and BLOCK_M > 8\"\n"):
+            refused()
 
 
 PROGRAM = '''
