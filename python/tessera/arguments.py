@@ -14,7 +14,7 @@ import numpy
 
 from . import arrays, capture, machines, options, source
 from .dtypes import as_dtype, by_name, to_numpy, to_torch
-from .errors import ArgumentError, TesseraError
+from .errors import ArgumentError
 from .knobs import knobs
 from .wording import a_kind
 
@@ -76,7 +76,7 @@ _absent = _Absent()
 
 # Arrays that no kernel computes with yet, and what holds all their values; no real number does that for a complex one.
 MAX_AXES = 8  # of a view of a kernel (compiler/Graph/IR)
-_INSTEAD = {"i16": "i32", "u8": "i32", "u16": "i32", "u32": "i64", "u64": "i64", "complex64": ""}
+INSTEAD = {"i16": "i32", "u8": "i32", "u16": "i32", "u32": "i64", "u64": "i64", "complex64": ""}
 
 
 def bind(fn, args: tuple, kwargs: dict, own: tuple = ("out", "target", "stream")) -> dict:
@@ -263,20 +263,6 @@ def _array_of(fn, p, value, bound: dict) -> str:
     return f"{'torch' if in_torch else 'np'}.full({shape}, {p.name}{more})" if shape is not None and is_number and p.kind != "out" else ""
 
 
-def _computed_with(fn, bound: dict, target: str, integer: str) -> str:
-    """What arrays of integers that no kernel computes with are converted to: these integers, or fp32 if the body takes only that."""
-    odd = [name for name, value in bound.items() if arrays.is_array(value) and getattr(as_dtype(value.dtype), "name", "") in _INSTEAD]
-    for dtype in (integer, "fp32"):
-        one = numpy.zeros((), to_numpy(by_name(dtype).storage))
-        made = {**bound, **{name: numpy.broadcast_to(one, tuple(bound[name].shape)) for name in odd}}
-        try:
-            fn._start(Spec(argument_specs(fn, made, target)[0], fn.capture()[0], target, fn.options.tuned))
-            return dtype
-        except (TesseraError, NewKey):
-            continue
-    return "fp32" if re.search(r"\b\d+\.\d|\b(?:fp|bf)\d", fn.source.text) else integer  # something else is wrong, too
-
-
 def argument_specs(fn, bound: dict, target: str, parameters=None):
     """ArgumentSpecs for the compiler, and the arrays and scalars of this call. `parameters`: those to look at, if not all."""
     specs, given, scalars = [], {}, {}
@@ -315,8 +301,10 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
             if p.dtype is not None and array.dtype is not by_name(p.dtype):
                 fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name,
                          empty_text(p.name, array.library, array.sizes, p.dtype) if p.kind == "out" else _convert(array, p.name, p.dtype))
-            if array.dtype.name in _INSTEAD:
-                near = _INSTEAD[array.dtype.name] and _computed_with(fn, bound, target, _INSTEAD[array.dtype.name])
+            if array.dtype.name in INSTEAD:
+                from . import conversions
+
+                near = INSTEAD[array.dtype.name] and conversions.computed_with(fn, bound, target, INSTEAD[array.dtype.name])
                 fn._fail(f"not yet: {p.name} is an array of {array.dtype}; there are fp64, fp32, fp16, bf16, i64, i32, bool and, in kernels, fp8_e4m3, "
                          "fp8_e5m2 and i8", p.name, _convert(array, p.name, near) if near else f"{p.name}.real")
             specs.append(("tensor", array.dtype.name, array.key_sizes(p.whole_axes, p.named_axes), array.unit_axis))
@@ -332,6 +320,10 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
         if kind is None:
             fn._fail(f"{p.name} takes an array or a number, not {a_kind(value)}", p.name,
                        _array_of(fn, p, value, bound) if isinstance(value, (list, tuple)) else f"{p.name}: const" if isinstance(value, str) else "")
+        if p.dtype in ("i64", "i32") and isinstance(value, float):
+            from . import conversions
+
+            fn._fail(f"{p.name} takes an int, not {value}", p.name, conversions.annotation_for(fn, p, bound, target) or (f"int({p.name})" if value.is_integer() else ""))
         if p.dtype is not None and not _fits(value, p.dtype):
             wider = "fp64" if isinstance(value, float) else "i64"
             fn._fail(f"{p.name} is annotated {p.dtype}, which does not hold {value}", p.name, f"{p.name}: {wider}")

@@ -86,6 +86,16 @@ def means(x):
     return x.mean()
 
 
+@tsr.function
+def blend(x: Tensor["N"], y: Tensor["N"], alpha: int):
+    return alpha * x + (1.0 - alpha) * y
+
+
+@tsr.function
+def from_row(x: Tensor["M", "N"], row: int):
+    return x[row]
+
+
 class Layer:
     scale = add
 
@@ -162,6 +172,8 @@ CASES = [
     Case("wide integers of a mean", "got = rows(x=I.astype(np.uint32)[None] * 1) + 0", "x=I.astype(np.uint32)[None] * 1", "fp8_e4m3, fp8_e5m2 and i8",
          'x: Tensor["M", "N"]', 'x=(I.astype(np.uint32)[None] * 1).astype("int64")', None),
     Case("integers of a mean", "got = means(I.astype(np.uint16))", "I.astype(np.uint16)", "fp8_e4m3, fp8_e5m2 and i8", "x", 'I.astype(np.uint16).astype("float32")', np.float32(I.mean())),
+    Case("a whole float for an index", "got = from_row(A, 2.0)", "2.0", "row takes an int, not 2.0", "row: int", "int(2.0)", A[2]),
+    Case("a whole float for an index by name", "got = from_row(A, row=x.size / 25)", "row=x.size / 25", "row takes an int, not 4.0", "row: int", "row=int(x.size / 25)", A[4]),
     Case("a number", "got = add(x, 2)", "2", "Y takes an array, not an int", 'Y: Tensor["N", fp32]', "np.full((100,), 2, np.float32)", x + 2),
     Case("too few axes", "got = rows(x)", "x", 'x has 2 axes (M, N), but the array has 1 (100)', 'x: Tensor["M", "N"]', "x[None]", x.sum(keepdims=True)),
     Case("an unknown keyword", "got = gemm(A, B, BLOCK_M=16)", "BLOCK_M=16", "gemm has no parameter BLOCK_M; there are A, B, C, BM, BN, BK, and out=, target=, stream=",
@@ -281,6 +293,7 @@ def test_call(case, tmp_path):
 
 
 WITHOUT_FIX = {
+    "half an index": ("from_row(A, 2.5)", "2.5", "row takes an int, not 2.5"),
     "rows of several lengths": ("rows([x, y[:50]])", "[x, y[:50]]", "x takes an array, not a list"),
     "arrays of several shapes": ("squares([A, x])", "[A, x]", "x takes an array or a number, not a list"),
     "tensors of several lengths": ("import torch; rows([torch.ones(2), torch.ones(3)])", "[torch.ones(2), torch.ones(3)]", "x takes an array, not a list"),
@@ -303,6 +316,8 @@ def test_no_fix_rather_than_a_wrong_one(call, caret, said, tmp_path):
 
 
 IN_THE_DEFINITION = {
+    "a float for an int": ("got = blend(x, y, 0.25)", "alpha: int", "alpha: fp32", 0.25 * x + 0.75 * y),
+    "a float of NumPy for an int": ("\ngot = blend(x, y, alpha=np.float32(0.25))", "alpha: int", "alpha: fp32", 0.25 * x + 0.75 * y),
     "only written": ("got = triple(x)", 'Y: Tensor["N"]', 'Y: Out["N"]', 3 * x),
 }
 
@@ -310,7 +325,7 @@ IN_THE_DEFINITION = {
 @pytest.mark.parametrize("call, wrong, fix, want", IN_THE_DEFINITION.values(), ids=IN_THE_DEFINITION)
 def test_what_the_definition_says_wrong(call, wrong, fix, want, tmp_path, monkeypatch):
     message = refusal(call, tmp_path)
-    assert message.startswith("prog.py:") and message.split("\n")[0].endswith(", called at app.py:1") and f" fix:  {fix}\n" in message
+    assert message.startswith("prog.py:") and message.split("\n")[0].endswith(f", called at app.py:{len(call.splitlines())}") and f" fix:  {fix}\n" in message
     line = int(message.split(":")[1])
     rows = PROGRAM.split("\n")
     assert wrong in rows[line - 1]
