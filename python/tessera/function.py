@@ -216,19 +216,14 @@ class Function(_runtime.Callable, Refusals):
         short.ends_at_call = True  # the frame here goes, too: bindings/call.cpp
         raise short from None
 
+    @entry
     def _run_failed(self, kind: str, text: str):
         """A direct call ended with an error of the runtime, of this class."""
-        try:
-            if kind == "ArgumentError":
-                given, out = self._arrays_of_call(text)
-                arguments.check_shapes(self, given, out)
-                self._run_refused(text.strip(), "", out, self._library)
-            raise getattr(errors, kind)(text)
-        except TesseraError as error:
-            if knobs.debug:
-                raise
-            short = error.with_traceback(None)
-        raise short from None
+        if kind == "ArgumentError":
+            given, out = self._arrays_of_call(text)
+            arguments.check_shapes(self, given, out)
+            self._run_refused(text.strip(), "", out, self._library)
+        raise getattr(errors, kind)(text)
 
     def _call(self, args: tuple, given_kwargs: dict):
         while True:
@@ -596,6 +591,7 @@ class Function(_runtime.Callable, Refusals):
     def __iter__(self):
         raise ArgumentError(source.at_user(f"{self.__name__} is a {self.kind}, which is called, not iterated over", self._call_text(), self.__name__))
 
+    @entry
     def __getattr__(self, name: str):
         if name.startswith("_"):  # Python's own protocols
             raise AttributeError(name)

@@ -108,7 +108,7 @@ class Call:
         self.tool = "" if code.co_name in ("_call_slowly", "_run_failed", "__call__") else code.co_name
         self._before = code.co_argcount - is_method  # so many arguments are not the function's
         self.own = own[code.co_argcount if code.co_flags & inspect.CO_VARARGS else is_method :] if self.tool else ()  # the keywords it takes itself
-        if "args" not in found and not self.tool:
+        if not self.tool and ("args" not in found or code.co_name == "_run_failed"):  # which does not get the call's arguments
             self._before = 0
         elif "args" in found and not any(isinstance(each, ast.Starred) for each in self.args):
             passed = len(values) - ("method" in found and is_method) + (0 if "method" in found else self._before)

@@ -11,10 +11,10 @@ import time
 from . import _runtime, arguments, arrays, keys, machines
 from .arguments import NewKey
 from .dtypes import by_storage, to_numpy
-from .errors import ArgumentError, TesseraError
+from .errors import ArgumentError
 from .knobs import knobs
 from .machine_code import Kernels
-from .wording import a_kind, no_attribute, refuse, remind
+from .wording import a_kind, entry, no_attribute, refuse, remind
 
 
 def _where(gpu) -> str:
@@ -31,15 +31,10 @@ class Runner:
                 refuse(f"{name} is {_where(array.gpu)}, but {self.name} is compiled for {self.target}", f"{name}.cpu()")
         return None, 0
 
+    @entry
     def __call__(self, *args, **kwargs):
         """Runs this version; arguments as for the function, consts left out."""
-        try:
-            return self.function.call_version(self, args, kwargs)
-        except TesseraError as error:
-            if knobs.debug:
-                raise
-            short = error.with_traceback(None)
-        raise short from None
+        return self.function.call_version(self, args, kwargs)
 
     @staticmethod
     def library_of(given: dict) -> str:

@@ -8,27 +8,47 @@ from __future__ import annotations
 import functools
 import re
 import sys
+import types
+import typing
 import warnings
 
-from . import machines, source
+from . import _runtime, machines, source
 from .errors import ArgumentError, ScheduleWarning, TesseraError, UnknownNameError
 from .knobs import knobs
 
 
-def entry(method):
-    """What users call: an error leaves it without our own frames."""
+class _Entry(_runtime.Callable):
+    """A function or method whose errors leave it without our own frames: python/bindings/call.cpp, which calls `_call_slowly`, drops the last."""
 
-    @functools.wraps(method)
-    def called(*args, **kwargs):
+    def __init__(self, method):
+        functools.update_wrapper(self, method)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
+
+    def _call_slowly(entered, /, *args, **kwargs):
+        method = entered.__wrapped__
         try:
             return method(*args, **kwargs)
         except TesseraError as error:
             if knobs.debug:
                 raise
             short = error.with_traceback(None)
+        short.ends_at_call = True
         raise short from None
 
-    return called
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+_runtime.inherit_vectorcall(_Entry)
+
+_Method = typing.TypeVar("_Method")
+
+
+def entry(method: _Method) -> _Method:
+    """What users call: an error leaves it without our own frames."""
+    return _Entry(method)
 
 
 def remind(text: str, category=ScheduleWarning) -> None:

@@ -257,7 +257,7 @@ def run(text: str, folder) -> dict:
 def refusal(text: str, folder) -> str:
     with pytest.raises(tsr.TesseraError) as caught:
         run(text, folder)
-    assert len([frame for frame in traceback.extract_tb(caught.value.__traceback__) if "/tessera/" in frame.filename]) <= 1
+    assert not [frame for frame in traceback.extract_tb(caught.value.__traceback__) if "/tessera/" in frame.filename]
     return without_colour(str(caught.value)).replace(f"{folder}/", "")
 
 
