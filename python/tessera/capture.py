@@ -8,8 +8,11 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import ast
 import builtins
+import linecache
 import math
+import re
 import types
 
 from . import arrays, source
@@ -193,6 +196,40 @@ def refuse_recursion(fn, callers: tuple = (), known: set | None = None) -> None:
         if id(entry[1]) not in known:
             refuse_recursion(entry[1], (*callers, fn), known)
     known.add(id(fn))
+
+
+def with_tuple(message: str, scope: Scope, file: str) -> str:
+    """The message that a list is none of the language's values, with the tuple that holds the same as the fix."""
+    head, fix, said = message.rpartition("fix:")
+    named = re.search(r"(?:\s|\dm)([A-Za-z_]\w*) = \(\.\.\.\), a tuple", said)  # behind a space or a colour
+    value = scope.find(named[1]) if fix and named else None
+    if type(value) is not list or not is_plain(_as_tuple(value)):
+        return message
+    name, line = named[1], _line_of_list(named[1], value, file)
+    return head + fix + said[:named.start(1)] + (line or f"{name} = tuple({name})  # before the def") + said[named.end():]
+
+
+def _as_tuple(value):
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
+def _line_of_list(name: str, value: list, file: str) -> str:
+    """`NAME = (1, 2)  # line 12` where the file's only assignment of the name is this list in full; else ""."""
+    text = "".join(linecache.getlines(file))
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+        (node,) = (each for each in nodes if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store))
+        (line,) = (each for each in nodes if isinstance(each, ast.Assign) and each.targets == [node])
+        uses = [each for each in nodes if getattr(getattr(each, "value", None), "id", "") == name]
+        is_changed = any(isinstance(each, ast.Attribute) or isinstance(getattr(each, "ctx", None), ast.Store) for each in uses)  # X.append(3), X[0] = 3
+        if is_changed or not isinstance(line.value, ast.List) or ast.literal_eval(line.value) != value:
+            return ""
+    except (SyntaxError, ValueError):
+        return ""
+    items = ast.get_source_segment(text, line.value)[1:-1].rstrip().removesuffix(",")
+    is_flat = "\n" not in items and not any(isinstance(each, list) for each in value)
+    written = f"({items.strip()}{',' * (len(value) == 1)})" if is_flat else repr(_as_tuple(value))
+    return f"{name} = {written}  # line {line.lineno}"
 
 
 def for_compiler(captured: dict) -> dict:

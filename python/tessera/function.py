@@ -182,7 +182,9 @@ class Function(_runtime.Callable, Refusals):
                 colour(),
             )
         except CompileError as error:
-            raise self._blamed_on_call(type(error)(as_imported(str(error), capture.Scope(self._fn, self._names)))) from None
+            scope = capture.Scope(self._fn, self._names)
+            text = capture.with_tuple(str(error), scope, self._fn.__code__.co_filename) if self._fn is not None else str(error)
+            raise self._blamed_on_call(type(error)(as_imported(text, scope))) from None
         if isinstance(made, list):  # a kernel it calls needs these sizes as constants
             self._extend_key(made)
         return made
