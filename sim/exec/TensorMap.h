@@ -78,6 +78,9 @@ ptx::Type scalarType(TensorType type);
 /// Turns a map that a host program made from bits into one of ours, and says
 /// what is not known of it; leaves one of ours as it is.
 std::string readForeignBits(TensorMap &map);
+/// Whether the map at `bytes` is one of those, which take 64 bytes.
+bool hasForeignBits(const void *bytes);
+constexpr unsigned foreignBytes = 64;
 
 /// What breaks a rule of cuTensorMapEncodeTiled (CUDA driver API) or of the
 /// ISA (9.7.9.27.1.1), or nothing.

@@ -43,11 +43,19 @@ bool typeOf(uint64_t number, bool tf32, TensorType &type) {
 }
 } // namespace
 
+bool hasForeignBits(const void *bytes) {
+  uint64_t word[2];
+  std::memcpy(word, bytes, sizeof word);
+  // The word of ours is zero, but for a bit that others clear.
+  return bits(word[1], versionBit, 1);
+}
+
 std::string readForeignBits(TensorMap &map) {
+  if (!hasForeignBits(&map))
+    return "";
   uint64_t word[8];
   std::memcpy(word, &map, sizeof word);
-  if (!bits(word[1], versionBit, 1))
-    return ""; // ours: the word is zero, but for a bit that others clear
+  static_assert(sizeof word == foreignBytes);
   if (bits(word[1], 0, 32) & ~knownBits)
     return "not supported: bits of a tensor map, set by a host program, whose "
            "meaning is not known";

@@ -54,13 +54,17 @@ TensorType elementType(uint64_t code) {
   }
 }
 
-/// Reports accesses to 128 bytes and returns where they are.
+/// Reports accesses to 128 bytes and returns where they are. A map that another
+/// compiler's host code made is in the first 64, and only those are copied by
+/// what it calls; an edit writes the others.
 uint8_t *mapBytes(Warp &w, const Inst &i, unsigned l, Space space,
                   uint64_t address, AccessKind kind) {
   uint8_t *start = nullptr;
   for (unsigned part = 0; part < 128; part += 16) {
     Access at;
     at.address[l] = address + part;
+    if (part == foreignBytes && hasForeignBits(start))
+      kind = AccessKind::Write;
     translate(w, i, 1u << l, space, 16, 16, kind, at);
     if (!part)
       start = at.pointer[l];
@@ -144,6 +148,7 @@ void copyMap(Warp &w, const Inst &i, uint32_t mask) {
                 to[first], int(first)};
   // Which lane copies what is open: they take words in turn.
   uint32_t left = mask;
+  const uint8_t *start = nullptr;
   for (unsigned word = 0; word < sizeof(TensorMap); word += 4) {
     if (!left)
       left = mask;
@@ -152,9 +157,15 @@ void copyMap(Warp &w, const Inst &i, uint32_t mask) {
     Access source, target;
     source.address[l] = from[first] + word;
     target.address[l] = to[first] + word;
-    translate(w, i, 1u << l, Space::Shared, 4, 4, AccessKind::Read, source);
     translate(w, i, 1u << l, Space::Global, 4, 4, AccessKind::Write, target);
+    if (word >= foreignBytes && hasForeignBits(start)) {
+      std::memset(target.pointer[l], 0, 4);
+      continue;
+    }
+    translate(w, i, 1u << l, Space::Shared, 4, 4, AccessKind::Read, source);
     std::memcpy(target.pointer[l], source.pointer[l], 4);
+    if (!word)
+      start = source.pointer[l];
   }
   if (w.block->checker) {
     w.block->checker->warpSync(w, mask);

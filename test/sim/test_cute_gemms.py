@@ -8,6 +8,7 @@ import pytest
 from cute_launch import TORCH, cute, host, run
 
 import cute_gemm_blockscaled
+import cute_gemm_grouped
 import cute_gemm_sm90
 import cute_gemm_sm100
 import cutlass
@@ -159,3 +160,28 @@ def test_block_scaled_gemms(name):
 def test_a_broken_block_scaled_gemm_is_found():
     with pytest.raises(host.SimulationError, match="async-copy|race|uninit"):
         run_block_scaled("mxfp8", broken="wait")
+
+
+PROBLEMS = [(64, 64, 64), (100, 72, 200), (8, 200, 16), (130, 64, 128)]
+
+
+def run_grouped(seed=None, **changes):
+    operands = [(reals(Float16, m, k, 1, i), reals(Float16, n, k, 1, 10 + i), torch.full((m, n), 7.0))
+                for i, (m, n, k) in enumerate(PROBLEMS)]
+    addresses = torch.tensor([[a.data_ptr(), b.data_ptr(), d.data_ptr()] for (a, _), (b, _), d in operands])
+    maps = torch.zeros(2, 2, 16, dtype=torch.int64)
+    schedule = {} if seed is None else {"adversarial": True, "seed": seed}
+    assert run(cute_gemm_grouped.Gemm(**changes), torch.tensor(PROBLEMS, dtype=torch.int32), addresses, maps, operands[0][0][0],
+               arch="sm_90a", **schedule).ok
+    for (_, x), (_, y), d in operands:
+        check_bound(d, x, y, Float32)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_grouped_gemms(seed):
+    run_grouped(seed)
+
+
+def test_tensor_maps_that_nobody_acquires_are_found():
+    with pytest.raises(host.SimulationError, match="proxy|tensor map"):
+        run_grouped(broken="acquire")
