@@ -118,7 +118,14 @@ std::string Analyzer::quoteLines(llvm::ArrayRef<Stmt *> stmts,
 }
 
 std::string Analyzer::joinLines(const Body &first, const Body &second) const {
-  std::string made, rest = quoteLines(second, "    ");
+  // A line that the first one has, too, stands there once.
+  llvm::SmallVector<Stmt *> others;
+  llvm::copy_if(second, std::back_inserter(others), [&](const Stmt *stmt) {
+    return llvm::none_of(first, [&](const Stmt *each) {
+      return quote(each->range) == quote(stmt->range);
+    });
+  });
+  std::string made, rest = quoteLines(others, "    ");
   for (Stmt *stmt : first) {
     auto *assign = dynCast<Assign>(stmt);
     auto *store =

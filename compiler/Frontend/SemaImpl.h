@@ -379,6 +379,7 @@ private:
   void remarkUnread();
   mlir::LogicalResult checkRunningValues(const For &grid);
   void reportDict(Diagnostic &diagnostic, const std::string &dotted);
+  bool reportNoStart(const std::string &name, const SourceRange &where);
   bool reportBitsInCompare(const Compare &compare);
   mlir::LogicalResult checkLastTurn(const For &loop);
   mlir::LogicalResult checkMadeAnew(const Stmt &loop);

@@ -198,6 +198,34 @@ std::string Analyzer::getLoopInGrid(const For &loop, const Assign &start,
          "):\n    " + quote(start.range) + inner + quoteLines(rest, "        ");
 }
 
+/// A name that a line below adds to, and nothing begins: true, with an error.
+bool Analyzer::reportNoStart(const std::string &name,
+                             const SourceRange &where) {
+  const AugAssign *update = nullptr;
+  const For *loop = nullptr;
+  walkStatements(getBody(), [&](const Stmt *stmt) {
+    auto *each = dynCast<AugAssign>(stmt);
+    auto *target = each ? dynCast<Name>(each->target) : nullptr;
+    if (target && target->id == name && where.end < each->range.begin)
+      update = each;
+    auto *around = dynCast<For>(stmt);
+    if (around && isWithin(where, around->range))
+      loop = around;
+  });
+  std::optional<SemaValue> value =
+      update && loop && isWithin(update->range, loop->range)
+          ? tryFix(quote(update->value->range))
+          : std::nullopt;
+  if (!value)
+    return false;
+  error(where, "'" + name + "' is not defined: " + describeLine(update->range) +
+                   " changes it, and nothing begins it")
+      .addNote(update->range, "changed here")
+      .setFix(getNeutralStart(name, *value, update->op, "before the loop",
+                              loop->range));
+  return true;
+}
+
 /// "    carry += tsr.sum(x, n)" for such a line behind the loop over n: of what
 /// a turn has, or a store of what it carries at a place of the turn.
 std::string Analyzer::getLineInLoop(const std::string &name,

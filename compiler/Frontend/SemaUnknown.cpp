@@ -92,7 +92,7 @@ ValueResult Analyzer::unknownName(const std::string &name,
           .setFix("a loop: for i in range(n)");
       return failure();
     }
-  if (reportHiddenRange(name, where))
+  if (reportHiddenRange(name, where) || reportNoStart(name, where))
     return failure();
   std::vector<std::string> known = {"tsr", "math"};
   for (const auto &[id, value] : scope.variables)
