@@ -114,15 +114,30 @@ def product(kinds, tile, a_major="k", b_major="k", source=SMEM, group=ONE, broke
             arch.cluster_arrive()
             arch.cluster_wait()
         mine = mma.get_slice(rank)
-        x, b = mma.make_fragment_A(shared_a), mma.make_fragment_B(shared_b)
+        b = mma.make_fragment_B(shared_b)
+        if cutlass.const_expr(source == TMEM):  # row for lane, two elements in a word
+            words = cute.recast_tensor(a, Float32)
+            place = cute.make_tensor(pointer + tile[1], cute.make_layout(words.shape, stride=(65536, 1)))
+            put = tcgen05.make_tmem_copy(cute.make_copy_atom(tcgen05.St32x32bOp(tcgen05.Repetition.x16), Float32), place).get_slice(t)
+            given = cute.make_rmem_tensor(put.partition_S(words).shape, Float32)
+            cute.autovec_copy(put.partition_S(words), given)
+            cute.copy(put, given, put.partition_D(place))
+            arch.fence_view_async_tmem_store()
+            arch.sync_threads()
+            x = mma.make_fragment_A(mma.partition_shape_A((tile[0], tile[2])))
+            x = cute.make_tensor(cute.recast_ptr(pointer + tile[1], dtype=a_type), cute.append(x.layout, cute.make_layout(1)))
+        else:
+            x = mma.make_fragment_A(shared_a)
         sums = mma.make_fragment_C(mma.partition_shape_C(tile[:2]))
         sums = cute.make_tensor(pointer, sums.layout)
         if arch.warp_idx() == 0:
             if rank == 0:
                 with arch.elect_one():
                     arch.mbarrier_arrive_and_expect_tx(
-                        full, blocks * (cute.size_in_bytes(a_type, shape_a) + cute.size_in_bytes(b_type, shape_b)))
-            for atom, part, shared in ((atom_a, mine.partition_A(source_a), shared_a), (atom_b, mine.partition_B(source_b), shared_b)):
+                        full, blocks * (cute.size_in_bytes(b_type, shape_b) + (
+                            0 if cutlass.const_expr(source == TMEM) else cute.size_in_bytes(a_type, shape_a))))
+            loads = (atom_b, mine.partition_B(source_b), shared_b), (atom_a, mine.partition_A(source_a), shared_a)
+            for atom, part, shared in loads[:1] if cutlass.const_expr(source == TMEM) else loads:
                 to, from_ = cpasync.tma_partition(atom, 0, cute.make_layout(1), cute.group_modes(shared, 0, 3),
                                                   cute.group_modes(part, 0, 3))
                 cute.copy(atom, from_, to[(None, 0)], tma_bar_ptr=full)
@@ -180,6 +195,7 @@ TILES = {
     "n8": (F16, (128, 8, 64)), "n256": (F16, (128, 256, 64)),
     "k16": (F16, (128, 32, 16)), "k32": (F16, (128, 32, 32)), "k128": (F16, (128, 32, 128)),
     "a_mn": (F16, (128, 64, 64), "mn"), "b_mn": (F16, (128, 64, 64), "k", "mn"), "both_mn": (BF16, (128, 32, 32), "mn", "mn"),
+    "a_in_tensor_memory": (F16, (128, 64, 64), "k", "k", TMEM), "a_in_tensor_memory_bf16": (BF16, (128, 64, 128), "k", "k", TMEM),
     "pair_m256": (F16, (256, 64, 64), "k", "k", SMEM, TWO), "pair_e4m3": (E4, (256, 128, 64), "k", "k", SMEM, TWO),
     "pair_tf32": (TF32, (256, 64, 32), "k", "k", SMEM, TWO), "pair_s8": (S8, (256, 64, 64), "k", "k", SMEM, TWO),
     "pair_b_mn": (F16, (256, 128, 64), "k", "mn", SMEM, TWO),
