@@ -150,15 +150,19 @@ def prepare(fn, args: tuple, kwargs: dict, stage: str | None, target: str = "cpu
     return Stage(compilation), values
 
 
+def check_domain(domain: str) -> None:
+    if domain not in DOMAINS:
+        near = source.nearest(str(domain), DOMAINS, "exact")
+        raise ArgumentError(source.at_user(f"no domain is called {domain!r}; there are {', '.join(DOMAINS)}", f'domain="{near}"', str(domain)))
+
+
 def run(fn, args: tuple, kwargs: dict, stage: str, domain: str, seed: int, target: str = "cpu"):
     """What `fn.run` returns."""
     stages = compiler.stages()
     if stage not in stages:
         near = source.nearest(str(stage), stages, "graph")
         raise ArgumentError(source.at_user(f"no stage is called {stage!r}; there are {', '.join(stages)}", f'stage="{near}"', str(stage)))
-    if domain not in DOMAINS:
-        near = source.nearest(str(domain), DOMAINS, "exact")
-        raise ArgumentError(source.at_user(f"no domain is called {domain!r}; there are {', '.join(DOMAINS)}", f'domain="{near}"', str(domain)))
+    check_domain(domain)
     target = check_target(target)
     if stage == "target":
         if domain != "exact":

@@ -53,6 +53,15 @@ def without_colour(text: str) -> str:
     return _COLOUR.sub("", text)
 
 
+def number_in(value):
+    """1 of "1", 2.5 of "2.5"; None of what is no number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() else number
+
+
 def note(text: str, colour: bool) -> str:
     """A note as the compiler writes it."""
     return f" \x1b[1;36mnote: \x1b[0m{text}\n" if colour else f" note: {text}\n"

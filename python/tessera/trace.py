@@ -110,6 +110,7 @@ def trace(fn, args: tuple, kwargs: dict, stage: str, domain: str, target: str) -
         near = source.nearest(str(stage), oracle.INTERPRETED, "tile")
         raise ArgumentError(source.at_user(f"stage {stage!r} has no values to show; there are {', '.join(oracle.INTERPRETED)}",
                                            f'stage="{near}"', str(stage)))
+    oracle.check_domain(domain)
     program, given = oracle.prepare(fn, args, kwargs, stage, target)
     outcome = program.run(given, domain, trace=True)
     values = [Value(op, place, result.name, result.of(domain)) for op, place, results in outcome.trace for result in results]

@@ -412,6 +412,10 @@ def _declared(fn: Function, space, where, numerics, strategy, attributes, cache,
     if strategy is not None and strategy not in STRATEGIES:
         raise TuningMistake("strategy", f"no search strategy is called {strategy!r}; there are {', '.join(STRATEGIES)}",
                             f'strategy="{source.nearest(strategy, STRATEGIES, "auto")}"')
+    for name, value, kinds, kind in (("seconds", seconds, (int, float), "a number"), ("budget", budget, int, "an int")):
+        if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
+            number = source.number_in(value)
+            raise TuningMistake(name, f"{name} is {kind}, not {value!r}", f"{name}={number}" if number is not None else "")
     changes = {"where": where, "numerics": numerics, "strategy": strategy and STRATEGIES[strategy], "cache": cache, "seconds": seconds, "budget": budget}
     for name, value in changes.items():
         if value is not None:
