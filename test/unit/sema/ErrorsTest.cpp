@@ -365,7 +365,6 @@ def k(X: Tensor["M"], Y: Out["M"]):
  note: k.py:3:14: the first one
  fix:  for m in tsr.grid(tsr.tile(M, 16)):
            Y[m] = X[m]
-           Y[m] = X[m]
 )"},
     {"NoGrid", R"py(@tsr.kernel
 def k(X: Tensor["M"], Y: Out["M"]):
