@@ -76,34 +76,43 @@ static void collectLoops(const SemaContext &context, const Body &body,
   }
 }
 
-std::vector<LoopUse> collectLoopUses(const SemaContext &context,
-                                     DimNames dimsOf) {
-  std::vector<LoopUse> uses;
-  collectLoops(context, context.getBody(), uses);
+void walkIndices(const SemaContext &context, DimNames dimsOf,
+                 llvm::function_ref<void(const Subscript &, const Expr *,
+                                         const std::string &)>
+                     visit) {
   walkExpressions(context.getBody(), [&](const Expr *expr) {
     auto *access = dynCast<Subscript>(expr);
     auto *array = access ? dynCast<Name>(access->value) : nullptr;
     if (!array)
       return true;
-    llvm::SmallVector<std::string> dims = dimsOf(array->id);
     llvm::ArrayRef<Expr *> indices = access->slice;
     if (auto *tuple = dynCast<Tuple>(access->slice))
       indices = tuple->elts;
-    for (auto [index, dim] : llvm::zip(indices, dims)) {
-      auto *name = dynCast<Name>(index);
-      // The innermost loop around it.
-      LoopUse *own = nullptr;
-      for (LoopUse &use : uses)
-        if (name && use.name == name->id &&
-            isWithin(expr->range, use.loop->range))
-          own = &use;
-      if (!own)
-        continue;
-      own->dims.insert(dim);
-      ++own->count;
-    }
+    for (auto [index, dim] : llvm::zip(indices, dimsOf(array->id)))
+      visit(*access, index, dim);
     return true;
   });
+}
+
+std::vector<LoopUse> collectLoopUses(const SemaContext &context,
+                                     DimNames dimsOf) {
+  std::vector<LoopUse> uses;
+  collectLoops(context, context.getBody(), uses);
+  walkIndices(
+      context, dimsOf,
+      [&](const Subscript &access, const Expr *index, const std::string &dim) {
+        auto *name = dynCast<Name>(index);
+        // The innermost loop around it.
+        LoopUse *own = nullptr;
+        for (LoopUse &use : uses)
+          if (name && use.name == name->id &&
+              isWithin(access.range, use.loop->range))
+            own = &use;
+        if (!own)
+          return;
+        own->dims.insert(dim);
+        ++own->count;
+      });
   return uses;
 }
 
@@ -128,19 +137,12 @@ std::string findLoop(const SemaContext &context, const Dim &dim,
 std::string findIndexedDim(const SemaContext &context, llvm::StringRef name,
                            DimNames dimsOf) {
   std::set<std::string> found;
-  walkExpressions(context.getBody(), [&](const Expr *expr) {
-    auto *access = dynCast<Subscript>(expr);
-    auto *array = access ? dynCast<Name>(access->value) : nullptr;
-    if (!array)
-      return true;
-    llvm::ArrayRef<Expr *> indices = access->slice;
-    if (auto *tuple = dynCast<Tuple>(access->slice))
-      indices = tuple->elts;
-    for (auto [index, dim] : llvm::zip(indices, dimsOf(array->id)))
-      if (auto *used = dynCast<Name>(index); used && used->id == name)
-        found.insert(dim);
-    return true;
-  });
+  walkIndices(
+      context, dimsOf,
+      [&](const Subscript &, const Expr *index, const std::string &dim) {
+        if (auto *used = dynCast<Name>(index); used && used->id == name)
+          found.insert(dim);
+      });
   return found.size() == 1 ? *found.begin() : std::string();
 }
 

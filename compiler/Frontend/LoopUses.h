@@ -35,6 +35,12 @@ struct LoopUse {
 using DimNames =
     llvm::function_ref<llvm::SmallVector<std::string>(llvm::StringRef)>;
 
+/// Calls `visit` with each index of each access, and the dim of its axis.
+void walkIndices(const SemaContext &context, DimNames dimsOf,
+                 llvm::function_ref<void(const Subscript &, const Expr *,
+                                         const std::string &)>
+                     visit);
+
 /// One for each variable of each loop over tiles, outer loops first.
 std::vector<LoopUse> collectLoopUses(const SemaContext &context,
                                      DimNames dimsOf);

@@ -538,6 +538,13 @@ void Analyzer::reportNotIterable(const For &stmt, const SemaValue &value) {
         isNamed(value.dims[0]) ? value.dims[0]->name : text + ".shape[0]";
     diagnostic.setFix("for k in tsr.tile(" + dim + ", 64): " + target + " = " +
                       text + "[k]");
+  } else if (auto *counts = dynCast<Call>(stmt.iter);
+             counts &&
+             llvm::StringRef(quote(counts->func->range)).ends_with("arange")) {
+    std::string given;
+    for (const Expr *argument : counts->args)
+      given += (given.empty() ? "" : ", ") + quote(argument->range);
+    diagnostic.setFix("range(" + given + ")");
   } else if (value.isTensor() || value.isTile()) {
     diagnostic.setFix("one operation on all of " + text + ": tsr.sum(" + text +
                       ")");

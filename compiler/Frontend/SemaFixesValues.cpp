@@ -442,9 +442,22 @@ Analyzer::suggestStore(const ParameterDescription &parameter) const {
       name = ":";
     indices += (indices.empty() ? "" : ", ") + name;
   }
-  // The variable that has its name, or else the last one.
+  // The last variable with its axes, or the one that has its name.
   std::vector<std::pair<std::string, SourceRange>> names;
   collectAssigned(request.definition->body, names);
+  auto fits = [&](const std::string &name) {
+    auto found = scopes.back()->variables.find(name);
+    if (found == scopes.back()->variables.end() || !found->second.isTile())
+      return false;
+    std::vector<std::string> dims;
+    for (Axis *axis : found->second.axes)
+      dims.push_back(axis->dim ? axis->dim->name : "");
+    return dims == parameter.dims;
+  };
+  if (!fits(last))
+    for (const auto &[name, where] : names)
+      if (fits(name))
+        last = name;
   for (const auto &[name, where] : names)
     if (llvm::StringRef(name).equals_insensitive(parameter.name))
       last = name;

@@ -96,6 +96,12 @@ class KernelState;
 /// empty.
 std::pair<std::string, std::string> getBlocks(llvm::StringRef extent);
 
+class Analyzer;
+
+/// Does a value use any of these names?
+bool mentionsAny(const Analyzer &analyzer, const Expr *value,
+                 const std::set<std::string> &names);
+
 class Analyzer : public SemaContext {
 public:
   Analyzer(mlir::ModuleOp module, const SemaRequest &request,
@@ -123,6 +129,7 @@ public:
   std::string findRange(const Dim &dim) const override;
   std::string findRangeOfSize(int64_t size) const override;
   const Expr *findAssigned(const std::string &name) const override;
+  std::string getLoopWithout(const SourceRange &line) const override;
   bool isRange(llvm::StringRef name) const override;
   std::string suggestGrid() const override;
   bool isInLoop() const override { return loopDepth > 0; }
@@ -374,6 +381,7 @@ private:
   const Stmt *findZeroProduct(const Body &body, const Assign &start,
                               const std::string &name) const;
   mlir::LogicalResult checkRunningMaximum(const For &loop);
+  mlir::LogicalResult checkRescaledSums(const For &loop);
   mlir::LogicalResult checkGridAxes(const For &grid);
   mlir::LogicalResult checkGridCounts(const For &grid);
   void remarkUnread();

@@ -60,9 +60,8 @@ const Assign *Analyzer::findPlainAssign(const std::string &name,
   return found;
 }
 
-/// Does a value use any of these names?
-static bool mentionsAny(const Analyzer &analyzer, const Expr *value,
-                        const std::set<std::string> &names) {
+bool mentionsAny(const Analyzer &analyzer, const Expr *value,
+                 const std::set<std::string> &names) {
   bool found = false;
   changeWords(analyzer.quote(value->range),
               [&](llvm::StringRef word, char before, char) {
@@ -198,6 +197,22 @@ std::string Analyzer::getLoopInGrid(const For &loop, const Assign &start,
          "):\n    " + quote(start.range) + inner + quoteLines(rest, "        ");
 }
 
+std::string Analyzer::getLoopWithout(const SourceRange &line) const {
+  const For *loop = nullptr;
+  walkStatements(getBody(), [&](const Stmt *stmt) {
+    auto *each = dynCast<For>(stmt);
+    if (each && isWithin(line, each->range))
+      loop = each;
+  });
+  if (!loop)
+    return {};
+  llvm::SmallVector<Stmt *> rest;
+  llvm::copy_if(loop->body, std::back_inserter(rest),
+                [&](const Stmt *stmt) { return !isWithin(line, stmt->range); });
+  return "for " + quote(loop->target->range) + " in " +
+         quote(loop->iter->range) + ":" + quoteLines(rest, "    ");
+}
+
 /// A name that a line below adds to, and nothing begins: true, with an error.
 bool Analyzer::reportNoStart(const std::string &name,
                              const SourceRange &where) {
@@ -249,7 +264,8 @@ std::string Analyzer::getLineInLoop(const std::string &name,
     (scopes.back()->gone.count(each) ? inner : carried).insert(each);
   auto *update = dynCast<AugAssign>(line);
   auto *assign = dynCast<Assign>(line);
-  bool isUpdate = update && mentionsAny(*this, update->value, counter);
+  bool isUpdate = update && (mentionsAny(*this, update->value, counter) ||
+                             mentionsAny(*this, update->value, inner));
   bool isStore = assign && is<Subscript>(assign->targets.front()) &&
                  mentionsAny(*this, assign->targets.front(), counter) &&
                  is<Name>(assign->value) &&

@@ -106,8 +106,124 @@ LogicalResult Analyzer::checkRunningMaximum(const For &loop) {
                                " in every turn: nothing assigns it, so " +
                                made + " is of this turn alone")
           .addNote(full->range, "the start of " + top->id)
-          .setFix(quote(assign->range) + "\n" + top->id + " = " + made +
-                  "  # as the last line of the loop");
+          .setFix("for " + quote(loop.target->range) + " in " +
+                  quote(loop.iter->range) + ":" +
+                  quoteLines(loop.body, "    ") + "\n    " + top->id + " = " +
+                  made);
+      return failure();
+    }
+  }
+  return success();
+}
+
+namespace {
+/// A name and what it is assigned, of tuples one by one.
+struct Assigned {
+  const Stmt *stmt;
+  std::string name;
+  const Expr *value;
+};
+} // namespace
+
+static std::vector<Assigned> listAssigned(const Body &body) {
+  std::vector<Assigned> list;
+  for (const Stmt *stmt : body) {
+    auto *assign = dynCast<Assign>(stmt);
+    const Expr *target = assign ? assign->targets.front() : nullptr;
+    if (auto *name = dynCast<Name>(target))
+      list.push_back({stmt, name->id, assign->value});
+    auto *names = dynCast<Tuple>(target);
+    auto *values = names ? dynCast<Tuple>(assign->value) : nullptr;
+    for (size_t i = 0; values && i < names->elts.size(); ++i)
+      if (auto *name = dynCast<Name>(names->elts[i]);
+          name && i < values->elts.size())
+        list.push_back({stmt, name->id, values->elts[i]});
+  }
+  return list;
+}
+
+/// new = tsr.maximum(top, x); p = tsr.exp(x - new); total += p; top = new:
+/// what total has is of the maxima before, and has to be rescaled.
+LogicalResult Analyzer::checkRescaledSums(const For &loop) {
+  for (const Stmt *stmt : loop.body)
+    if (auto *inner = dynCast<For>(stmt);
+        inner && failed(checkRescaledSums(*inner)))
+      return failure();
+  std::vector<Assigned> list = listAssigned(loop.body);
+  for (const Assigned &maximum : list) {
+    auto *call = dynCast<Call>(maximum.value);
+    auto *first = call && call->args.size() == 2 &&
+                          quote(call->func->range) == "tsr.maximum"
+                      ? dynCast<Name>(call->args[0])
+                      : nullptr;
+    bool isRunning =
+        first && llvm::any_of(list, [&](const Assigned &each) {
+          auto *kept = dynCast<Name>(each.value);
+          return each.name == first->id && kept && kept->id == maximum.name;
+        });
+    if (!isRunning)
+      continue;
+    const std::string &top = first->id, &now = maximum.name;
+    // exp(x - new), and exp(top - new), which rescales.
+    std::string exponential = "tsr.exp", factor;
+    auto isTerm = [&](const Expr *value) {
+      bool found = false;
+      walkExpressions(loop.body, [&](const Expr *expr) {
+        auto *power = dynCast<Call>(expr);
+        auto *shifted = power && power->args.size() == 1
+                            ? dynCast<BinOp>(power->args[0])
+                            : nullptr;
+        std::string callee = power ? quote(power->func->range) : "";
+        bool isOfNow = shifted && isWithin(expr->range, value->range) &&
+                       (callee == "tsr.exp" || callee == "tsr.exp2") &&
+                       shifted->op == BinaryOperator::Sub &&
+                       quote(shifted->right->range) == now &&
+                       quote(shifted->left->range) != top;
+        if (isOfNow) {
+          found = true;
+          exponential = callee;
+        }
+        return true;
+      });
+      return found;
+    };
+    std::set<std::string> terms;
+    for (const Assigned &each : list) {
+      std::string text = quote(each.value->range);
+      if (text == "tsr.exp(" + top + " - " + now + ")" ||
+          text == "tsr.exp2(" + top + " - " + now + ")")
+        factor = each.name;
+      else if (each.name != top && each.name != now &&
+               !mentionsAny(*this, each.value, {each.name}) &&
+               (isTerm(each.value) || mentionsAny(*this, each.value, terms)))
+        terms.insert(each.name);
+    }
+    for (const Stmt *stmt : loop.body) {
+      auto *update = dynCast<AugAssign>(stmt);
+      auto *assign = dynCast<Assign>(stmt);
+      auto *sum = assign ? dynCast<BinOp>(assign->value) : nullptr;
+      const Name *target = update && update->op == BinaryOperator::Add
+                               ? dynCast<Name>(update->target)
+                           : sum && sum->op == BinaryOperator::Add
+                               ? dynCast<Name>(assign->targets.front())
+                               : nullptr;
+      const Expr *added = update ? update->value : sum ? sum->right : nullptr;
+      if (!target || terms.count(target->id) ||
+          (sum && quote(sum->left->range) != target->id) ||
+          !(isTerm(added) || mentionsAny(*this, added, terms)))
+        continue;
+      unsigned count = 0;
+      findOnlyValue(loop.body, target->id, count);
+      if (count != 1)
+        continue;
+      std::string scale =
+          factor.empty() ? exponential + "(" + top + " - " + now + ")" : factor;
+      error(stmt->range, "what is added is relative to " + now +
+                             ", which grows from turn to turn, and " +
+                             target->id + " is not rescaled")
+          .addNote(maximum.stmt->range, "the running maximum")
+          .setFix(target->id + " = " + target->id + " * " + scale + " + " +
+                  quote(added->range));
       return failure();
     }
   }
@@ -207,7 +323,8 @@ void Analyzer::remarkUnread() {
 }
 
 LogicalResult Analyzer::checkRunningValues(const For &loop) {
-  if (failed(checkRunningMaximum(loop)) || failed(checkGridAxes(loop)))
+  if (failed(checkRunningMaximum(loop)) || failed(checkRescaledSums(loop)) ||
+      failed(checkGridAxes(loop)))
     return failure();
   remarkUnread();
   return success();

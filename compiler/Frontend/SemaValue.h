@@ -377,6 +377,8 @@ public:
   /// Where the variables under `where` were last assigned, and what they are;
   /// ranges are left out: errors about them name their loop.
   virtual std::vector<Note> findOrigins(const SourceRange &where) const = 0;
+  /// The innermost loop around a line, without that line.
+  virtual std::string getLoopWithout(const SourceRange &line) const = 0;
   /// What a name was assigned last; null if that is not one expression.
   virtual const Expr *findAssigned(const std::string &name) const = 0;
   /// Asks for two dims to be one, where the body relates an axis without a name

@@ -577,7 +577,17 @@ ValueResult TensorOps::callWhere(const NamedCall &call) {
     operands.push_back(*value);
     names.push_back(nameOf(*value, argument->expr));
   }
-  if (operands[0].getPromotionOperand().dtype != DType::Bool)
+  bool isCondition = operands[0].getPromotionOperand().dtype == DType::Bool;
+  bool isSwapped = operands[1].isTensor() && operands[1].dtype == DType::Bool &&
+                   (*args)[0]->keyword.empty() && (*args)[2]->keyword.empty();
+  if (!isCondition && isSwapped)
+    return fail(call.site.range,
+                "where takes the condition first, but " + names[0] + " is " +
+                    describeShape(operands[0]),
+                "tsr.where(" + context.quote((*args)[1]->where) + ", " +
+                    context.quote((*args)[0]->where) + ", " +
+                    context.quote((*args)[2]->where) + ")");
+  if (!isCondition)
     return fail((*args)[0]->where,
                 "the condition of where is bool, but " + names[0] + " is " +
                     describeShape(operands[0]),

@@ -239,6 +239,7 @@ private:
   struct PartialReduction {
     Axis *along = nullptr;
     std::string callee, alongWhole;
+    std::string mean; // what to say of a mean of the part
   };
   llvm::DenseMap<mlir::Location, PartialReduction> partialReductions;
   /// Scans along one tile of a dim, and what to say of them.

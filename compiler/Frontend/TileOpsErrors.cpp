@@ -222,7 +222,7 @@ TileOps::getTiledGrid(const Expr *counter) const {
   auto *name = dynCast<Name>(counter);
   // tsr.grid(M, N) with m.index is of tiles, too.
   auto isCounted = [&](const GridAxis &axis) {
-    if (axis.axis)
+    if (axis.axis || !name)
       return false;
     bool isRange = false;
     walkExpressions(context.getBody(), [&](const Expr *expr) {
@@ -233,8 +233,8 @@ TileOps::getTiledGrid(const Expr *counter) const {
       return true;
     });
     std::string extent = context.quote(axis.where);
-    return isRange || !getBlocks(extent).second.empty() ||
-           getSizeOfTiles(extent) != "32";
+    return isRange || name->id == axis.name ||
+           !getBlocks(extent).second.empty() || getSizeOfTiles(extent) != "32";
   };
   auto own = llvm::find_if(gridAxes, [&](const GridAxis &axis) {
     return name && axis.name == name->id && isCounted(axis);
@@ -256,7 +256,8 @@ TileOps::getTiledGrid(const Expr *counter) const {
       size_t at = isHere ? axis.where.begin.column - where.begin.column
                          : std::string::npos;
       auto [whole, size] = getBlocks(extent);
-      if (size.empty())
+      // "M // 2" may be a dim of an annotation.
+      if (size.empty() || findDimText(whole + "//" + size))
         std::tie(whole, size) = std::pair(extent, getSizeOfTiles(extent));
       if (at != std::string::npos)
         text.replace(at, extent.size(),
@@ -281,7 +282,13 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
                           " is a range or a dim, not " + describe(value));
   // A number of blocks that the grid counts: its ranges are meant.
   if (auto [tiled, where] = getTiledGrid(argument.expr); !tiled.empty()) {
-    diagnostic.setFix(tiled, where);
+    diagnostic.where = where;
+    diagnostic.message = context.quote(argument.where) +
+                         " is a counter, and no range of elements, as an axis "
+                         "of " +
+                         what.str() + " is";
+    diagnostic.addNote(argument.where, "an axis of " + what.str());
+    diagnostic.setFix(tiled);
     return failure();
   }
   // A size, or a shape: the ranges of these sizes are meant.

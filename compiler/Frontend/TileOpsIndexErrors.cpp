@@ -163,18 +163,11 @@ static Dim *dimOfIndex(const SemaValue &index) {
 /// Whether an access indexes an axis of the dim by ':', and no loop covers it.
 static bool isIndexedWhole(SemaContext &context, const Dim &dim) {
   bool isWhole = false;
-  walkExpressions(context.getBody(), [&](const Expr *expr) {
-    auto *access = dynCast<Subscript>(expr);
-    auto *array = access ? dynCast<Name>(access->value) : nullptr;
-    if (!array)
-      return true;
-    llvm::ArrayRef<Expr *> indices = access->slice;
-    if (auto *tuple = dynCast<Tuple>(access->slice))
-      indices = tuple->elts;
-    for (auto [index, of] : llvm::zip(indices, context.dimNamesOf(array->id)))
-      isWhole |= of == dim.name && context.quote(index->range) == ":";
-    return true;
-  });
+  walkIndices(
+      context, [&](llvm::StringRef of) { return context.dimNamesOf(of); },
+      [&](const Subscript &, const Expr *index, const std::string &of) {
+        isWhole |= of == dim.name && context.quote(index->range) == ":";
+      });
   return isWhole && context.findRange(dim).empty();
 }
 
@@ -509,6 +502,10 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
   llvm::StringRef more = stop;
   if (more.consume_front(start + " + ") || more.consume_front(start + "+"))
     size = more.trim().str();
+  // i * BS:(i + 1) * BS has BS elements.
+  if (auto [count, step] = llvm::StringRef(start).split(" * ");
+      !step.empty() && stop == ("(" + count + " + 1) * " + step).str())
+    size = step.str();
   if (slice && slice->step) {
     // Positions with a step, of a range n of the result.
     std::string step = quote(slice->step, "1");

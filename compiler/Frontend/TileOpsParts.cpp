@@ -47,15 +47,16 @@ static bool isStored(mlir::Value value) {
 }
 
 /// Whether a value, or what element-wise ops make of it, is combined with what
-/// a loop carries.
-static bool isJoined(mlir::Value value) {
+/// a loop carries; by a difference, if `asDifference`.
+static bool isJoined(mlir::Value value, bool asDifference = false) {
   SetVector<mlir::Value> open;
   open.insert(value);
   for (size_t next = 0; next < open.size() && next < 64; ++next)
     for (Operation *user : open[next].getUsers()) {
       if (!isElementwise(user))
         continue;
-      if (llvm::any_of(user->getOperands(), isCarried))
+      if (llvm::any_of(user->getOperands(), isCarried) &&
+          (!asDifference || isa<arith::SubFOp>(user)))
         return true;
       open.insert(user->getResult(0));
     }
@@ -223,8 +224,14 @@ static std::string joinScan(tile::ReduceKind kind, const std::string &scan,
 
 LogicalResult TileOps::checkPartsOfRows(Operation *kernel) {
   LogicalResult result = success();
+  llvm::DenseSet<Location> remarked;
   kernel->walk([&](tile::ReduceOp reduce) {
     auto part = partialReductions.find(reduce.getLoc());
+    // A mean of the tiles' means is that only where all have one size.
+    if (part != partialReductions.end() && !part->second.mean.empty() &&
+        !isJoined(reduce.getResult(), /*asDifference=*/true) &&
+        remarked.insert(reduce.getLoc()).second)
+      emitRemark(reduce.getLoc()) << part->second.mean;
     if (part != partialReductions.end())
       remarkPartOfRow(reduce, *part->second.along, part->second.callee,
                       part->second.alongWhole, isOfGrid(*part->second.along));

@@ -446,8 +446,9 @@ LogicalResult TileOps::checkOverwrites(tile::StoreOp store,
       InFlightDiagnostic remark = emitRemark(store.getLoc());
       remark << whole << " is written in every turn of the loop over " << name
              << ", and only what the last turn writes stays";
-      remark.attachNote() << "fix: " << whole << " = " << stored
-                          << "  # behind the loop";
+      remark.attachNote() << "fix: " << context.getLoopWithout(site.where)
+                          << "\n"
+                          << whole << " = " << stored;
       continue;
     }
     std::string fix = array + "[" + (place.empty() ? "" : place.str() + ", ") +
@@ -508,7 +509,7 @@ LogicalResult TileOps::checkRunningAtomics(Operation *kernel) {
     context
         .error(known->second.where,
                "each turn adds what the turns before have added, once more")
-        .setFix(text + "  # behind the loop");
+        .setFix(context.getLoopWithout(known->second.where) + "\n" + text);
     result = failure();
   });
   return result;

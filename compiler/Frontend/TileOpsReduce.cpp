@@ -354,15 +354,6 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
                 x.axes.back()->name + ")");
     return failure();
   }
-  if (Axis *along = x.axes[*axis ? **axis : 0];
-      (name == "mean" || name == "var") && *axis && !isWholeRow(*along) &&
-      !isOfGrid(*along))
-    emitRemark(at) << callee << " is of the " << along->size
-                   << " elements of a tile, not of all along "
-                   << (along->dim ? along->dim->name : along->name)
-                   << "; a mean of all is tsr.sum in each turn, divided by "
-                   << (along->dim ? along->dim->name : "their number")
-                   << " behind the loop";
   // Comparisons are exact in any dtype; sums are widened.
   bool widens = floats || name == "sum" || name == "prod";
   if (widens)
@@ -379,6 +370,16 @@ ValueResult TileOps::callReduction(llvm::StringRef name,
     for (int64_t i : over)
       value = reduce(kind, value, i, at);
     nameCallOfPart(at, callee, argument, x);
+    if (Axis *along = x.axes[over[0]];
+        (name == "mean" || name == "var") && over.size() == 1 &&
+        !isWholeRow(*along) && !isOfGrid(*along)) {
+      std::string dim = along->dim ? along->dim->name : along->name;
+      partialReductions[at].mean =
+          callee + " is of the " + std::to_string(along->size) +
+          " elements of a tile, not of all along " + dim +
+          "; a mean of all is tsr.sum in each turn, divided by " +
+          (along->dim ? dim : "their number") + " behind the loop";
+    }
     return value;
   };
   auto getCount = [&](int64_t minus) {

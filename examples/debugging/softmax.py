@@ -15,8 +15,8 @@ def softmax(X: Tensor["M", "N"], Y: Out["M", "N"], BN: const = 16):
         top, den = tsr.full(tsr.lowest, m), tsr.zeros(m)
         for n in tsr.tile(N, BN):
             new = tsr.maximum(top, tsr.max(X[m, n], n))
-            den = den + tsr.sum(tsr.exp(X[m, n] - new), n)
             top = new
+            den = den * tsr.exp(top - new) + tsr.sum(tsr.exp(X[m, n] - new), n)
         for n in tsr.tile(N, BN):
             Y[m, n] = tsr.exp(X[m, n] - top) / den
 

@@ -283,7 +283,7 @@ def check(fn, args: tuple, kwargs: dict, target: str, reference, show: bool) -> 
     if wrong is not None:
         place = re.fullmatch(r"(.*?(?:; all stages agree, so it is the algorithm or the reference)?)[;:] ([^;:\n]+):(\d+):(\d+)", wrong.wrong)
         of = wrong.stage.removeprefix("against ")
-        said = f"{fn.__name__} is wrong at {wrong.stage}: " if of == wrong.stage else f"{fn.__name__} differs from its reference {of}: "
+        said = f"{fn.__name__} is wrong at {wrong.stage}: " if of == wrong.stage else f"{fn.__name__} differs from {of}, its reference: "
         text = source.at_place(place[2], int(place[3]), int(place[4]) - 1, said + place[1]) if place else f"{report.place}: error: {said}{wrong.wrong}\n"
         code = getattr(reference, "__code__", None)
         if of != wrong.stage and code is not None:

@@ -116,6 +116,14 @@ def f(X: Tensor["M", "N"], Y: Out["M", "N"], MU: Out["M"]):
         MU[m] = mu
         Y[m, :] = X[m, :] - mu
 '''
+LARGEST = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], MU: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        top = tsr.max(X[m, :], N)
+        row = X[m, :] - top
+        Y[m, :] = row
+        MU[m] = top
+'''
 TURNED = '''@tsr.kernel
 def f(X: Tensor["M", "N"], Y: Out["N", "M"]):
     for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
@@ -151,12 +159,20 @@ CASES = [
          "    Y[i, n] = h  # in the loop of line 10", expected=states()),
     Case("= in turns that are unrolled", POOLED, [("acc = X[", "acc += X[")], "acc += X[2 * m.index + i, 2 * n.index + j]", expected=POOLED_BY_HAND),
     Case("a maximum that nothing assigns", SOFTMAX, [("n)\n        Y[m]", "n)\n            top = new\n        Y[m]")],
-         "new = tsr.maximum(top, tsr.max(x, n))\n       top = new  # as the last line of the loop", expected=POWERS),
+         """for n in tsr.tile(N, BN):
+           x = X[m, n]
+           new = tsr.maximum(top, tsr.max(x, n))
+           total = total * tsr.exp2(top - new) + tsr.sum(tsr.exp2(x - new), n)
+           top = new""", expected=POWERS),
+    Case("a sum that is not rescaled", SOFTMAX, [("total = total + tsr.sum(", "total = total * tsr.exp2(top - new) + tsr.sum(")],
+         "total = total * tsr.exp2(top - new) + tsr.sum(tsr.exp2(x - new), n)", expected=POWERS),
+    Case("a loop over numbers in a row", STATE, [("tsr.arange(M)", "range(M)")], "range(M)", expected=states()),
+    Case("what has the axes of an Out", LARGEST, [("        pass", "        MU[m] = top")], "MU[m] = top", lambda f: f(X)[1], X.max(1)),
     Case("integers in a product", QUANTISED, [("W[n, :].T\n", "W[n, :].T.to(A.dtype)\n")], "A[m, :] @ W[n, :].T.to(A.dtype)", lambda f: f(H, Q), X @ Q.T.astype(np.float32)),
     Case("an axis that nothing uses", SPLIT, [("tsr.tile(K, BK):", "tsr.tile(K, BK, start=part.start, stop=part.stop):")],
          "for k in tsr.tile(K, BK, start=part.start, stop=part.stop):", lambda f: added(f, X, W), X @ W),
     Case("an atomic in the loop of its sum", SPLIT, [("            tsr.atomic_add(C, (m, n), acc)", "        tsr.atomic_add(C, (m, n), acc)")],
-         "tsr.atomic_add(C, (m, n), acc)  # behind the loop", lambda f: added(f, X, W), X @ W),
+         "for k in tsr.tile(K, BK, start=part.start, stop=part.stop):\n           acc += A[m, k] @ B[k, n]\n       tsr.atomic_add(C, (m, n), acc)", lambda f: added(f, X, W), X @ W),
     Case("a row's range for a vector", CENTRED, [("scale[m]", "scale[:]")], "scale[:]", lambda f: f(X, V), CENTRED_BY_HAND),
     Case("a state that begins anew", STATE, [("        for i in range(M):\n            h = tsr.zeros(n)\n", "        h = tsr.zeros(n)\n        for i in range(M):\n")],
          "h = tsr.zeros(n)\n       for i in range(M):\n           h = 0.5 * h + X[i, n]\n           Y[i, n] = h", expected=states()),

@@ -79,7 +79,7 @@ def inputs(S: int):
 @pytest.mark.parametrize("S, first", [(16, "off by .*, bound "), (33, "nan, expected"), (48, "nan, expected")])
 def test_the_documents_kernel_is_refused(S, first):
     """One block: divided twice. Several: 0 / 0 in the blocks above the diagonal."""
-    wanted = rf"documents_attention differs from its reference attention: O\[0, \d+, \d+\] is .*{first}.*all stages agree, so it is the algorithm"
+    wanted = rf"documents_attention differs from attention, its reference: O\[0, \d+, \d+\] is .*{first}.*all stages agree, so it is the algorithm"
     with pytest.raises(tsr.CheckError, match=wanted) as caught:
         documents_attention.check(*inputs(S), reference=attention, show=False)
     report = caught.value.report

@@ -87,8 +87,16 @@ class Paste:
         if imports := _IMPORT.search(fix):
             head, fix = imports[1].replace("; ", "\n") + "\n", _IMPORT.sub("", fix)
         fix = re.sub(r"  # .*$", "", fix, flags=re.MULTILINE)
+        if fix.startswith(" "):  # the line, moved into the loop before it
+            yield from self._moved(fix)
+            return
         for source in self._by_words(fix):
             yield head + source
+
+    def _moved(self, line: str):
+        for statement in self._statements()[:1]:
+            indent = self.text.indent(statement)
+            yield edited(self.text.source, [(self.text.line_span(statement), indent + line + "\n")])[0]
 
     def _by_words(self, fix: str):
         source = self.text.source

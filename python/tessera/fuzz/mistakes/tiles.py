@@ -323,6 +323,19 @@ def f(state: InOut["N"], G: Tensor["N"], M1: InOut["N"], lr: fp32, steps: int, b
 counted, before = np.ones(70, np.float32), np.ones(70, np.float32)
 ''', "v", call="(f(counted, v, before, lr=2.0, steps=4), counted)[1]")
 
-TILES = [POOLED, ATTENTION, QUANTISED, NORM_OF_SUM, MOMENTUM, CARRIED_SCAN, COLUMN_SUMS, LINEAR, DIFFERENCES,
+SPLIT = program('''
+@tsr.kernel
+def f(A: Tensor["M", "N"], B: Tensor["N", "K"], P: Region[reduce_sum, Tensor["M", "K"]], PART: const = 32, BM: const = 32, BK: const = 32, BN: const = 16):
+    for m, k, part in tsr.grid(tsr.tile(M, BM), tsr.tile(K, BK), tsr.tile(N, PART)):
+        acc = tsr.zeros(m, k)
+        for n in tsr.tile(N, BN, start=part.start, stop=part.stop):
+            acc += A[m, n] @ B[n, k]
+        tsr.atomic_add(P, (m, k), acc)
+
+
+counted = np.zeros((50, 40), np.float32)
+''', "x", "w", call="(f(x, w, counted), counted)[1]")
+
+TILES = [SPLIT, POOLED, ATTENTION, QUANTISED, NORM_OF_SUM, MOMENTUM, CARRIED_SCAN, COLUMN_SUMS, LINEAR, DIFFERENCES,
          SCALE, ADD, ROW_SUMS, ROW_PEAKS, PRODUCT, PRODUCT_WITH_BIAS, HALF_PRODUCT, BATCH, TRANSPOSED, SOFTMAX, STEPS, MASKED, COUNTS, GATHER, NORM, LOADS, BY_HAND,
          WHOLE_NUMBERS, IN_PLACE, HALVED, CAUSAL, WINDOW, ROW_SCANS]

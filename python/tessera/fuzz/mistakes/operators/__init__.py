@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from . import arrays as arrays
 from . import calls as calls
+from . import forgotten as forgotten
 from . import loops as loops
 from . import misspelt as misspelt
 from . import newcomers as newcomers
