@@ -15,9 +15,12 @@ using namespace mlir;
 namespace tessera::frontend {
 
 std::pair<std::string, std::string> getBlocks(llvm::StringRef extent) {
-  auto [dim, size] = extent.split("//");
-  if (size.empty() && extent.consume_back(")"))
-    std::tie(dim, size) = extent.split("cdiv(").second.split(',');
+  // tsr.cdiv(M // 2, BM), or M // BM.
+  llvm::StringRef dim, size, inner = extent.split("cdiv(").second;
+  if (!inner.empty() && inner.consume_back(")"))
+    std::tie(dim, size) = inner.rsplit(',');
+  else
+    std::tie(dim, size) = extent.rsplit("//");
   return {dim.trim().str(), size.trim().str()};
 }
 

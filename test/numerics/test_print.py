@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -41,6 +42,20 @@ def test_scalars_and_conditions(capsys):
         "scalars[n=1, b=0] alpha 0.1 count 7 flag True stop 6\n"
         "scalars[n=1, b=1] alpha 0.1 count 7 flag True stop 6\n"
     )
+
+
+@tsr.kernel
+def narrow(X: Tensor["N", tsr.bf16], Y: Out["N", tsr.bf16]):
+    for n in tsr.grid(tsr.tile(N, 4)):
+        x = X[n]
+        print("x", x, X[1])
+        Y[n] = x
+
+
+def test_bf16_is_printed(capsys):
+    """It ended in an internal error on CPUs without bf16's instructions."""
+    narrow((np.arange(4) / 4).astype(ml_dtypes.bfloat16))
+    assert capsys.readouterr().out == "narrow[n=0] x [0, 0.25, 0.5, 0.75] 0.25\n"
 
 
 @tsr.kernel

@@ -24,7 +24,7 @@ void CpuLowering::printElement(Value value, Type element) {
   Type have = value.getType();
   if (isFloat) {
     if (!have.isF64())
-      value = arith::ExtFOp::create(builder, loc, builder.getF64Type(), value);
+      value = extend(value, builder.getF64Type());
     call("tsr_print_float", {value, constant(bits)});
     return;
   }
