@@ -10,7 +10,7 @@ namespace tessera::cpu {
 
 /// Rows that are an odd number of cache lines apart: AMX reads them where they
 /// lie, and they do not push each other out of the first-level cache. For a
-/// temporary of 8 or 16 bits, unless something relies on its strides.
+/// temporary of i8 or bf16, unless something relies on its strides.
 void padRows(mlir::Value tensor);
 
 } // namespace tessera::cpu
