@@ -24,7 +24,7 @@ NOTES = {
         "max": "by an axis: the values only, without positions; maximum is of two", "min": "by an axis: the values only, without positions; minimum is of two",
         "cummax": "the values only, without positions", "maximum": "NaN if one of the two is", "minimum": "NaN if one of the two is", "fma": "a * b + c with one rounding",
         "where": "numbers on either side take the other's dtype", "gelu": 'approximate="tanh" or "none"', "pow": "of ints: wraps; a negative exponent gives 0, but for 1 and -1",
-        "cdiv": "of ints, rounded up; by 0 it is 0", "sum": "dim=() is an error: torch means all axes, NumPy none; fp16 and bf16 are summed in fp32 and rounded once; ints keep their dtype and wrap (torch: i64), x.to(i64) before it does not", "mean": "fp16 and bf16 are summed in fp32 and rounded once",
+        "cdiv": "of ints, rounded up; by 0 it is 0", "sum": "dim=() is an error: torch means all axes, NumPy none; fp16 and bf16 are summed in fp32 and rounded once; ints keep their dtype and wrap (torch: i64), x.to(i64) before it does not; bools are counted in i64", "mean": "fp16 and bf16 are summed in fp32 and rounded once",
     },
     "function": {
         "softmax": "a row of only -inf is 0 (torch: NaN)", "log_softmax": "a row of only -inf is -inf (torch: NaN)", "matmul": "fp32 accumulates in fp32, 16-bit floats too, rounded once", "attention": "softmax(q @ k.T * scale) @ v without the matrix of scores; causal: the last query sees every key; attn_mask= and dropout_p= are not there yet", "scaled_dot_product_attention": "as attention; is_causal with as many queries as keys, where torch means the same", "take": "indices must be in the axis, none negative",
