@@ -180,6 +180,12 @@ std::string Analyzer::getWhileFix(const Stmt &stmt) {
            quote(call->args[1]->range) +
            ", stop=" + quote(compare->comparators[0]->range) +
            "):" + quoteLines(all.drop_front(at + 1), "    ");
+  // Of turns that are unrolled, those behind the break do nothing.
+  if (counted && llvm::StringRef(quote(call->func->range)).ends_with("unroll"))
+    return "for " + quote(counted->target->range) + " in " +
+           quote(counted->iter->range) + ":" +
+           quoteLines(all.take_front(at), "    ") + "\n    if " + test + ":" +
+           quoteLines(all.drop_front(at + 1), "        ");
   std::string start, ask, first, step;
   if (counted) {
     std::string name = quote(counted->target->range),

@@ -521,6 +521,21 @@ LogicalResult TileOps::reportSlice(const SemaValue &view,
   std::string line = context.quoteBefore(site.range) +
                      replaceIndex(context, name, indices, axis, made, site) +
                      context.quoteBehind(site.range);
+  // The same elements are stored: one range for both.
+  std::string whole = context.quoteBefore(site.range) +
+                      context.quote(site.range) +
+                      context.quoteBehind(site.range);
+  if (llvm::StringRef(whole).split(" = ").first.contains(text)) {
+    std::string range = "r";
+    while (context.isRange(range))
+      range += "2";
+    for (size_t at = 0; (at = whole.find(text, at)) != std::string::npos;
+         at += range.size())
+      whole.replace(at, text.size(), range);
+    diagnostic.setFix(range + " = " + made + "\n" +
+                      llvm::StringRef(whole).trim().str());
+    return failure();
+  }
   size_t equals = line.find("= ");
   if (equals != std::string::npos) {
     std::optional<SemaValue> value =

@@ -116,6 +116,22 @@ def f(X: Tensor["M", "N"], Y: Out["M", "N"], MU: Out["M"]):
         MU[m] = mu
         Y[m, :] = X[m, :] - mu
 '''
+GUARDED = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 16, BN: const = 32):
+    for m, n in tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN)):
+        acc = tsr.zeros(m, n)
+        for t in tsr.unroll(4):
+            if t <= 1:
+                acc += X[m, n.index + t]
+        Y[m, n] = acc
+'''
+SLICES = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"], BM: const = 16, BN: const = 32):
+    for m in tsr.grid(tsr.tile(M, BM)):
+        for i in range(tsr.cdiv(N, BN)):
+            r = tsr.range_at(N, i * BN, BN)
+            Y[m, r] = X[m, r] * 2.0
+'''
 LARGEST = '''@tsr.kernel
 def f(X: Tensor["M", "N"], Y: Out["M", "N"], MU: Out["M"]):
     for m in tsr.grid(tsr.tile(M, 16)):
@@ -168,6 +184,10 @@ CASES = [
          "total = total * tsr.exp2(top - new) + tsr.sum(tsr.exp2(x - new), n)", expected=POWERS),
     Case("a loop over numbers in a row", STATE, [("tsr.arange(M)", "range(M)")], "range(M)", expected=states()),
     Case("what has the axes of an Out", LARGEST, [("        pass", "        MU[m] = top")], "MU[m] = top", lambda f: f(X)[1], X.max(1)),
+    Case("a break of unrolled turns", GUARDED, [("            if t > 1:\n                break\n            acc += X[m, n.index + t]", "            if t <= 1:\n                acc += X[m, n.index + t]")],
+         "for t in tsr.unroll(4):\n           if t <= 1:\n               acc += X[m, n.index + t]", expected=X + np.pad(X, ((0, 0), (0, 1)))[:, 1:]),
+    Case("slices by hand", SLICES, [("            Y[m, i * BN:(i + 1) * BN] = X[m, i * BN:(i + 1) * BN] * 2.0", "            r = tsr.range_at(N, i * BN, BN)\n            Y[m, r] = X[m, r] * 2.0")],
+         "r = tsr.range_at(N, i * BN, BN)\n       Y[m, r] = X[m, r] * 2.0", expected=X * 2),
     Case("integers in a product", QUANTISED, [("W[n, :].T\n", "W[n, :].T.to(A.dtype)\n")], "A[m, :] @ W[n, :].T.to(A.dtype)", lambda f: f(H, Q), X @ Q.T.astype(np.float32)),
     Case("an axis that nothing uses", SPLIT, [("tsr.tile(K, BK):", "tsr.tile(K, BK, start=part.start, stop=part.stop):")],
          "for k in tsr.tile(K, BK, start=part.start, stop=part.stop):", lambda f: added(f, X, W), X @ W),
