@@ -367,7 +367,10 @@ ValueResult TensorOps::attribute(const SemaValue &object, llvm::StringRef name,
   }
   std::vector<std::string> near =
       nearestNames(name.str(), {"shape", "dtype", "ndim", "T", "mT"});
-  if (!near.empty())
+  // x.max(dim=1).values of torch: a maximum is its values alone.
+  if (name == "values" && object.isTensor())
+    diagnostic.setFix(nameOf(object, expr));
+  else if (!near.empty())
     diagnostic.setFix(nameOf(object, expr) + "." + near.front());
   else if (!explainForeign(context, diagnostic, ForeignKind::Attribute, name,
                            {}, site, expr) ||

@@ -246,6 +246,7 @@ private:
   struct PartialScan {
     Axis *along;
     SourceRange where;
+    std::string otherAxis; // the same call along the other axis
     std::string remark;
   };
   llvm::DenseMap<mlir::Location, PartialScan> partialScans;

@@ -247,7 +247,10 @@ LogicalResult TileOps::checkPartsOfRows(Operation *kernel) {
       return;
     const PartialScan &part = known->second;
     if (lost.empty()) {
-      emitRemark(scan.getLoc()) << part.remark;
+      InFlightDiagnostic remark = emitRemark(scan.getLoc());
+      remark << part.remark;
+      if (!part.otherAxis.empty())
+        remark.attachNote() << "fix: " << part.otherAxis;
       return;
     }
     context

@@ -274,11 +274,14 @@ void TileOps::nameCallOfPart(Location at, const std::string &callee,
   part->second.callee = callee;
   std::string &fix = part->second.alongWhole;
   for (auto [i, axis] : llvm::enumerate(x.axes)) {
-    if (axis == part->second.along || !isWholeRow(*axis))
+    // Beside an axis of the grid the one of a loop may be meant, too.
+    if (axis == part->second.along ||
+        (!isWholeRow(*axis) &&
+         (isOfGrid(*axis) || !isOfGrid(*part->second.along))))
       continue;
     bool isOnly = fix.empty();
-    fix = callee + "(" + context.quote(argument.where) +
-          ", dim=" + std::to_string(i) + ")";
+    fix = callee + "(" + context.quote(argument.where) + ", " +
+          (isWholeRow(*axis) ? "dim=" + std::to_string(i) : axis->name) + ")";
     if (!isOnly)
       return fix.clear();
   }
@@ -488,13 +491,23 @@ ValueResult TileOps::callScan(llvm::StringRef name,
   Location at = context.loc(site.range);
   if (Axis *along = x.axes[*axis ? **axis : 0]; !isWholeRow(*along)) {
     std::string dim = along->dim ? along->dim->name : along->name;
+    // Along an axis of the grid it is of one program: another one is meant.
+    std::string fix;
+    for (Axis *other : x.axes)
+      if (isOfGrid(*along) && other != along && x.axes.size() == 2)
+        fix = callee + "(" + context.quote(argument.where) + ", " +
+              (isWholeRow(*other) && other->dim ? other->dim->name
+                                                : other->name) +
+              ")";
     partialScans[at] = {
-        along, site.range,
+        along, site.range, fix,
         callee + " begins anew in each tile of " + along->name +
             ": it is of the " + std::to_string(along->size) +
             " elements of a tile, not of all along " + dim +
-            "; of a tile with all of them it runs through: " + callee + "(" +
-            getWholeRow(argument, *along) + ", " + dim + ")"};
+            (fix.empty()
+                 ? "; of a tile with all of them it runs through: " + callee +
+                       "(" + getWholeRow(argument, *along) + ", " + dim + ")"
+                 : "; was another axis meant?")};
   }
   DType original = x.dtype;
   if (name != "cummax")

@@ -568,13 +568,17 @@ class Function(_runtime.Callable, Refusals):
                           strategy, autotuning, cache, progress)
 
     @entry
-    def aot(self, directory, targets=("cpu",), name: str | None = None, **words) -> list[str]:
+    def aot(self, directory=None, targets=("cpu",), name: str | None = None, **words) -> list[str]:
         """A library without Python: `attention.aot("out", Q=fp16, K=fp16, V=fp16, D=[64, 128])`; the files written.
 
         Element types and sizes of whole dims are said as for `compile`; a list makes a version of each.
         """
         from . import aot
 
+        if directory is None:
+            call = source.call_of_user()
+            fix = f'{self.__name__}.aot({", ".join([chr(34) + "build" + chr(34), *map(call.text, call.keywords)])})' if call else ""
+            raise ArgumentError(source.at_user(f"{self.__name__}.aot needs the folder that the library goes into", fix, self.__name__))
         return aot.build(self, directory, targets, name, **words)
 
     @entry

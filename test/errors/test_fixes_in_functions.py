@@ -53,6 +53,8 @@ CASES = [
          "tsr.sqrt(tsr.sum(a * a, axis=1))", expected=X[:, 0] * 0),
     Case("a value only if", function('g: Tensor["N"]', "if g.sum() > 1e9:", "    return g * 2.0"), [("g * 2.0\n", "g * 2.0\n    return g\n")],
          "return g  # at the end of f", lambda f: f(V), V),
+    Case("the values of a maximum", function('x: Tensor["M", "N"]', "return x - x.max(dim=1, keepdim=True)"), [("keepdim=True).values", "keepdim=True)")], "x.max(dim=1, keepdim=True)",
+         expected=X - X.max(1, keepdims=True)),
     Case("nothing returned", function('p: Tensor["N"], m: Tensor["N"]', "m = m + p", "p = p - m"), [("p = p - m\n", "p = p - m\n    return p, m\n")], "return p, m",
          lambda f: np.stack(f(V, V)), np.stack([-V, V * 2])),
 ]

@@ -188,6 +188,8 @@ CASES = [
          "for t in tsr.unroll(4):\n           if t <= 1:\n               acc += X[m, n.index + t]", expected=X + np.pad(X, ((0, 0), (0, 1)))[:, 1:]),
     Case("slices by hand", SLICES, [("            Y[m, i * BN:(i + 1) * BN] = X[m, i * BN:(i + 1) * BN] * 2.0", "            r = tsr.range_at(N, i * BN, BN)\n            Y[m, r] = X[m, r] * 2.0")],
          "r = tsr.range_at(N, i * BN, BN)\n       Y[m, r] = X[m, r] * 2.0", expected=X * 2),
+    Case("a scan along the rows of the grid", SCAN, [("tsr.cumsum(x, m)", "tsr.cumsum(x, n)")], "tsr.cumsum(x, n)", expected=X.cumsum(1)),
+    Case("a sum of the whole tile", SOFTMAX, [("tsr.sum(tsr.exp2(x - new))", "tsr.sum(tsr.exp2(x - new), n)")], "tsr.sum(tsr.exp2(x - new), n)", expected=POWERS),
     Case("integers in a product", QUANTISED, [("W[n, :].T\n", "W[n, :].T.to(A.dtype)\n")], "A[m, :] @ W[n, :].T.to(A.dtype)", lambda f: f(H, Q), X @ Q.T.astype(np.float32)),
     Case("an axis that nothing uses", SPLIT, [("tsr.tile(K, BK):", "tsr.tile(K, BK, start=part.start, stop=part.stop):")],
          "for k in tsr.tile(K, BK, start=part.start, stop=part.stop):", lambda f: added(f, X, W), X @ W),
