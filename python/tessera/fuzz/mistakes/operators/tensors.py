@@ -112,7 +112,7 @@ def of_index(text, random):
 
 @operator("too many indices", fix="any")
 def of_indices(text, random):
-    node = pick(random, text.inside(ast.Subscript, where=lambda n: not text.is_kernel and isinstance(n.slice, ast.Tuple) and isinstance(n.value, ast.Name) and "None" not in text.get(n)))
+    node = pick(random, text.inside(ast.Subscript, where=lambda n: not text.is_kernel and isinstance(n.slice, ast.Tuple) and isinstance(n.value, ast.Name) and "None" not in text.get(n) and "..." not in text.get(n)))
     return mistake(text, (node, f"{text.get(node)[:-1]}, 0, 0]"), places=around) if node else None
 
 
