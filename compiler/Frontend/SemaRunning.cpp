@@ -30,45 +30,54 @@ static bool isNamed(const Body &body, llvm::StringRef name) {
   return found;
 }
 
-/// The value that a name alone is assigned, in a tuple, too; null if it is
-/// assigned never, or more than once.
-static const Expr *findOnlyValue(const Body &body, const std::string &name,
-                                 unsigned &count) {
-  const Expr *value = nullptr;
+namespace {
+/// A name and what it is assigned, of tuples one by one; no value where that is
+/// not one expression.
+struct Assigned {
+  const Stmt *stmt;
+  std::string name;
+  const Expr *value;
+};
+} // namespace
+
+/// The assignments of a body, and of what is inside it, too, if `deep`.
+static void listAssigned(const Body &body, bool deep,
+                         std::vector<Assigned> &list) {
   for (const Stmt *stmt : body) {
-    auto visit = [&](const Body &inner) {
-      if (const Expr *found = findOnlyValue(inner, name, count))
-        value = found;
-    };
-    if (auto *loop = dynCast<For>(stmt))
-      visit(loop->body);
-    else if (auto *loop = dynCast<While>(stmt))
-      visit(loop->body);
-    else if (auto *branch = dynCast<If>(stmt)) {
-      visit(branch->body);
-      visit(branch->orelse);
+    if (auto *loop = dynCast<For>(stmt); loop && deep)
+      listAssigned(loop->body, deep, list);
+    if (auto *loop = dynCast<While>(stmt); loop && deep)
+      listAssigned(loop->body, deep, list);
+    if (auto *branch = dynCast<If>(stmt); branch && deep) {
+      listAssigned(branch->body, deep, list);
+      listAssigned(branch->orelse, deep, list);
     }
     if (auto *update = dynCast<AugAssign>(stmt))
       if (auto *target = dynCast<Name>(update->target))
-        count += target->id == name;
+        list.push_back({stmt, target->id, nullptr});
     auto *assign = dynCast<Assign>(stmt);
-    if (!assign)
-      continue;
-    for (const Expr *target : assign->targets) {
+    auto *values = assign ? dynCast<Tuple>(assign->value) : nullptr;
+    for (const Expr *target :
+         assign ? assign->targets : std::vector<Expr *>()) {
+      if (auto *name = dynCast<Name>(target))
+        list.push_back({stmt, name->id, assign->value});
       auto *names = dynCast<Tuple>(target);
-      auto *values = dynCast<Tuple>(assign->value);
-      if (auto *own = dynCast<Name>(target); own && own->id == name) {
-        value = assign->value;
-        ++count;
-      }
       for (size_t i = 0; names && i < names->elts.size(); ++i)
-        if (auto *own = dynCast<Name>(names->elts[i]); own && own->id == name) {
-          value = values && i < values->elts.size() ? values->elts[i] : nullptr;
-          ++count;
-        }
+        if (auto *name = dynCast<Name>(names->elts[i]))
+          list.push_back(
+              {stmt, name->id,
+               values && i < values->elts.size() ? values->elts[i] : nullptr});
     }
   }
-  return value;
+}
+
+/// How often a body assigns a name, and what, if it does so once.
+static std::pair<unsigned, const Expr *> findOnlyValue(const Body &body,
+                                                       llvm::StringRef name) {
+  std::vector<Assigned> list;
+  listAssigned(body, /*deep=*/true, list);
+  llvm::erase_if(list, [&](const Assigned &each) { return each.name != name; });
+  return {list.size(), list.size() == 1 ? list[0].value : nullptr};
 }
 
 /// new = tsr.maximum(top, x) in a loop, where top is -tsr.inf and stays so.
@@ -88,10 +97,9 @@ LogicalResult Analyzer::checkRunningMaximum(const For &loop) {
     const std::string &made = checkedCast<Name>(assign->targets.front())->id;
     for (const Expr *operand : call->args) {
       auto *top = dynCast<Name>(operand);
-      unsigned count = 0;
       const Expr *start =
-          top ? findOnlyValue(getBody(), top->id, count) : nullptr;
-      auto *full = count == 1 ? dynCast<Call>(start) : nullptr;
+          top ? findOnlyValue(getBody(), top->id).second : nullptr;
+      auto *full = dynCast<Call>(start);
       bool isFull = full && !full->args.empty() &&
                     quote(full->func->range) == "tsr.full" &&
                     !isWithin(full->range, loop.range);
@@ -116,32 +124,6 @@ LogicalResult Analyzer::checkRunningMaximum(const For &loop) {
   return success();
 }
 
-namespace {
-/// A name and what it is assigned, of tuples one by one.
-struct Assigned {
-  const Stmt *stmt;
-  std::string name;
-  const Expr *value;
-};
-} // namespace
-
-static std::vector<Assigned> listAssigned(const Body &body) {
-  std::vector<Assigned> list;
-  for (const Stmt *stmt : body) {
-    auto *assign = dynCast<Assign>(stmt);
-    const Expr *target = assign ? assign->targets.front() : nullptr;
-    if (auto *name = dynCast<Name>(target))
-      list.push_back({stmt, name->id, assign->value});
-    auto *names = dynCast<Tuple>(target);
-    auto *values = names ? dynCast<Tuple>(assign->value) : nullptr;
-    for (size_t i = 0; values && i < names->elts.size(); ++i)
-      if (auto *name = dynCast<Name>(names->elts[i]);
-          name && i < values->elts.size())
-        list.push_back({stmt, name->id, values->elts[i]});
-  }
-  return list;
-}
-
 /// new = tsr.maximum(top, x); p = tsr.exp(x - new); total += p; top = new:
 /// what total has is of the maxima before, and has to be rescaled.
 LogicalResult Analyzer::checkRescaledSums(const For &loop) {
@@ -149,7 +131,9 @@ LogicalResult Analyzer::checkRescaledSums(const For &loop) {
     if (auto *inner = dynCast<For>(stmt);
         inner && failed(checkRescaledSums(*inner)))
       return failure();
-  std::vector<Assigned> list = listAssigned(loop.body);
+  std::vector<Assigned> list;
+  listAssigned(loop.body, /*deep=*/false, list);
+  llvm::erase_if(list, [](const Assigned &each) { return !each.value; });
   for (const Assigned &maximum : list) {
     auto *call = dynCast<Call>(maximum.value);
     auto *first = call && call->args.size() == 2 &&
@@ -212,9 +196,7 @@ LogicalResult Analyzer::checkRescaledSums(const For &loop) {
           (sum && quote(sum->left->range) != target->id) ||
           !(isTerm(added) || mentionsAny(*this, added, terms)))
         continue;
-      unsigned count = 0;
-      findOnlyValue(loop.body, target->id, count);
-      if (count != 1)
+      if (findOnlyValue(loop.body, target->id).first != 1)
         continue;
       std::string scale =
           factor.empty() ? exponential + "(" + top + " - " + now + ")" : factor;

@@ -163,7 +163,9 @@ static bool isUsed(mlir::Value value) {
               parent->getRegion(0).getArgument(use.getOperandNumber() + 1));
         continue;
       }
-      if (user->getNumRegions() || !isMemoryEffectFree(user))
+      // What leaves another region may be anything's start.
+      if (user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() ||
+          !isMemoryEffectFree(user))
         return true;
       open.insert_range(user->getResults());
     }

@@ -185,3 +185,23 @@ def test_what_puts_the_parts_together_gets_none(kernel):
         warnings.simplefilter("error")
         given, expected = RIGHT[kernel](kernel)
     np.testing.assert_array_equal(given, expected)
+
+
+@tsr.kernel
+def totals_carried_by_a_while(X: Tensor["M", "N"], Y: Out["M", "N"], T: Out["M"]):
+    for m in tsr.grid(tsr.tile(M, 16)):
+        total = tsr.zeros(m)
+        turn = tsr.num_programs(0) * 0
+        while turn < 2:
+            for n in tsr.tile(N, 32):
+                x = X[m, n]
+                Y[m, n] = tsr.cumsum(x, n)
+                total += tsr.sum(x, n)
+            turn += 1
+        T[m] = total
+
+
+def test_a_while_carries_totals():
+    """What leaves a turn of a while is used; only the tiles' own scans are stored."""
+    _, totals = totals_carried_by_a_while(X)
+    np.testing.assert_array_equal(totals, 2 * X.sum(1))
