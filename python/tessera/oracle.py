@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy
 
@@ -80,9 +81,14 @@ def as_bytes(value) -> tuple[str, tuple, bytes]:
 
 
 def memory_strides(value) -> tuple:
-    """Strides of dense memory whose axes lie as the array's do: the axis of stride 1, which belongs to the key, is the same."""
+    """The array's strides; of one with wide gaps, strides of dense memory whose axes lie as its own do: the axis of stride 1, which belongs to
+    the key, is the same."""
     array = arrays.describe(value)
-    unit, sizes = array.unit_axis, tuple(array.sizes)
+    sizes = tuple(array.sizes)
+    span = 1 + sum((size - 1) * abs(stride) for size, stride in zip(sizes, array.strides))
+    if 0 not in sizes and span <= 4 * math.prod(sizes) + 64:
+        return tuple(array.strides)
+    unit = array.unit_axis
     order = sorted((axis for axis in range(len(sizes)) if axis != unit), key=lambda axis: (array.strides[axis] == 0, abs(array.strides[axis]), -axis))
     order = [unit, *order] if unit >= 0 else order
     result, step = [1] * len(sizes), 1 if unit >= 0 else 2

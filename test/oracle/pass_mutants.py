@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,11 @@ def strided(x: Tensor["M", "K"], w: Tensor["N", "K"]):
     return tsr.exp(x @ w.T)
 
 
+@tsr.function.schedule(stream=0)
+def apart(x: Tensor["N"], y: Tensor["N"]):
+    return x * 2.0 + y
+
+
 def programs():
     """(function, target, calls): the first call is tried first, the others on what survives it."""
     r = np.random.default_rng(11)
@@ -104,6 +110,9 @@ def programs():
             yield fn, target, [of(dtype, (m, k), (k, n)) for m, k, n in sizes]
         yield residual, target, [of(dtype, (m, k), (k, n), (m, n)) for m, k, n in sizes]
         yield strided, target, [of(dtype, (m, k), (n, k)) for m, k, n in sizes]
+    for target in ("cpu:avx2", "cpu:avx512"):
+        x, y = of(f32, (900,), (900,))
+        yield apart, target, [(x[::i][:300], y[::j][:300]) for i, j in ((2, 3), (3, 2), (2, 2), (3, 3))]
     for dtype, target in ((f32, "cpu:avx512"), (bf16, "cpu:avx512")):
         yield row_sums, target, [of(dtype, (7, 77)), of(dtype, (9, 1100))]
         yield softmax, target, [of(dtype, (7, 96)), of(dtype, (9, 1056))]  # rows of whole lines go past the caches
@@ -120,8 +129,14 @@ SPEED = {
     **{f"attribute {name} ": "says how a nest is done, not what it computes"
        for name in ("pairs", "narrow_vectors", "pairs_of_k", "transposes", "two_apart", "vector_axis", "lanes", "unroll", "register_tile")},
 }
+# It makes a copy of a kernel and the choice between the two: in the interpreter both compute the same.
+TWO_KERNELS = ("cpu-nontemporal-stores",)
 # An operand is read where it lies or packed: both are right, and branch and select follow one condition.
-CHOICES = ("cpu-elide-packing", re.compile(r": %[\w#]+ = arith\.(cmpi|andi|ori|constant|select %\w+, %\w+, %\w+ : index|addi|muli)|branch .* taken"))
+# Loads two apart are gathers as well, whose strides are not 2 or not compared with it.
+CHOICES = {
+    "cpu-elide-packing": re.compile(r": %[\w#]+ = arith\.(cmpi|andi|ori|constant|select %\w+, %\w+, %\w+ : index|addi|muli)|branch .* taken"),
+    "cpu-version-strides": re.compile(r"branch never taken|another number: %c2"),
+}
 
 # (pass, part of the description) -> why it is no miscompile.
 EQUIVALENT = {
@@ -145,8 +160,8 @@ def kernel_of(planted: str) -> str:
 def changes_speed_only(name: str, planted: str, fn) -> bool:
     """`fn`: whose plan chooses among kernels that all compute the same."""
     in_plan = fn is not None and kernel_of(planted) == fn.__name__ and "plan.launch" not in planted.partition("=")[0]
-    of, choice = CHOICES
-    return any(part in planted for part in SPEED) or in_plan or (name == of and choice.search(planted) is not None)
+    choice = name in CHOICES and CHOICES[name].search(planted) is not None
+    return any(part in planted for part in SPEED) or in_plan or name in TWO_KERNELS or choice
 
 
 def cpu_passes() -> list[str]:
@@ -160,35 +175,33 @@ def numbers_of(fn, args, target) -> dict:
     return {name: number for number, stage, name, _, _ in fn._start(spec).lower_by_pass("tile") if name.startswith("cpu-")}
 
 
-def launched(fn, calls, target) -> set[str]:
-    """The kernels that these calls run."""
-    names = set()
-    for args in calls:
-        spec, _, _ = oracle.specialise(fn, args, {}, target, asserts=False)
-        compilation = fn._start(spec)
-        compilation.lower("tile")
-        shapes = {parameter.name: list(value.shape) for parameter, value in zip(fn.parameters, args)}
-        names |= {kernel for kernel, *_ in compilation.loops(shapes, {}, True)[0]}
-    return names
+def launched(fn, args, target) -> set[str]:
+    """The kernels that this call runs."""
+    spec, _, _ = oracle.specialise(fn, args, {}, target, asserts=False)
+    compilation = fn._start(spec)
+    compilation.lower("tile")
+    shapes = {parameter.name: list(value.shape) for parameter, value in zip(fn.parameters, args)}
+    return {kernel for kernel, *_ in compilation.loops(shapes, {}, True)[0]}
 
 
 def try_calls(fn, target, calls, name, seed):
-    """(what was planted, whether bisect names the pass, what else it names)."""
-    planted, number = "", numbers_of(fn, calls[0], target).get(name)
+    """(what was planted, whether bisect names the pass, what else it names, whether a call ran that kernel). Calls have versions of their own."""
+    planted, ran, number = "", False, numbers_of(fn, calls[0], target).get(name)
     for args in calls if number is not None else []:
         try:
             report = bisection.bisect(fn, args, {}, target, plant=(number, seed, True))
         except tsr.TesseraError as error:  # a later pass refuses what it gets
-            return planted or str(error).strip().splitlines()[0], True, ""
+            return planted or str(error).strip().splitlines()[0], True, "", True
         step = next((s for s in report.steps if s.planted), None)
         if step is None:
             continue
         planted = " ".join(step.planted.split())
         if changes_speed_only(name, planted, fn):
-            return planted, False, ""
+            return planted, False, "", ran
+        ran = ran or kernel_of(planted) in launched(fn, args, target) or kernel_of(planted) == fn.__name__
         if report.culprit is not None and report.culprit.stage != "target":
-            return planted, report.culprit.name == name, report.culprit.name
-    return planted, False, ""
+            return planted, report.culprit.name == name, report.culprit.name, True
+    return planted, False, "", ran
 
 
 def shortened(planted: str) -> str:
@@ -201,18 +214,17 @@ def by_result(names, seeds: int, until: float, show) -> dict:
     survivors, elsewhere = [], []
     for seed in range(seeds):
         for fn, target, calls in programs():
-            runs = launched(fn, calls, target)
             for name in names:
                 if time.monotonic() > until:
                     return {"rows": rows, "survivors": survivors, "elsewhere": elsewhere}
-                planted, found, at = try_calls(fn, target, calls, name, seed)
+                planted, found, at, ran = try_calls(fn, target, calls, name, seed)
                 if not planted:
                     continue
                 row = rows[name]
                 if not found and changes_speed_only(name, planted, fn):
                     row["speed only"] += 1
                     continue
-                if not found and kernel_of(planted) not in runs:
+                if not found and not ran:
                     row["not run"] += 1
                     continue
                 row["mutants"] += 1
@@ -238,7 +250,7 @@ def lit_runs(name: str) -> list[tuple[pathlib.Path, list[str], list[str]]]:
     path = MAPPING / "test" / f"{name.removeprefix('cpu-')}.mlir"
     lines = re.sub(r"\\\n// RUN:", "", path.read_text())
     runs = re.findall(r"// RUN: tessera-opt %s (.*?)\s*\| FileCheck %s(.*)", lines)
-    return [(path, options.split(), check.split()) for options, check in runs if any(o.split("=")[0] == f"--{name}" for o in options.split())]
+    return [(path, shlex.split(options), shlex.split(check)) for options, check in runs if any(o.split("=")[0] == f"--{name}" for o in options.split())]
 
 
 def until_pass(name: str, options: list[str]) -> list[str]:
@@ -255,7 +267,9 @@ def lit_mutant(name: str, run: int, seed: int):
             continue
         made = subprocess.run([tool("tessera-opt"), str(path), *mutated, *options[len(begin):]], capture_output=True, text=True)
         told = re.search(r"mutated: (.*)", made.stderr)
-        if told is None or not told[1]:
+        if told is None:
+            raise RuntimeError(made.stderr)
+        if not told[1]:
             return "", False
         what = told[1]
         found = found or made.returncode != 0 or subprocess.run(

@@ -17,6 +17,30 @@ tile.func @sums(%x: memref<?x?xbf16, strided<[?, 1]>>, %y: memref<?xf32, strided
   tile.return
 }
 
+// Line by line, and the largest of rows.
+// CHECK-LABEL: tile.func @lines
+// CHECK:         tile.nest[%{{.*}}] {pairs, {{.*}}vector_axis = 0 : i64}
+tile.func @lines(%x: memref<?xbf16, strided<[1]>>, %y: memref<?xbf16, strided<[1]>>) {
+  %N = tile.dim %x, 0 : memref<?xbf16, strided<[1]>>
+  %n = tile.program extents(%N) tiles = [512] : !tile.range<512>
+  %t = tile.load %x[%n] : memref<?xbf16, strided<[1]>>, !tile.range<512> -> tensor<512xbf16>
+  %s = arith.addf %t, %t : tensor<512xbf16>
+  tile.store %s, %y[%n] : tensor<512xbf16>, memref<?xbf16, strided<[1]>>, !tile.range<512>
+  tile.return
+}
+// CHECK-LABEL: tile.func @largest
+// CHECK:         tile.nest[%{{.*}}] {pairs, {{.*}}vector_axis = 1 : i64}
+tile.func @largest(%x: memref<?x?xbf16, strided<[?, 1]>>, %y: memref<?xf32, strided<[1]>>) {
+  %M = tile.dim %x, 0 : memref<?x?xbf16, strided<[?, 1]>>
+  %N = tile.dim %x, 1 : memref<?x?xbf16, strided<[?, 1]>>
+  %m, %n = tile.program extents(%M, %N) tiles = [4, 128] : !tile.range<4>, !tile.range<128>
+  %t = tile.load %x[%m, %n] : memref<?x?xbf16, strided<[?, 1]>>, !tile.range<4>, !tile.range<128> -> tensor<4x128xbf16>
+  %w = arith.extf %t : tensor<4x128xbf16> to tensor<4x128xf32>
+  %s = tile.reduce max %w axis = 1 : tensor<4x128xf32> -> tensor<4xf32>
+  tile.store %s, %y[%m] : tensor<4xf32>, memref<?xf32, strided<[1]>>, !tile.range<4>
+  tile.return
+}
+
 // The place of a lane is asked for.
 // CHECK-LABEL: tile.func @places
 // CHECK-NOT:     pairs

@@ -4,7 +4,8 @@
 
 // CHECK-LABEL: tile.func @unknown
 // CHECK:         %[[STRIDE:.*]] = tile.stride %{{.*}}, 0
-// CHECK:         %[[TWO:.*]] = arith.cmpi eq, %[[STRIDE]], %c2
+// CHECK:         %[[C:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[TWO:.*]] = arith.cmpi eq, %[[STRIDE]], %[[C]]
 // CHECK-NEXT:    scf.if %[[TWO]] {
 // CHECK-NEXT:      tile.nest[%{{.*}}] {two_apart,
 // CHECK:         } else {
@@ -21,9 +22,13 @@ tile.func @unknown(%x: memref<?xf32, strided<[?]>>, %z: memref<?xf32, strided<[1
 
 // Both of them.
 // CHECK-LABEL: tile.func @two_views
-// CHECK:         tile.stride %[[X:.*]], 0
-// CHECK:         tile.stride %[[Y:.*]], 0
-// CHECK:         %[[BOTH:.*]] = arith.andi
+// CHECK:         %[[X:.*]] = tile.stride %arg0, 0
+// CHECK-NEXT:    %[[C:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.cmpi eq, %[[X]], %[[C]]
+// CHECK-NEXT:    %[[Y:.*]] = tile.stride %arg1, 0
+// CHECK-NEXT:    %[[D:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[SECOND:.*]] = arith.cmpi eq, %[[Y]], %[[D]]
+// CHECK-NEXT:    %[[BOTH:.*]] = arith.andi %[[FIRST]], %[[SECOND]]
 // CHECK-NEXT:    scf.if %[[BOTH]] {
 // CHECK-NEXT:      tile.nest[%{{.*}}] {two_apart,
 tile.func @two_views(%x: memref<?xf32, strided<[?]>>, %y: memref<?xf32, strided<[?]>>, %z: memref<?xf32, strided<[1]>>) {
