@@ -485,6 +485,9 @@ ValueResult Analyzer::makeIterable(const std::string &name,
                         parenthesize(division->right));
     else if (value.isConstant() && value.constant.isFloat())
       diagnostic.setFix("int(" + text + ")");
+    else if (value.isTile() && llvm::StringRef(text).ends_with(".index"))
+      diagnostic.setFix(text.substr(0, text.size() - 6) +
+                        (argument.keyword == "stop" ? ".stop" : ".start"));
     else if (value.isNumber() || value.isTile() || value.isTensor())
       diagnostic.setFix(parenthesize(argument.expr) + ".to(i64)");
     else if (auto *counts = dynCast<Call>(argument.expr);

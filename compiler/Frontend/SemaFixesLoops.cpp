@@ -153,9 +153,41 @@ bool Analyzer::reportBare(const Dim &dim) {
   return true;
 }
 
+/// tsr.tile(X.shape, 32): a grid of tiles, one for each dim.
+void Analyzer::reportTileOfShape(const CallArguments &arguments,
+                                 const OpSite &site) {
+  const CallArgument &shape = arguments.arguments.front();
+  auto *dims = dynCast<Tuple>(shape.expr);
+  auto *sizes = arguments.arguments.size() > 1
+                    ? dynCast<Tuple>(arguments.arguments[1].expr)
+                    : nullptr;
+  std::string text = quote(shape.where), tiles;
+  size_t count = shape.value.elements.size();
+  for (size_t i = 0; i < count; ++i) {
+    std::string dim = dims && dims->elts.size() == count
+                          ? quote(dims->elts[i]->range)
+                          : text + "[" + std::to_string(i) + "]";
+    std::string size = arguments.arguments.size() < 2 ? "64"
+                       : sizes && sizes->elts.size() == count
+                           ? quote(sizes->elts[i]->range)
+                           : quote(arguments.arguments[1].where);
+    tiles += (i ? ", tsr.tile(" : "tsr.tile(") + dim + ", " + size + ")";
+  }
+  Diagnostic &diagnostic =
+      error(site.range, "tsr.tile counts ints of one dim, but " + text +
+                            " is " + describe(shape.value));
+  if (count == 1 || (count > 1 && !grid))
+    diagnostic.setFix(count == 1 ? tiles : "tsr.grid(" + tiles + ")");
+}
+
 /// tsr.tile(BN): the dim is left out, and what the variable indexes says it.
 LogicalResult Analyzer::checkTileDim(const CallArguments &arguments,
                                      const OpSite &site) {
+  if (!arguments.arguments.empty() && arguments.arguments[0].keyword.empty() &&
+      arguments.arguments[0].value.kind == ValueKind::Tuple) {
+    reportTileOfShape(arguments, site);
+    return failure();
+  }
   if (arguments.arguments.size() != 1)
     return success();
   const CallArgument &only = arguments.arguments.front();

@@ -246,6 +246,7 @@ private:
   bool reportStoreByName(const Assign &stmt, const SemaValue &value);
   bool reportCopyInto(const Attribute &method, const Call &call);
   bool reportBare(const Dim &dim);
+  void reportTileOfShape(const CallArguments &arguments, const OpSite &site);
   mlir::LogicalResult checkTileDim(const CallArguments &arguments,
                                    const OpSite &site);
   std::string getReturnFix(const Return &stmt,
@@ -381,6 +382,7 @@ private:
   const Stmt *findZeroProduct(const Body &body, const Assign &start,
                               const std::string &name) const;
   mlir::LogicalResult checkRunningMaximum(const For &loop);
+  mlir::LogicalResult checkRunningTotal(const For &loop);
   mlir::LogicalResult checkRescaledSums(const For &loop);
   mlir::LogicalResult checkGridAxes(const For &grid);
   mlir::LogicalResult checkGridCounts(const For &grid);

@@ -124,6 +124,50 @@ LogicalResult Analyzer::checkRunningMaximum(const For &loop) {
   return success();
 }
 
+/// Y[m, n] = tsr.cumsum(x, n) + carry in a loop over n, where carry is zero and
+/// stays so.
+LogicalResult Analyzer::checkRunningTotal(const For &loop) {
+  auto *counter = dynCast<Name>(loop.target);
+  for (const Stmt *stmt : loop.body) {
+    const Call *scan = nullptr;
+    const Name *total = nullptr;
+    const Expr *start = nullptr;
+    if (auto *inner = dynCast<For>(stmt);
+        inner && failed(checkRunningTotal(*inner)))
+      return failure();
+    if (!counter || &loop == grid || is<For>(stmt) || is<If>(stmt) ||
+        is<While>(stmt))
+      continue;
+    walkExpressions({const_cast<Stmt *>(stmt)}, [&](const Expr *expr) {
+      auto *call = dynCast<Call>(expr);
+      if (call && call->args.size() == 2 &&
+          quote(call->func->range) == "tsr.cumsum" &&
+          quote(call->args[1]->range) == counter->id)
+        scan = call;
+      auto *name = dynCast<Name>(expr);
+      auto *value = dynCast<Call>(
+          name ? findOnlyValue(getBody(), name->id).second : nullptr);
+      if (value && quote(value->func->range) == "tsr.zeros" &&
+          !isWithin(value->range, loop.range)) {
+        total = name;
+        start = value;
+      }
+      return true;
+    });
+    if (!scan || !total)
+      continue;
+    error(stmt->range, total->id +
+                           " is zero in every turn: nothing adds what "
+                           "a tile of " +
+                           counter->id + " comes to")
+        .addNote(start->range, "the start of " + total->id)
+        .setFix(quote(stmt->range) + "\n" + total->id + " += tsr.sum(" +
+                quote(scan->args[0]->range) + ", " + counter->id + ")");
+    return failure();
+  }
+  return success();
+}
+
 /// new = tsr.maximum(top, x); p = tsr.exp(x - new); total += p; top = new:
 /// what total has is of the maxima before, and has to be rescaled.
 LogicalResult Analyzer::checkRescaledSums(const For &loop) {
@@ -305,8 +349,8 @@ void Analyzer::remarkUnread() {
 }
 
 LogicalResult Analyzer::checkRunningValues(const For &loop) {
-  if (failed(checkRunningMaximum(loop)) || failed(checkRescaledSums(loop)) ||
-      failed(checkGridAxes(loop)))
+  if (failed(checkRunningMaximum(loop)) || failed(checkRunningTotal(loop)) ||
+      failed(checkRescaledSums(loop)) || failed(checkGridAxes(loop)))
     return failure();
   remarkUnread();
   return success();

@@ -252,6 +252,9 @@ private:
   llvm::DenseMap<mlir::Location, PartialScan> partialScans;
   mlir::LogicalResult
   checkPartsOfRows(mlir::Operation *kernel); // TileOpsParts.cpp
+  /// Loads of one element near the start of a range.
+  llvm::DenseMap<mlir::Location, SourceRange> elementReads;
+  void remarkStarts(mlir::Operation *kernel); // TileOpsStarts.cpp
   mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
                                     SourceRange where);
   std::string getJoinedLoop(tile::StoreOp store, const WriteSite &site,

@@ -333,6 +333,8 @@ ValueResult TileOps::loadTile(const SemaValue &view,
       tile::LoadOp::create(b, location, type, view.ssa, access->indices,
                            maskValue, getIndexAxes(*access), padAttr, hints);
   mlir::Value result = load;
+  if (context.quote(site.range).find(".start") != std::string::npos)
+    elementReads[location] = site.range;
   if (access->alignment.axes.empty()) {
     if (view.dtype == DType::I64)
       result =

@@ -569,6 +569,8 @@ LogicalResult TileOps::checkWrittenTwice(tile::StoreOp store,
 
 LogicalResult TileOps::checkRaces(Operation *kernel) {
   LogicalResult result = checkPartsOfRows(kernel);
+  if (succeeded(result))
+    remarkStarts(kernel);
   kernel->walk([&](tile::StoreOp store) {
     auto known = writes.find(store.getLoc());
     if (failed(result) || known == writes.end())

@@ -483,10 +483,10 @@ ValueResult TileOps::callFull(llvm::StringRef name,
           axes += ", " + text;
         }
         context
-            .error(argument.where, "tsr.full takes the number first, then the "
-                                   "axes, but " +
-                                       context.quote(argument.where) + " is " +
-                                       describe(number))
+            .error(site.range, "tsr.full takes the number first, then the "
+                               "axes, but " +
+                                   context.quote(argument.where) + " is " +
+                                   describe(number))
             .setFix("tsr.full(" + fill + axes + ")");
         return failure();
       }

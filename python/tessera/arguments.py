@@ -127,14 +127,20 @@ def text_given(name: str, value) -> str:
     return call.text(given.value) if given is not None and given.arg else name if arrays.is_array(value) else repr(value)
 
 
-def _constant(fn, p, value) -> tuple:
+def _in_order(fn, bound: dict, by_name_only: bool = False):
+    from . import argument_order
+
+    return argument_order.in_another_order(fn, bound, by_name_only)
+
+
+def _constant(fn, p, value, bound: dict | None = None) -> tuple:
     if value is _absent:
         fn._fail(f"const parameter {p.name} has no value and no default", p.name, fn._call_text())
     known = as_dtype(value)
     if known is None and hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if known is None and not capture.is_plain(value):
-        fn._fail(f"{p.name} is const: an int, float, bool, str or dtype, not {a_kind(value)}", p.name, f"{p.name}={p.default if p.has_default else 64!r}")
+        fn._fail(f"{p.name} is const: an int, float, bool, str or dtype, not {a_kind(value)}", p.name, bound and _in_order(fn, bound) or f"{p.name}={p.default if p.has_default else 64!r}")
     return ("const", value if known is None else known)
 
 
@@ -269,7 +275,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
     for p in fn.parameters if parameters is None else parameters:
         value = bound.get(p.name, _absent)
         if p.kind == "const":  # the schedule may depend on the first array's dtype
-            specs.append(None if value is _absent else _constant(fn, p, value))
+            specs.append(None if value is _absent else _constant(fn, p, value, bound))
             continue
         if value is _absent or value is None:
             if p.kind == "out":
@@ -288,7 +294,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
         if p.kind == "scalar" and arrays.is_array(value) and getattr(value, "shape", ()) != ():
             dims = ", ".join(f'"{name}"' for name in "MNKLPQRS"[:len(value.shape)])
             fn._fail(f"{p.name} is a scalar {p.dtype or ''}".rstrip() + f", but is {a_kind(value)} of shape {tuple(value.shape)}", p.name,
-                       f"{p.name}.item()" if math.prod(value.shape) == 1 else "" if p.dtype else f"{p.name}: Tensor[{dims}]")
+                       _in_order(fn, bound) or (f"{p.name}.item()" if math.prod(value.shape) == 1 else "" if p.dtype else f"{p.name}: Tensor[{dims}]"))
         if array is not None:
             if len(array.sizes) > MAX_AXES:
                 fn._fail(f"not yet: {p.name} has {len(array.sizes)} axes; arrays have up to {MAX_AXES}", p.name)
@@ -296,11 +302,11 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
                 shape = " x ".join(map(str, array.sizes)) or "scalar"
                 wanted, rank = len(p.dims), len(array.sizes)
                 fix = f"{p.name}.reshape(-1)" if wanted == 1 and rank != 1 else f"{p.name}[None]" if rank == wanted - 1 else f"{p.name}[0]" if rank == wanted + 1 else ""
-                fix = p.kind == "out" and _call_without(fn, p, drop=True) or fix
+                fix = _in_order(fn, bound) or p.kind == "out" and _call_without(fn, p, drop=True) or fix
                 fn._fail(f"{p.name} has {wanted} {'axis' if wanted == 1 else 'axes'} ({', '.join(p.dims)}), but the array has {rank} ({shape})", p.name, fix)
             if p.dtype is not None and array.dtype is not by_name(p.dtype):
                 fn._fail(f"{p.name} is annotated {p.dtype}, but the array is {array.dtype}", p.name,
-                         empty_text(p.name, array.library, array.sizes, p.dtype) if p.kind == "out" else _convert(array, p.name, p.dtype))
+                         _in_order(fn, bound) or (empty_text(p.name, array.library, array.sizes, p.dtype) if p.kind == "out" else _convert(array, p.name, p.dtype)))
             if array.dtype.name in INSTEAD:
                 from . import conversions
 
@@ -311,7 +317,7 @@ def argument_specs(fn, bound: dict, target: str, parameters=None):
             given[p.name] = array
             continue
         if p.takes_array:
-            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, p.kind == "out" and _call_without(fn, p) or _array_of(fn, p, value, bound))
+            fn._fail(f"{p.name} takes an array, not {a_kind(value)}", p.name, _in_order(fn, bound) or p.kind == "out" and _call_without(fn, p) or _array_of(fn, p, value, bound))
         if hasattr(value, "item") and getattr(value, "shape", None) == ():
             value = value.item()
         kind = "bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "fp64" if isinstance(value, float) else None
@@ -444,7 +450,7 @@ def check_shapes(fn, given: dict, out: tuple = ()) -> None:
             fixed = call is not None and hasattr(call.owner, "spec")
             copied = "" if not fixed else ".contiguous()" if given[p.name].library == "torch" else ".copy()"
             fn._fail(f"{shown(origin)} and {shown(p.name)} disagree on {dim}: {expected} from {origin}, {size} from {p.name}", turned or p.name,
-                     f"{turned}.T{copied}" if turned else "")
+                     _in_order(fn, given, bool(turned)) or (f"{turned}.T{copied}" if turned else ""))
     for p in fn.parameters:
         array = given.get(p.name)
         for axis, dim in enumerate(p.dims or ()) if array is not None else ():

@@ -270,13 +270,25 @@ class Function(_runtime.Callable, Refusals):
             return result
         spec = Spec(specs, captured, target, self.options.tuned)
         if spec.key not in self._versions:
-            arguments.check_shapes(self, given, out)  # the call is wrong, whatever the body says
+            self._check_shapes(spec, given, out)
         version = self._version(spec)
         self.note_call(spec, given)
         result = self._run(version, given, scalars, out, stream)
         if directly and not knobs.debug and (given_out is None or given_out is not out):
             direct.remember(self, spec, version, given, args, given_kwargs)
         return result
+
+    def _check_shapes(self, spec: Spec, given: dict, out: tuple) -> None:
+        """An error if the sizes of a call disagree; where the body takes an axis for one of another dim, it is what is wrong."""
+        try:
+            arguments.check_shapes(self, given, out)
+        except ArgumentError:
+            try:
+                self._start(spec)
+            except CompileError as error:
+                if "covers dim" in str(error):
+                    raise self._annotated_otherwise(error, given) from None
+            raise
 
     def call_version(self, version: Version, args: tuple, given_kwargs: dict):
         """A call of what `compile` or `resume` made: bound and refused as a call of the function is."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import dtypes, machines, source
+from . import capture, dtypes, machines, source
 from .dtypes import as_dtype
 from .errors import CompileError
+from .wording import a_kind
 
 # Schedule keys that are not parameters of the kernel, and the targets that follow them.
 SCHEDULE_KEYS = {
@@ -217,11 +218,20 @@ def _sizes_of_kernel(tile, parameters: list[str]) -> str:
     return ", ".join(f"{chosen[name]}={size!r}" for name, size in tile.items())
 
 
+def _several_values(key: str, value, what: str) -> tuple:
+    """What is wrong with a value of a constant, and the fix."""
+    several = isinstance(value, (list, tuple)) and len(value) > 0 and all(map(capture.is_plain, value))
+    instead = f"; values to try are for @tsr.{what.partition(' ')[0]}.autotune(space=dict({key}={list(value)!r}))" if several else ""
+    return f"{key} of {what} is const: an int, float, bool, str or dtype, not {a_kind(value)}{instead}", f"{key}={value[0]!r}" if several else f"{key}=64"
+
+
 def check_schedule(values: dict, parameters: list[str], what: str, place, dims=()) -> None:
     """An unknown key is an error with the nearest names, where the decorator has it: `place(key)`. `dims`: how many parameters have each."""
     known = [*parameters, *SCHEDULE_KEYS]
     for key in values:
         wrong = _check_value(key, values[key], dims, what) if key in SCHEDULE_KEYS and key not in parameters else None
+        if key in parameters and as_dtype(values[key]) is None and not capture.is_plain(values[key]):
+            wrong = _several_values(key, values[key], what)
         if key == "tile" and what.startswith("kernel"):
             wrong = f"tile= is for functions; {what} has the tile sizes that its text says" + (f": {', '.join(parameters)}" if parameters else ""), \
                 _sizes_of_kernel(values[key], parameters)

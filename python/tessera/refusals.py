@@ -170,6 +170,19 @@ class Refusals:
         notes = (self._defined(name), f"{place}: {wanted}")
         return ArgumentError(call.render(given, f"{name} is the float {value}, but {wanted}", f"{name}={fix}", notes, colour()))
 
+    def _annotated_otherwise(self, error: CompileError, given: dict) -> CompileError:
+        """The error about an index over another dim than the axis has, with the annotation as the fix if the array has that dim's size there."""
+        text = str(error)
+        found = re.search(r"covers dim (\w+), but axis (\d+) of (\w+) is (\w+)", source.without_colour(text))
+        dim, axis, name, _ = found.groups() if found else ("", "0", "", "")
+        changed = next((p for p in self.parameters if p.name == name and p.dims and name in given), None)
+        sizes = {each: size for p in self.parameters if p.name in given and p is not changed for each, size in zip(p.dims or (), given[p.name].sizes)}
+        if changed is None or sizes.get(dim) != given[name].sizes[int(axis)]:
+            return error
+        dims = ", ".join(f'"{dim if at == int(axis) else each}"' for at, each in enumerate(changed.dims))
+        head, mark, _ = text.rpartition("fix:")
+        return CompileError(f"{head}{mark}  {name}: Tensor[{dims}{f', {changed.dtype}' if changed.dtype else ''}]\n") if mark else error
+
     def _is_about_signature(self, text: str) -> bool:
         """Whether an error stands at the signature, so that the call is the other place involved."""
         place, text = self._source, source.without_colour(text)

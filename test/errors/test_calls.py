@@ -92,6 +92,11 @@ def blend(x: Tensor["N"], y: Tensor["N"], alpha: int):
 
 
 @tsr.function
+def plus(x: Tensor["N"], y: Tensor["N"], s: fp32):
+    return x + s * y
+
+
+@tsr.function
 def from_row(x: Tensor["M", "N"], row: int):
     return x[row]
 
@@ -175,6 +180,9 @@ CASES = [
     Case("a whole float for an index", "got = from_row(A, 2.0)", "2.0", "row takes an int, not 2.0", "row: int", "int(2.0)", A[2]),
     Case("a whole float for an index by name", "got = from_row(A, row=x.size / 25)", "row=x.size / 25", "row takes an int, not 4.0", "row: int", "row=int(x.size / 25)", A[4]),
     Case("a number", "got = add(x, 2)", "2", "Y takes an array, not an int", 'Y: Tensor["N", fp32]', "np.full((100,), 2, np.float32)", x + 2),
+    Case("the number before the array", "got = from_row(2, A)", "from_row", "x takes an array, not an int", 'x: Tensor["M", "N"]', "from_row(A, 2)", A[2]),
+    Case("the number before both arrays", "got = plus(2.0, x, x)", "plus", "x takes an array, not a float", 'x: Tensor["N"]', "plus(x, x, 2.0)", 3 * x),
+    Case("the factors in the other order", "got = gemm(B, A)", "gemm", "A (70 x 40) and B (50 x 70) disagree on K: 40 from A, 50 from B", 'B: Tensor["K", "N"]', "gemm(A, B)", A @ B),
     Case("too few axes", "got = rows(x)", "x", 'x has 2 axes (M, N), but the array has 1 (100)', 'x: Tensor["M", "N"]', "x[None]", x.sum(keepdims=True)),
     Case("an unknown keyword", "got = gemm(A, B, BLOCK_M=16)", "BLOCK_M=16", "gemm has no parameter BLOCK_M; there are A, B, C, BM, BN, BK, and out=, target=, stream=",
          "kernel gemm", "BM=16", A @ B),
@@ -363,6 +371,7 @@ def test_a_method(tmp_path):
     ("@tsr.kernel.autotune(space=dict(BN=[32, 64]), key=['n', 'm'])", "key=['n', 'm']", 'key=["N", "M"]'),
     ("@tsr.kernel.autotune(space=dict(BN=[32, 64]), key=['N'], numerics='free')", "numerics='free'", 'numerics="open"'),
     ("@tsr.kernel.autotune(space=dict(BN=[32, 64]), key=['N'], numerics='exact')", "numerics='exact'", 'numerics="fixed"'),
+    ("@tsr.kernel.schedule(BN=[32, 64])", "BN=[32, 64]", "BN=32"),
     ("@tsr.kernel.autotune(space=dict(BN=[32, 64]), keys=['N'])", "keys=['N']", 'key=["N"]'),
 ])
 def test_decorators(decorator, caret, fix, tmp_path, monkeypatch):

@@ -145,6 +145,39 @@ def f(X: Tensor["M", "N"], Y: Out["N", "M"]):
     for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 16)):
         Y[n, m] = X[m, n].T
 '''
+DELAYED = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"]):
+    M, N = X.shape
+    for m, n in tsr.grid(M, tsr.tile(N, 32)):
+        acc = tsr.zeros(n)
+        acc += X[m, n.index - 1]
+        Y[m, n] = acc
+'''
+TOTALS = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"]):
+    M, N = X.shape
+    for m in tsr.grid(tsr.tile(M, 16)):
+        carry = tsr.zeros(m)
+        for n in tsr.tile(N, 32):
+            Y[m, n] = tsr.cumsum(X[m, n], n) + carry
+            carry += tsr.sum(X[m, n], n)
+'''
+CAUSAL = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M"]):
+    M, N = X.shape
+    for m in tsr.grid(tsr.tile(M, 16)):
+        total = tsr.zeros(m)
+        for n in tsr.tile(M, 32, stop=m.stop):
+            s = X[m, :] @ X[n, :].T
+            total += tsr.sum(tsr.where(n.index <= m.index, s, 0), n)
+        Y[m] = total
+'''
+BIASED = '''@tsr.kernel
+def f(X: Tensor["M", "N"], bias: Tensor["N"], Y: Out["M", "N"]):
+    M, N = X.shape
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 32)):
+        Y[m, n] = X[m, n] + bias[n]
+'''
 TAPS = '''@tsr.kernel
 def f(X: Tensor["M", "N"], W: Tensor["M", 3], Y: Out["M", "N"]):
     for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 32)):
@@ -220,6 +253,12 @@ CASES = [
 ''')], "for m in tsr.grid(tsr.tile(M, 16)):\n           mu = tsr.max(X[m, :], N)\n           MU[m] = mu\n           Y[m, :] = X[m, :] - mu",
          lambda f: f(X)[0], X - X.max(1, keepdims=True)),
     Case("a copy into turned dims", TURNED, [("Y[m, n] = X[m, n]\n", "Y[n, m] = X[m, n].T\n")], "Y[n, m]", expected=X.T),
+    Case("an annotation that the body contradicts", BIASED, [('bias: Tensor["M"]', 'bias: Tensor["N"]')], 'bias: Tensor["N"]', lambda f: f(X, V), X + V),
+    Case("one element for each", DELAYED, [("X[m, n.start - 1]", "X[m, n.index - 1]")], "X[m, n.index - 1]", expected=np.pad(X, ((0, 0), (1, 0)))[:, :-1]),
+    Case("totals that nothing adds up", TOTALS, [("            Y[m, n] = tsr.cumsum(X[m, n], n) + carry  # of all\n", "            Y[m, n] = tsr.cumsum(X[m, n], n) + carry\n            carry += tsr.sum(X[m, n], n)\n")], "Y[m, n] = tsr.cumsum(X[m, n], n) + carry\n       carry += tsr.sum(X[m, n], n)", expected=X.cumsum(1)),
+    Case("positions for a limit", CAUSAL, [("stop=m.index", "stop=m.stop")], "m.stop", expected=np.tril(X @ X.T).sum(1)),
+    Case("a tile of a shape", SHIFTED, [("tsr.tile(X.shape, BM)", "tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN))")], "tsr.grid(tsr.tile(X.shape[0], BM), tsr.tile(X.shape[1], BM))",
+         expected=X + np.vstack([X[1:], np.zeros((1, 70), np.float32)])),
     Case("a number on the wrong axis", TAPS, [("W[t, m]", "W[m, t]")], "W[m, t]", lambda f: f(X, X[:, :3]),
          sum(np.pad(X, ((0, 0), (0, 2)))[:, t:t + 70] * X[:, t:t + 1] for t in range(3))),
 ]
