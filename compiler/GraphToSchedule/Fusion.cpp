@@ -16,25 +16,11 @@ static constexpr int64_t maxMembers = 40;
 static constexpr int64_t maxRepeatedCost = 4;
 /// Dearer than any repetition is worth.
 static constexpr int64_t expensive = 100;
-/// Axes from here on are loops of reductions.
-static constexpr int64_t firstLoop = 1000;
 
 static bool isTranscendental(Operation *op) {
   return isa<ExpOp, Exp2Op, LogOp, Log2Op, Log1pOp, SinOp, CosOp, TanhOp, ErfOp,
              GeluOp, SigmoidOp, SiluOp, PowOp, DivOp, SqrtOp, RsqrtOp, ModOp,
              FloorDivOp>(op);
-}
-
-/// Reads its operands where they are, at another place.
-static bool isInnerView(Operation *op) {
-  if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return getUnitReshape(reshape).has_value();
-  return isa<TransposeOp, BroadcastOp>(op);
-}
-
-/// Always a view of memory.
-static bool isOuterView(Operation *op) {
-  return isa<SliceOp>(op) || (isa<ReshapeOp>(op) && !isInnerView(op));
 }
 
 /// A number repeated: it is not in memory, so nothing can look at it there.
@@ -51,65 +37,6 @@ static bool isFree(Operation *op) {
   return isa<ConstantOp, DimOp, CheckEqualOp, BindDimsOp, CheckOp,
              ReportIndexOp, graph::PrintOp>(op) ||
          (op->getNumResults() == 1 && isScalar(op->getResult(0)));
-}
-
-/// Whether this operand must be in memory, whatever kernel reads it.
-static bool wantsMemory(OpOperand &use) {
-  Operation *op = use.getOwner();
-  unsigned i = use.getOperandNumber();
-  if (isa<GemmOp, AttentionOp, CallKernelOp, DimOp, CheckEqualOp, CheckOp,
-          ReportIndexOp, graph::PrintOp>(op) ||
-      isControlFlow(op))
-    return true;
-  if (isa<TakeOp, GatherOp>(op))
-    return i == 0;
-  if (isa<BroadcastOp, ReshapeOp, SliceOp>(op) && i > 0)
-    return true;
-  return isOuterView(op);
-}
-
-/// The axes of an operand of `op`, whose own result has the axes `map`.
-static AxisMap operandMap(OpOperand &use, const AxisMap &map, int64_t number) {
-  Operation *op = use.getOwner();
-  int64_t rank = rankOf(use.get());
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    AxisMap result;
-    for (auto [i, axis] : llvm::enumerate(broadcast.getAxes())) {
-      bool repeated = tensorType(use.get()).getDimSize(i) == 1 &&
-                      broadcast.getType().getDimSize(axis) != 1;
-      result.push_back(repeated ? -1 : map[axis]);
-    }
-    return result;
-  }
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    AxisMap result(rank);
-    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
-      result[axis] = map[i];
-    return result;
-  }
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    AxisMap result(rank, -1);
-    for (auto [i, axis] : llvm::enumerate(*getUnitReshape(reshape)))
-      if (axis >= 0)
-        result[axis] = map[i];
-    return result;
-  }
-  if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    AxisMap result;
-    size_t next = 0;
-    for (int64_t axis = 0; axis < rank; ++axis)
-      result.push_back(llvm::is_contained(reduce.getAxes(), axis)
-                           ? firstLoop + number * 16 + axis
-                           : map[next++]);
-    return result;
-  }
-  if (auto take = dyn_cast<TakeOp>(op)) {
-    auto first = map.begin() + take.getAxis();
-    return AxisMap(first, first + rank);
-  }
-  if (isa<PartialOp>(op))
-    return {firstLoop + number * 16};
-  return map;
 }
 
 Fusion::Fusion(Block &block, bool fuses) : block(block), fuses(fuses) {
@@ -178,7 +105,7 @@ SmallVector<AxisMap, 2> Fusion::mapsIn(Operation *op, Group &group) {
     if (reader == group.members.end() || wantsMemory(use))
       continue;
     for (const AxisMap &map : reader->second) {
-      AxisMap mine = operandMap(use, map, number[use.getOwner()]);
+      AxisMap mine = getOperandAxes(use, map, number[use.getOwner()]);
       if (!llvm::is_contained(maps, mine))
         maps.push_back(std::move(mine));
     }

@@ -7,25 +7,17 @@
 // it joins the group of its readers, or becomes the root of a group of its own.
 //
 // Whether a member is cheap depends on how often it is computed. That follows
-// from its axes: each axis of a member is traced to an axis of the root (the
-// number of that axis) or to the loop of a reduction (a number from
-// `firstLoop`).
-//
-//   y[i, j] = e[i, j] / sum(e, j)[i]        root axes: 0, 1
-//     sum                                   [0]        computed once per row
-//     e, read by the division               [0, 1]
-//     e, read by the sum                    [0, loop]  a second pass over the
-//     row
+// from its axes, traced to the root's (Schedule/IR/Axes.h).
 //
 // All reductions of a group must have the same axes, the *grid axes*: a program
-// computes each of them once. Here the grid axes are [0]: one program per row.
+// computes each of them once. Of a softmax's rows they are [0].
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_COMPILER_GRAPHTOSCHEDULE_FUSION_H
 #define TESSERA_COMPILER_GRAPHTOSCHEDULE_FUSION_H
 
-#include "compiler/Schedule/IR/Payload.h"
+#include "compiler/Schedule/IR/Axes.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,9 +27,6 @@
 #include <memory>
 
 namespace tessera::schedule {
-
-/// The axes of a member, traced to the root; see the top of this file.
-using AxisMap = llvm::SmallVector<int64_t, 4>;
 
 struct Group {
   enum class Kind {

@@ -1,7 +1,6 @@
 //===- GraphToSchedule.cpp - Groups become sched.fuse ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/GraphToSchedule/Decisions.h"
 #include "compiler/GraphToSchedule/Fusion.h"
 #include "compiler/GraphToSchedule/Passes.h"
 
@@ -21,18 +20,36 @@ using namespace tessera::schedule;
 
 namespace {
 
+/// What `schedule-decide` knows a kind of kernel by.
+tile::NumericsKind getNumerics(const Group &group) {
+  switch (group.kind) {
+  case Group::Kind::Map:
+    return tile::NumericsKind::Elementwise;
+  case Group::Kind::Rows:
+    return group.reducesLast ? tile::NumericsKind::Rows
+                             : tile::NumericsKind::Columns;
+  case Group::Kind::Gemm:
+    return tile::NumericsKind::Gemm;
+  case Group::Kind::Attention:
+    return tile::NumericsKind::Attention;
+  case Group::Kind::Scan:
+    return tile::NumericsKind::Scan;
+  case Group::Kind::Concat:
+    return tile::NumericsKind::Copy;
+  case Group::Kind::Partial:
+    return tile::NumericsKind::Partial;
+  }
+  llvm_unreachable("a kind of group");
+}
+
 /// Rewrites one function by the groups `Fusion` finds, block by block.
 class Rewriter {
 public:
-  explicit Rewriter(func::FuncOp function, Model model)
-      : function(function), model(model),
+  explicit Rewriter(func::FuncOp function)
+      : function(function),
         schedule(function->getAttrOfType<DictionaryAttr>("gir.schedule")) {}
 
-  LogicalResult run() {
-    if (failed(checkTileNames()))
-      return failure();
-    return rewrite(function.getBody().front());
-  }
+  LogicalResult run() { return rewrite(function.getBody().front()); }
 
 private:
   LogicalResult rewrite(Block &body) {
@@ -69,26 +86,6 @@ private:
     return success();
   }
 
-  /// The user's tile sizes must name dims.
-  LogicalResult checkTileNames() {
-    if (!schedule)
-      return success();
-    llvm::SetVector<StringRef> dims;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto names = function.getArgAttrOfType<ArrayAttr>(i, "gir.dims"))
-        for (auto name : names.getAsRange<StringAttr>())
-          if (!name.getValue().empty())
-            dims.insert(name.getValue());
-    for (NamedAttribute entry : schedule) {
-      StringRef key = entry.getName().getValue();
-      if (key.consume_front("tile.") && !dims.contains(key))
-        return function.emitError() << "the schedule has a tile size for "
-                                    << key << ", but the named dims are "
-                                    << llvm::join(dims.takeVector(), ", ");
-    }
-    return success();
-  }
-
   /// Where a value of the graph is in memory.
   Value memory(Value value) {
     Value found = inMemory.lookup(value);
@@ -100,13 +97,13 @@ private:
   }
 
   /// Starts a kernel before `op`, with an empty body.
-  std::pair<FuseOp, Block *> makeFuse(Operation *op, Value value) {
+  std::pair<FuseOp, Block *> makeFuse(Operation *op, Value value,
+                                      tile::NumericsKind kind) {
     OpBuilder builder(op);
     auto fuse = FuseOp::create(
         builder, value.getLoc(), value.getType(),
         builder.getStringAttr(nextName()), ValueRange(),
-        tile::NumericsAttr::get(builder.getContext(),
-                                tile::NumericsKind::Elementwise, 0, 1));
+        tile::NumericsAttr::get(builder.getContext(), kind, 0, 1));
     return {fuse, &fuse.getBody().emplaceBlock()};
   }
 
@@ -132,9 +129,8 @@ private:
 
   void buildFuse(Group &group) {
     Value result = group.root->getResult(0);
-    auto [fuse, body] = makeFuse(group.root, result);
+    auto [fuse, body] = makeFuse(group.root, result, getNumerics(group));
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    fuse.setNumericsAttr(writeDecisions(builder, group, schedule, model));
     SmallVector<Operation *> members;
     for (auto &[op, maps] : group.members)
       members.push_back(op);
@@ -148,16 +144,13 @@ private:
       builder.clone(*op, mapping);
     }
     schedule::YieldOp::create(builder, fuse.getLoc(), mapping.lookup(result));
-    if (group.kind == Group::Kind::Gemm || group.kind == Group::Kind::Attention)
-      offerVariants(fuse, schedule, model);
     inMemory[result] = fuse.getResult(0);
   }
 
   /// A kernel that copies `value` (in memory, or a scalar) to fresh memory.
   Value copy(Operation *before, Value value) {
-    auto [fuse, body] = makeFuse(before, value);
+    auto [fuse, body] = makeFuse(before, value, tile::NumericsKind::Copy);
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    fuse.setNumericsAttr(writeCopyDecisions(builder, value, schedule, model));
     IRMapping mapping;
     Value mapped = inside(value, fuse, builder, mapping);
     schedule::YieldOp::create(builder, fuse.getLoc(), mapped);
@@ -287,7 +280,6 @@ private:
   }
 
   func::FuncOp function;
-  Model model;
   DictionaryAttr schedule;
   DenseMap<Value, Value> inMemory;
   int64_t count = 0;
@@ -307,63 +299,30 @@ void resolveDims(func::FuncOp function) {
   });
 }
 
-/// gir.kernel -> sched.kernel with the user's decisions
-/// What @autotune opened stands beside the decisions of each kernel.
-void writeTuning(OpBuilder &builder, Operation *program, Location loc) {
-  auto tuning = program->getAttrOfType<DictionaryAttr>("gir.autotune");
-  if (!tuning)
-    return;
-  schedule::AutotuneOp::create(
-      builder, loc, tuning.getAs<DictionaryAttr>("space"),
-      tuning.getAs<ArrayAttr>("key"), tuning.getAs<IntegerAttr>("budget"),
-      tuning.getAs<StringAttr>("numerics"));
-}
-
-void wrapKernel(graph::KernelOp kernel, Model model) {
+/// gir.kernel -> sched.kernel
+void wrapKernel(graph::KernelOp kernel) {
   OpBuilder builder(kernel);
   auto wrapper = schedule::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymName(),
       tile::NumericsAttr::get(builder.getContext(),
                               tile::NumericsKind::AsWritten, 0, 1));
   Block &body = wrapper.getBody().emplaceBlock();
-  builder.setInsertionPointToEnd(&body);
-  bool products = kernel
-                      .walk([](Operation *op) {
-                        return op->getName().getStringRef() == "tile.mma"
-                                   ? WalkResult::interrupt()
-                                   : WalkResult::advance();
-                      })
-                      .wasInterrupted();
-  writeKernelDecisions(builder, kernel.getLoc(),
-                       kernel->getAttrOfType<DictionaryAttr>("gir.schedule"),
-                       products, model);
-  writeTuning(builder, kernel, kernel.getLoc());
-  kernel->removeAttr("gir.schedule"); // said once, by the decisions
-  kernel->removeAttr("gir.autotune");
   kernel->moveBefore(&body, body.end());
 }
 
 struct GraphToSchedulePass
     : schedule::impl::GraphToSchedulePassBase<GraphToSchedulePass> {
-  using GraphToSchedulePassBase::GraphToSchedulePassBase;
-
   void runOnOperation() override {
     SmallVector<graph::KernelOp> kernels(
         getOperation().getOps<graph::KernelOp>());
     for (graph::KernelOp kernel : kernels)
-      wrapKernel(kernel, model);
+      wrapKernel(kernel);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       resolveDims(function);
-      if (failed(Rewriter(function, model).run()))
+      if (failed(Rewriter(function).run()))
         return signalPassFailure();
-      function.walk([&](schedule::FuseOp fuse) {
-        OpBuilder builder = OpBuilder::atBlockBegin(&fuse.getBody().front());
-        writeTuning(builder, function, fuse.getLoc());
-      });
-      function->removeAttr("gir.schedule");
-      function->removeAttr("gir.autotune");
     }
   }
 };

@@ -48,12 +48,13 @@ def RelaxRoundingPass
 }
 
 def GraphToSchedulePass : Pass<"graph-to-schedule", "::mlir::ModuleOp"> {
-  let summary = "Group ops into kernels and take the first decisions";
+  let summary = "Group ops into kernels";
   let description = [{
     What is computed once and read in place never reaches memory, so the fewer
     values between kernels the better; README.md tells the rules. Each group
-    becomes a `sched.fuse` with its decisions, each `gir.kernel` a
-    `sched.kernel`.
+    becomes a `sched.fuse` whose numerics class says what kind of kernel it is,
+    each `gir.kernel` a `sched.kernel`; `schedule-decide` writes their
+    decisions.
 
     ```mlir
     // Before
@@ -61,23 +62,12 @@ def GraphToSchedulePass : Pass<"graph-to-schedule", "::mlir::ModuleOp"> {
     %r = gir.relu %s : tensor<?xf32>
     // After
     %r = sched.fuse @f_0 (%x, %y) numerics = <elementwise> : ... {
-      sched.tile 0 by #sched.param<1024, [256, 1024, 4096], default>
       %s = gir.add ...
       %r = gir.relu ...
       sched.yield %r : tensor<?xf32>
     }
     ```
   }];
-  let options = [
-    Option<"model", "model", "::tessera::schedule::Model",
-           /*default=*/"::tessera::schedule::Model::Caches",
-           "What keeps the operands that a program reads again",
-           [{::llvm::cl::values(
-             clEnumValN(::tessera::schedule::Model::Caches, "caches",
-                        "the caches of a core"),
-             clEnumValN(::tessera::schedule::Model::SharedMemory,
-                        "shared-memory", "the shared memory of a block"))}]>,
-  ];
   let dependentDialects = ["::tessera::graph::GraphDialect",
                            "::tessera::schedule::ScheduleDialect"];
 }

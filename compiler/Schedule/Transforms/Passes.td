@@ -18,6 +18,45 @@ def CheckContractPass : Pass<"schedule-check-contract", "::mlir::ModuleOp"> {
   }];
 }
 
+def DecidePass : Pass<"schedule-decide", "::mlir::ModuleOp"> {
+  let summary = "Take the first decisions for each kernel";
+  let description = [{
+    Tile sizes, threads, the order of programs and the variants that a product
+    is offered: each is an op or attribute that says which value was taken,
+    among which others, and who decided. The user's words (`gir.schedule`) go
+    before the sizes of the program, and those before defaults. The numerics
+    class gets the sizes that order a sum.
+
+    ```mlir
+    // Before
+    %r = sched.fuse @f_0 (%x) numerics = <rows> : ... {
+      %r = gir.reduce sum %x axes = [1] : tensor<?x?xf32> -> tensor<?xf32>
+      sched.yield %r : tensor<?xf32>
+    }
+    // After
+    %r = sched.fuse @f_0 (%x) numerics = <rows step = 1024> : ... {
+      sched.tile 0 by <1, [1], default>
+      sched.tile 1 by <1024, [256, 512, 1024, 2048, 4096], default> as loop
+      sched.place threads <0, [0, 1, 2, 4, 8, 16], default>
+      ...
+      %r = gir.reduce ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"model", "model", "::tessera::schedule::Model",
+           /*default=*/"::tessera::schedule::Model::Caches",
+           "What keeps the operands that a program reads again",
+           [{::llvm::cl::values(
+             clEnumValN(::tessera::schedule::Model::Caches, "caches",
+                        "the caches of a core"),
+             clEnumValN(::tessera::schedule::Model::SharedMemory,
+                        "shared-memory", "the shared memory of a block"))}]>,
+  ];
+  let dependentDialects = ["::tessera::graph::GraphDialect",
+                           "::tessera::schedule::ScheduleDialect"];
+}
+
 def SpecializePass : Pass<"schedule-specialize", "::mlir::ModuleOp"> {
   let summary = "Variants of a product or attention become kernels of their own";
   let description = [{

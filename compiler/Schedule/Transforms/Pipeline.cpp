@@ -16,7 +16,8 @@ void tessera::schedule::buildSchedulePipeline(OpPassManager &pm, Model model) {
   pm.addNestedPass<func::FuncOp>(createRelaxRoundingPass());
   // One value for equal sizes and equal subexpressions: fusion counts readers.
   pm.addPass(createCSEPass());
-  pm.addPass(createGraphToSchedulePass({model}));
+  pm.addPass(createGraphToSchedulePass());
+  pm.addPass(createDecidePass({model}));
   pm.addPass(createCheckContractPass());
 }
 

@@ -1,7 +1,7 @@
 //===- Decisions.cpp - The first decisions for a kernel -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/GraphToSchedule/Decisions.h"
+#include "compiler/Schedule/Transforms/Decisions.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -47,7 +47,7 @@ struct Writer {
   /// Loop `loop` runs over axis `axis` of `value`. Returns the chosen size.
   int64_t tile(int64_t loop, Value value, int64_t axis, int64_t size,
                ArrayRef<int64_t> range, LoopKind kind = LoopKind::Grid) {
-    Extent extent = getExtent(value, axis);
+    Extent extent = getOuterExtent(value, axis);
     StringRef name = extent.kind == Extent::Kind::Axis
                          ? getDimName(extent.value, extent.axis)
                          : "";
@@ -116,69 +116,78 @@ void writeMap(Writer &writer, Value value) {
     writer.tile(rank - 1, value, rank - 1, 1024, rowTiles);
 }
 
+/// What a kernel computes, from its result to its inputs.
+struct Work {
+  explicit Work(FuseOp fuse)
+      : value(cast<schedule::YieldOp>(fuse.getBody().front().getTerminator())
+                  .getValues()[0]),
+        root(value.getDefiningOp()), rank(rankOf(value)),
+        gridAxes(getGridAxes(fuse)) {
+    for (Operation &op : llvm::reverse(fuse.getBody().front()))
+      if (auto reduce = dyn_cast<ReduceOp>(op))
+        reductions.push_back(reduce);
+  }
+
+  Value value;     ///< what it stores
+  Operation *root; ///< what makes that; null of a copy
+  int64_t rank;    ///< of what it stores
+  AxisMap gridAxes;
+  SmallVector<ReduceOp> reductions;
+};
+
 /// What the loop of a row kernel runs over: the result's last axis, or that of
 /// a reduction's input if the result keeps only one element of it.
-Value rowOf(const Group &group, Value value) {
-  if (!getExtent(value, group.rank - 1).isConstant())
-    return value;
-  Value row = value;
+Value rowOf(const Work &work) {
+  if (!getOuterExtent(work.value, work.rank - 1).isConstant())
+    return work.value;
+  Value row = work.value;
   auto size = [](Value tensor) {
-    Extent extent = getExtent(tensor, rankOf(tensor) - 1);
+    Extent extent = getOuterExtent(tensor, rankOf(tensor) - 1);
     return extent.isConstant() ? extent.constant
                                : std::numeric_limits<int64_t>::max();
   };
-  for (auto &[op, maps] : group.members)
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      if (Value input = reduce.getInput(); size(input) > size(row))
-        row = input;
+  for (ReduceOp reduce : work.reductions)
+    if (Value input = reduce.getInput(); size(input) > size(row))
+      row = input;
   return row;
 }
 
-NumericsAttr writeRows(Writer &writer, const Group &group, Value value) {
-  bool whole = int64_t(group.gridAxes.size()) < group.rank;
+/// `reducesLast`: reductions are over the last axis of their input, which is
+/// then the vector axis of the kernel.
+NumericsAttr writeRows(Writer &writer, const Work &work, bool reducesLast) {
+  bool whole = int64_t(work.gridAxes.size()) < work.rank;
   int64_t size = 1;
-  for (int64_t axis = 0; axis < group.rank; ++axis) {
-    bool grid = llvm::is_contained(group.gridAxes, axis);
-    bool last = axis == group.rank - 1;
+  for (int64_t axis = 0; axis < work.rank; ++axis) {
+    bool grid = llvm::is_contained(work.gridAxes, axis);
+    bool last = axis == work.rank - 1;
     LoopKind kind = grid ? LoopKind::Grid : LoopKind::Loop;
     // Vectors: along the last axis if the kernel iterates it at all.
-    if (last && grid && !group.reducesLast) {
-      size = writer.tile(axis, value, axis, 256, rowTiles, kind);
+    if (last && grid && !reducesLast) {
+      size = writer.tile(axis, work.value, axis, 256, rowTiles, kind);
     } else if (last && !grid) {
-      Value row = group.reducesLast ? rowOf(group, value) : value;
+      Value row = reducesLast ? rowOf(work) : work.value;
       size = writer.tile(axis, row, rankOf(row) - 1, 1024, rowTiles, kind);
     } else {
-      writer.single(axis, value, axis, kind);
+      writer.single(axis, work.value, axis, kind);
     }
   }
-  if (!group.reducesLast)
+  if (!reducesLast)
     return writer.numerics(NumericsKind::Columns);
   if (!whole) {
     // The root has no axis for the loop: loop number `rank` is that of the
-    // reductions. The first one found names its extent.
-    for (auto &[op, maps] : group.members)
-      if (auto reduce = dyn_cast<ReduceOp>(op)) {
-        Value input = reduce.getInput();
-        size = writer.tile(group.rank, input, rankOf(input) - 1, 1024, rowTiles,
-                           LoopKind::Loop);
-        break;
-      }
+    // reductions. The last one names its extent.
+    ReduceOp last = work.reductions.front();
+    Value input = last.getInput();
+    size = writer.tile(work.rank, input, rankOf(input) - 1, 1024, rowTiles,
+                       LoopKind::Loop);
   }
   return writer.numerics(NumericsKind::Rows, size);
 }
 
-GemmOp gemmOf(const Group &group) {
-  for (auto &[op, maps] : group.members)
-    if (auto gemm = dyn_cast<GemmOp>(op))
-      return gemm;
-  return {};
-}
-
-NumericsAttr writeGemm(Writer &writer, const Group &group, Value value) {
-  int64_t rank = group.rank;
+NumericsAttr writeGemm(Writer &writer, Value value, GemmOp gemm) {
+  int64_t rank = rankOf(value);
   for (int64_t axis = 0; axis + 2 < rank; ++axis)
     writer.single(axis, value, axis);
-  GemmOp gemm = gemmOf(group);
   // A core reads panels of B, as long as its cache holds them, for few rows at
   // a time: many programs, in an order that finds the panel again. A GPU's
   // shared memory holds a small block. AMX multiplies faster than a cache
@@ -272,56 +281,73 @@ void writeAlong(Writer &writer, Value value, int64_t axis) {
 
 } // namespace
 
-NumericsAttr schedule::writeDecisions(OpBuilder &builder, const Group &group,
-                                      DictionaryAttr schedule, Model model) {
-  Value value = group.root->getResult(0);
-  Writer writer{builder, group.root->getLoc(), schedule, model};
-  NumericsAttr numerics = writer.numerics(NumericsKind::Elementwise);
-  switch (group.kind) {
-  case Group::Kind::Map:
-    writeMap(writer, value);
+/// A number that a kernel computes for itself: made of numbers it is given.
+static bool isNumber(Value value, FuseOp fuse) {
+  if (rankOf(value) != 0)
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isScalar(fuse.getInputs()[argument.getArgNumber()]);
+  Operation *op = value.getDefiningOp();
+  return isa<ConstantOp>(op) ||
+         (isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value part) {
+            return isNumber(part, fuse);
+          }));
+}
+
+/// How many ops of a kernel compute, rather than move or repeat.
+static int64_t countComputed(FuseOp fuse, const Work &work) {
+  return llvm::count_if(
+      fuse.getBody().front().without_terminator(), [&](Operation &op) {
+        return !isa<BroadcastOp, TransposeOp, ReshapeOp, ConstantOp, TileOp,
+                    PlaceOp, PipelineOp>(op) &&
+               (&op == work.root || !isNumber(op.getResult(0), fuse));
+      });
+}
+
+void schedule::writeDecisions(FuseOp fuse, DictionaryAttr schedule,
+                              Model model) {
+  Work work(fuse);
+  auto gemms = fuse.getBody().getOps<GemmOp>();
+  NumericsKind kind = fuse.getNumerics().getKind();
+  int64_t computed = countComputed(fuse, work);
+  bool isCopy =
+      kind == NumericsKind::Copy && !isa_and_present<ConcatOp>(work.root);
+  OpBuilder builder = OpBuilder::atBlockBegin(&fuse.getBody().front());
+  Writer writer{builder,
+                isCopy || !work.root ? fuse.getLoc() : work.root->getLoc(),
+                schedule, model};
+  NumericsAttr numerics = writer.numerics(kind);
+  switch (kind) {
+  case NumericsKind::Rows:
+  case NumericsKind::Columns:
+    numerics = writeRows(writer, work, kind == NumericsKind::Rows);
     break;
-  case Group::Kind::Rows:
-    numerics = writeRows(writer, group, value);
+  case NumericsKind::Gemm:
+    numerics = writeGemm(writer, work.value, *gemms.begin());
     break;
-  case Group::Kind::Gemm:
-    numerics = writeGemm(writer, group, value);
+  case NumericsKind::Attention:
+    numerics = writeAttention(writer, cast<AttentionOp>(work.root));
     break;
-  case Group::Kind::Attention:
-    numerics = writeAttention(writer, cast<AttentionOp>(group.root));
+  case NumericsKind::Scan:
+    writeAlong(writer, work.value, cast<ScanOp>(work.root).getAxis());
     break;
-  case Group::Kind::Scan:
-    writeAlong(writer, value, cast<ScanOp>(group.root).getAxis());
-    numerics = writer.numerics(NumericsKind::Scan);
-    break;
-  case Group::Kind::Concat:
-    writeAlong(writer, value, cast<ConcatOp>(group.root).getAxis());
-    numerics = writer.numerics(NumericsKind::Copy);
-    break;
-  case Group::Kind::Partial: {
-    auto partial = cast<PartialOp>(group.root);
-    writer.single(0, value, 0);
+  case NumericsKind::Partial: {
+    auto partial = cast<PartialOp>(work.root);
+    writer.single(0, work.value, 0);
     writer.tile(1, partial.getInput(), 0, 1024, rowTiles, LoopKind::Loop);
     numerics = writer.numerics(NumericsKind::Partial, partial.getChunk());
     break;
   }
+  default:
+    if (auto concat = dyn_cast_or_null<ConcatOp>(work.root))
+      writeAlong(writer, work.value, concat.getAxis());
+    else
+      writeMap(writer, work.value);
   }
-  bool products =
-      group.kind == Group::Kind::Gemm || group.kind == Group::Kind::Attention;
-  int64_t computed = llvm::count_if(group.members, [](const auto &member) {
-    return !isa<BroadcastOp, TransposeOp, ReshapeOp>(member.first);
-  });
-  writer.places(products, computed > 1, group.kind == Group::Kind::Gemm);
-  return numerics;
-}
-
-NumericsAttr schedule::writeCopyDecisions(OpBuilder &builder, Value value,
-                                          DictionaryAttr schedule,
-                                          Model model) {
-  Writer writer{builder, value.getLoc(), schedule, model};
-  writeMap(writer, value);
-  writer.places();
-  return writer.numerics(NumericsKind::Copy);
+  bool isGemm = kind == NumericsKind::Gemm;
+  writer.places(isGemm || kind == NumericsKind::Attention,
+                computed > 1 && !isCopy, isGemm);
+  fuse.setNumericsAttr(numerics);
 }
 
 void schedule::writeKernelDecisions(OpBuilder &builder, Location loc,
