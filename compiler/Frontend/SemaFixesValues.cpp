@@ -379,6 +379,13 @@ std::string Analyzer::suggestReduction(const Carried &carried,
 
 std::string Analyzer::suggestUpdate(const Call &call) {
   std::string text = quote(call.range), targets;
+  // The last line of a function that returns nothing.
+  bool returns = false;
+  for (const Stmt *stmt : getBody())
+    returns |= is<Return>(stmt) || is<If>(stmt);
+  if (scopes.size() == 1 && !returns && !getBody().empty() &&
+      getBody().back()->range == call.range)
+    return "return " + text;
   auto found = scope().captured->find(quote(call.func->range));
   if (found == scope().captured->end() || !found->second.function)
     return "y = " + text;

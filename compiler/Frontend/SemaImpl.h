@@ -64,6 +64,10 @@ void collectAssigned(const Body &body,
                      std::vector<std::pair<std::string, SourceRange>> &names,
                      const std::function<int(const If &)> &deadArm = {});
 
+/// Calls `visit` on each statement of a body, those inside others too.
+void walkStatements(const Body &body,
+                    llvm::function_ref<void(const Stmt *)> visit);
+
 /// Calls `visit` on each expression of a body, parents first; what is inside
 /// one is skipped where it returns false.
 void walkExpressions(const Body &body,
@@ -383,6 +387,7 @@ private:
                               const std::string &name) const;
   mlir::LogicalResult checkRunningMaximum(const For &loop);
   mlir::LogicalResult checkRunningTotal(const For &loop);
+  void remarkMeansOfTiles(const For &kernel);
   mlir::LogicalResult checkRescaledSums(const For &loop);
   mlir::LogicalResult checkGridAxes(const For &grid);
   mlir::LogicalResult checkGridCounts(const For &grid);
@@ -437,6 +442,7 @@ private:
   /// One per parameter of `signature`, hidden ones included.
   std::vector<ArgumentSpec> arguments;
   /// Captured arrays: the parameter appended for them, and its value.
+  std::set<std::string> impliedDTypes; ///< Outs that have the first array's
   std::map<std::string, size_t, std::less<>> hiddenParameters;
   std::map<size_t, SemaValue> hiddenValues;
   /// Per parameter and axis: its dim. Per dim: the parameter that first gave
@@ -490,6 +496,7 @@ public:
   }
   std::vector<std::string> parameterNames;
   std::vector<SourceRange> parameterRanges;
+  std::vector<bool> impliedDTypes;
   std::vector<std::string> parameterTexts;
   /// The grid's axes, for program_id and num_programs.
   struct GridAxis {

@@ -22,9 +22,8 @@ using namespace mlir;
 
 namespace tessera::frontend {
 
-/// Calls `visit` on each statement of a body, those inside others too.
-static void walkStatements(const Body &body,
-                           llvm::function_ref<void(const Stmt *)> visit) {
+void walkStatements(const Body &body,
+                    llvm::function_ref<void(const Stmt *)> visit) {
   for (const Stmt *stmt : body) {
     visit(stmt);
     if (auto *loop = dynCast<For>(stmt))

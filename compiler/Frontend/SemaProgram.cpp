@@ -99,6 +99,8 @@ LogicalResult Analyzer::settleArguments() {
           return failure();
         }
         spec.dtype = parameter.dtype ? *parameter.dtype : *firstDType;
+        if (!parameter.dtype)
+          impliedDTypes.insert(parameter.name);
       } else if (auto constant = request.constants.find(parameter.name);
                  constant != request.constants.end()) {
         spec = ArgumentSpec::value(constant->second);
@@ -455,6 +457,7 @@ LogicalResult Analyzer::runKernel() {
     state.modes.push_back(parameter.mode);
     state.parameterNames.push_back(parameter.name);
     state.parameterRanges.push_back(parameter.where);
+    state.impliedDTypes.push_back(impliedDTypes.count(parameter.name));
     state.parameterTexts.push_back(hiddenParameters.count(parameter.name)
                                        ? parameter.name
                                        : quote(parameter.where));

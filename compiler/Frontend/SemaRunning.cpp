@@ -124,14 +124,64 @@ LogicalResult Analyzer::checkRunningMaximum(const For &loop) {
   return success();
 }
 
+/// The variable that a statement adds the sum over a counter to.
+static const Name *getSumOver(const Analyzer &analyzer, const Stmt *stmt,
+                              const Name *counter) {
+  auto *update = dynCast<AugAssign>(stmt);
+  auto *sum = update && update->op == BinaryOperator::Add
+                  ? dynCast<Call>(update->value)
+                  : nullptr;
+  bool isSum = sum && counter && sum->args.size() == 2 &&
+               analyzer.quote(sum->func->range) == "tsr.sum" &&
+               analyzer.quote(sum->args[1]->range) == counter->id;
+  return isSum ? dynCast<Name>(update->target) : nullptr;
+}
+
+/// total / BN behind a loop over the N elements in tiles of BN that adds them
+/// up.
+void Analyzer::remarkMeansOfTiles(const For &kernel) {
+  walkExpressions(kernel.body, [&](const Expr *expr) {
+    auto *division = dynCast<BinOp>(expr);
+    auto *total = division && division->op == BinaryOperator::Div
+                      ? dynCast<Name>(division->left)
+                      : nullptr;
+    if (!total)
+      return true;
+    std::string divisor = quote(division->right->range);
+    for (const LoopUse &use : collectLoopUses(
+             *this, [&](llvm::StringRef of) { return dimNamesOf(of); })) {
+      if (!use.size || use.loop == &kernel ||
+          quote(use.size->range) != divisor ||
+          !(use.loop->range.end < division->range.begin))
+        continue;
+      auto *counter = dynCast<Name>(use.loop->target);
+      for (const Stmt *stmt : use.loop->body)
+        if (const Name *sum = getSumOver(*this, stmt, counter);
+            sum && sum->id == total->id) {
+          InFlightDiagnostic remark = emitRemark(loc(division->range));
+          remark << total->id << " is of all along " << quote(use.extent->range)
+                 << ", but is divided by the size of a tile";
+          remark.attachNote()
+              << "fix: " << total->id << " / " << quote(use.extent->range);
+        }
+    }
+    return true;
+  });
+}
+
 /// Y[m, n] = tsr.cumsum(x, n) + carry in a loop over n, where carry is zero and
-/// stays so.
+/// stays so, or has what this turn adds already.
 LogicalResult Analyzer::checkRunningTotal(const For &loop) {
   auto *counter = dynCast<Name>(loop.target);
+  const Stmt *update = nullptr;
   for (const Stmt *stmt : loop.body) {
     const Call *scan = nullptr;
     const Name *total = nullptr;
     const Expr *start = nullptr;
+    bool isUpdated = false;
+    const Name *sum = update ? getSumOver(*this, update, counter) : nullptr;
+    if (getSumOver(*this, stmt, counter))
+      update = stmt;
     if (auto *inner = dynCast<For>(stmt);
         inner && failed(checkRunningTotal(*inner)))
       return failure();
@@ -145,6 +195,7 @@ LogicalResult Analyzer::checkRunningTotal(const For &loop) {
           quote(call->args[1]->range) == counter->id)
         scan = call;
       auto *name = dynCast<Name>(expr);
+      isUpdated |= name && sum && name->id == sum->id;
       auto *value = dynCast<Call>(
           name ? findOnlyValue(getBody(), name->id).second : nullptr);
       if (value && quote(value->func->range) == "tsr.zeros" &&
@@ -154,6 +205,16 @@ LogicalResult Analyzer::checkRunningTotal(const For &loop) {
       }
       return true;
     });
+    std::string line = quote(stmt->range);
+    if (scan && isUpdated && line.find(" - ") == std::string::npos) {
+      SourceRange both = update->range;
+      both.end = stmt->range.end;
+      error(both, sum->id + " has what this tile of " + counter->id +
+                      " adds, and so has the scan: it is counted twice")
+          .addNote(scan->range, "the scan of this tile")
+          .setFix(line + "\n" + quote(update->range));
+      return failure();
+    }
     if (!scan || !total)
       continue;
     error(stmt->range, total->id +
@@ -161,7 +222,7 @@ LogicalResult Analyzer::checkRunningTotal(const For &loop) {
                            "a tile of " +
                            counter->id + " comes to")
         .addNote(start->range, "the start of " + total->id)
-        .setFix(quote(stmt->range) + "\n" + total->id + " += tsr.sum(" +
+        .setFix(line + "\n" + total->id + " += tsr.sum(" +
                 quote(scan->args[0]->range) + ", " + counter->id + ")");
     return failure();
   }
@@ -352,6 +413,7 @@ LogicalResult Analyzer::checkRunningValues(const For &loop) {
   if (failed(checkRunningMaximum(loop)) || failed(checkRunningTotal(loop)) ||
       failed(checkRescaledSums(loop)) || failed(checkGridAxes(loop)))
     return failure();
+  remarkMeansOfTiles(loop);
   remarkUnread();
   return success();
 }

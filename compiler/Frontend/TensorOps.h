@@ -221,6 +221,8 @@ private:
                  llvm::ArrayRef<std::string> names, llvm::StringRef what,
                  const OpSite &site);
   void remarkOneNumber(const NamedCall &call, const Expr *expr);
+  void suggestOtherNone(Diagnostic &diagnostic, const std::string &what,
+                        const OpSite &site);
   void suggestColumnOrSlice(Diagnostic &diagnostic,
                             llvm::ArrayRef<TensorShape> shapes,
                             const OpSite &site);

@@ -194,12 +194,22 @@ Extent TensorOps::clampBound(const SemaValue &bound, const Extent &size,
   return graph::getExtent(value);
 }
 
-/// ": N // 2" for ": N / 2".
-static std::string getIntegerFix(std::string text) {
+/// ": N // 2" for ": N / 2", or the same of the line that says a bound, and
+/// where.
+static std::pair<std::string, SourceRange>
+getIntegerFix(const SemaContext &context, const SemaValue &bound,
+              SourceRange where) {
+  std::string text = context.quote(where);
   size_t at = text.find('/');
+  if (at != std::string::npos)
+    return {text.insert(at, "/"), where};
+  SourceRange line = bound.origin;
+  line.end = {line.begin.line, line.begin.column + 200};
+  std::string made = line.begin.line ? context.quote(line) : "";
+  at = made.find(" / ");
   if (at == std::string::npos)
-    return "int(" + text + ")";
-  return text.insert(at, "/");
+    return {"", where};
+  return {made.insert(at + 1, "/"), bound.origin};
 }
 
 FailureOr<TensorOps::SliceAxis>
@@ -215,14 +225,20 @@ TensorOps::sliceAxis(const SemaValue &object, const SemaValue &index,
     ValueResult bound = context.decay(index.elements[i], where);
     if (failed(bound))
       return failure();
-    if (!bound->isNone() &&
-        (!bound->isNumber() || !isInteger(bound->getPromotionOperand().dtype)))
-      return fail(where,
-                  "the bounds of a slice are ints, but here is " +
-                      describe(*bound),
-                  isFloat(bound->getPromotionOperand().dtype)
-                      ? getIntegerFix(context.quote(where))
-                      : "tsr.where(mask, x, 0), or tsr.take(x, index)");
+    if (!bound->isNone() && (!bound->isNumber() ||
+                             !isInteger(bound->getPromotionOperand().dtype))) {
+      Diagnostic &diagnostic =
+          context.error(where, "the bounds of a slice are ints, but here is " +
+                                   describe(*bound));
+      if (!isFloat(bound->getPromotionOperand().dtype)) {
+        diagnostic.setFix("tsr.where(mask, x, 0), or tsr.take(x, index)");
+        return failure();
+      }
+      auto [fix, place] = getIntegerFix(context, *bound, where);
+      if (!fix.empty())
+        diagnostic.setFix(fix, place);
+      return failure();
+    }
     bounds[i] = *bound;
   }
   if (!bounds[2].isNone()) {

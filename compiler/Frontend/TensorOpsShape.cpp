@@ -197,6 +197,72 @@ readSlice(const SemaContext &context, const Expr *expr) {
   return std::tuple(array->id, before, -behind);
 }
 
+/// What the one assignment of a name gives it; null if there are several.
+static const Expr *findOnlyValue(const Body &body, const std::string &name) {
+  const Expr *found = nullptr;
+  unsigned count = 0;
+  walkStatements(body, [&](const Stmt *stmt) {
+    auto *assign = dynCast<Assign>(stmt);
+    for (const Expr *target :
+         assign ? assign->targets : std::vector<Expr *>()) {
+      if (auto *one = dynCast<Name>(target); one && one->id == name) {
+        found = assign->value;
+        ++count;
+      }
+      auto *names = dynCast<Tuple>(target);
+      auto *values = dynCast<Tuple>(assign->value);
+      for (size_t i = 0; names && i < names->elts.size(); ++i)
+        if (auto *one = dynCast<Name>(names->elts[i]); one && one->id == name) {
+          found = values && values->elts.size() == names->elts.size()
+                      ? values->elts[i]
+                      : nullptr;
+          ++count;
+        }
+    }
+  });
+  return count == 1 ? found : nullptr;
+}
+
+/// cos[:, None, :] for cos[None, :, :], where only that fits the other operand.
+void TensorOps::suggestOtherNone(Diagnostic &diagnostic,
+                                 const std::string &what, const OpSite &site) {
+  for (size_t own : {1, 0}) {
+    const Expr *expr = site.operands[own], *other = site.operands[1 - own];
+    auto *name = dynCast<Name>(expr);
+    auto *access = dynCast<Subscript>(
+        name ? findOnlyValue(context.getBody(), name->id) : expr);
+    auto *indices = access ? dynCast<Tuple>(access->slice) : nullptr;
+    if (!indices || !other)
+      continue;
+    std::vector<std::string> rest;
+    size_t at = indices->elts.size();
+    for (auto [i, index] : llvm::enumerate(indices->elts))
+      if (std::string text = context.quote(index->range); text == "None")
+        at = i;
+      else
+        rest.push_back(text);
+    if (rest.size() + 1 != indices->elts.size())
+      continue;
+    std::string base = context.quote(access->value->range), fix;
+    unsigned count = 0;
+    for (size_t place = 0; place <= rest.size(); ++place) {
+      std::vector<std::string> moved = rest;
+      moved.insert(moved.begin() + place, "None");
+      std::string text = base + "[" + llvm::join(moved, ", ") + "]";
+      std::string left = "(" + context.quote(other->range) + ")";
+      if (place == at || !context.tryFix(own ? left + " " + what + " " + text
+                                             : text + " " + what + " " + left))
+        continue;
+      fix = text;
+      ++count;
+    }
+    if (count == 1) {
+      diagnostic.setFix(fix, access->range);
+      return;
+    }
+  }
+}
+
 /// What two tensors of one axis, whose sizes differ, may be meant to be:
 /// `tsr.arange(C) == labels[:, None]`, or u[1:-1] beside u[:-2].
 void TensorOps::suggestColumnOrSlice(Diagnostic &diagnostic,
@@ -332,6 +398,8 @@ FailureOr<TensorShape> TensorOps::broadcastShape(ArrayRef<TensorShape> shapes,
         if (shapes.size() == 2 && site.operands.size() == 2 &&
             diagnostic.fix.empty())
           suggestColumnOrSlice(diagnostic, shapes, site);
+        if (diagnostic.fix.empty() && site.operands.size() == 2)
+          suggestOtherNone(diagnostic, what.str(), site);
         if (!diagnostic.fix.empty())
           return failure();
         // b.unsqueeze(1) where the dim of b is the other one's last.

@@ -452,12 +452,18 @@ TileOps::promoteAll(llvm::StringRef what,
         context.error(site.range, what.str() + " mixes " + next.conflict +
                                       ": " + show(0) + ", " + show(1));
     int other = 1 - next.convertSide;
-    if (converted)
+    std::string start =
+        getZeros(*sides[other], exprs[other], sides[next.convertSide]->dtype);
+    std::string typed = isInteger(sides[next.convertSide]->dtype)
+                            ? getTypedStart(*sides[other], exprs[other],
+                                            sides[next.convertSide]->dtype)
+                            : "";
+    if (!typed.empty()) // positions stay positions
+      diagnostic.setFix(typed, sides[other]->origin);
+    else if (converted)
       diagnostic.setFix(source + ".to(" + getDTypeName(next.convertTo) + ")",
                         converted->range);
-    else if (std::string start = getZeros(*sides[other], exprs[other],
-                                          sides[next.convertSide]->dtype);
-             !start.empty()) // acc += a @ b: acc is begun with another dtype
+    else if (!start.empty()) // acc += a @ b: acc is begun with another dtype
       diagnostic.setFix(start, sides[other]->origin);
     else
       diagnostic.setFix(source + ".to(" + getDTypeName(next.convertTo) + ")");
@@ -618,8 +624,8 @@ ValueResult TileOps::binary(BinaryOperator op, const SemaValue &left,
                                " is " + describe(left) + ", " + side(1) +
                                " is " + describe(right))
         .setFix(op == BinaryOperator::BitXor && site.operands.size() == 2
-                    ? context.parenthesize(site.operands[0]) + " ** " +
-                          context.parenthesize(site.operands[1])
+                    ? context.quote(site.operands[0]->range) + " ** " +
+                          context.quote(site.operands[1]->range)
                     : asObject(side(0)) + ".to(i32) " + spelling + " " +
                           side(1) +
                           (isFloat(right.getPromotionOperand().dtype) &&

@@ -123,6 +123,10 @@ private:
   /// complete in the tile but not by itself.
   Value getRange(Axis *axis, bool complete, Location location);
 
+  std::string getRangesOfSizes(const SemaValue &value) const;
+  std::string getFilled(SourceRange where) const;
+  std::string getTypedStart(const SemaValue &value, const Expr *expr,
+                            DType dtype) const;
   std::string getZeros(const SemaValue &value, const Expr *expr,
                        DType dtype) const;
   /// The common dtype of operands, or an error that names the fix.
@@ -205,6 +209,8 @@ private:
                        size_t axis, const Expr *expr);
   mlir::LogicalResult checkStoreIndex(const CallArguments &arguments,
                                       const OpSite &site);
+  bool reportIndicesSwapped(const SemaValue &view, const SemaValue &index,
+                            size_t axis, const Expr *expr);
   bool reportLonelyDim(const SemaValue &view, const SemaValue &index,
                        size_t axis, const Expr *expr);
   bool findDimText(llvm::StringRef name) const;
@@ -255,6 +261,8 @@ private:
   /// Loads of one element near the start of a range.
   llvm::DenseMap<mlir::Location, SourceRange> elementReads;
   void remarkStarts(mlir::Operation *kernel); // TileOpsStarts.cpp
+  void remarkStartsCompared(const CallArgument &condition, const SemaValue &a,
+                            const SemaValue &b);
   mlir::LogicalResult checkTileSize(llvm::ArrayRef<Axis *> axes,
                                     SourceRange where);
   std::string getJoinedLoop(tile::StoreOp store, const WriteSite &site,

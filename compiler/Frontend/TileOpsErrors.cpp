@@ -5,10 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Frontend/LoopUses.h"
+#include "compiler/Frontend/ParseText.h"
 #include "compiler/Frontend/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <array>
 
 using namespace mlir;
 
@@ -268,6 +271,40 @@ TileOps::getTiledGrid(const Expr *counter) const {
   return {};
 }
 
+/// "m, n": the ranges or dims of a size, or of those in a tuple.
+std::string TileOps::getRangesOfSizes(const SemaValue &value) const {
+  std::vector<SemaValue> sizes = {value};
+  if (value.kind == ValueKind::Tuple)
+    sizes = value.elements;
+  std::string ranges;
+  for (const SemaValue &size : sizes) {
+    std::string range;
+    if (size.kind == ValueKind::Range)
+      range = size.axis->name;
+    else if (size.kind == ValueKind::Dim)
+      range = size.dim->name;
+    else if (auto number = size.getConstantInt())
+      range = context.findRangeOfSize(*number);
+    if (range.empty() && size.getConstantInt())
+      range = "tsr.arange(" + std::to_string(*size.getConstantInt()) + ")";
+    ranges += (ranges.empty() ? "" : ", ") + (range.empty() ? "m" : range);
+  }
+  return ranges;
+}
+
+/// "-tsr.inf" of tsr.full(-tsr.inf, BM), whose second argument is at `where`.
+std::string TileOps::getFilled(SourceRange where) const {
+  SourceRange line = where;
+  line.begin.column = 1;
+  line.end = where.begin;
+  std::string before = context.quote(line);
+  size_t at = before.rfind("tsr.full(");
+  std::vector<std::string> given;
+  if (at != std::string::npos)
+    given = splitAtCommas(std::string_view(before).substr(at + 9));
+  return given.empty() || given[0].empty() ? "0.0" : given[0];
+}
+
 FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
                                           llvm::StringRef what) {
   const SemaValue &value = argument.value;
@@ -292,27 +329,12 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
     return failure();
   }
   // A size, or a shape: the ranges of these sizes are meant.
-  std::string fix;
-  std::vector<SemaValue> sizes = {value};
-  if (value.kind == ValueKind::Tuple)
-    sizes = value.elements;
-  for (const SemaValue &size : sizes) {
-    std::string range;
-    if (size.kind == ValueKind::Range)
-      range = size.axis->name;
-    else if (size.kind == ValueKind::Dim)
-      range = size.dim->name;
-    else if (auto number = size.getConstantInt())
-      range = context.findRangeOfSize(*number);
-    if (range.empty() && size.getConstantInt())
-      range = "tsr.arange(" + std::to_string(*size.getConstantInt()) + ")";
-    fix += (fix.empty() ? "" : ", ") + (range.empty() ? "m" : range);
-  }
+  std::string fix = getRangesOfSizes(value);
+  size_t sizes = value.kind == ValueKind::Tuple ? value.elements.size() : 1;
   // zeros(BM, BN): as many sizes as the grid has ranges are those.
   SourceRange rest = argument.where;
   rest.end = {rest.begin.line, rest.begin.column + 200};
-  size_t count =
-      sizes.size() > 1 ? sizes.size() : countArguments(context.quote(rest));
+  size_t count = sizes > 1 ? sizes : countArguments(context.quote(rest));
   std::string grid;
   size_t ranges = 0;
   for (const GridAxis &axis : gridAxes)
@@ -323,8 +345,10 @@ FailureOr<Axis *> TileOps::getAxisOperand(const CallArgument &argument,
     fix = grid;
   diagnostic.setFix(what.starts_with("tsr.zeros") || what == "tsr.ones"
                         ? what.str() + "(" + fix + ")"
-                    : what == "tsr.full" ? "tsr.full(0.0, " + fix + ")"
-                                         : fix);
+                    : what == "tsr.full"
+                        ? "tsr.full(" + getFilled(argument.where) + ", " + fix +
+                              ")"
+                        : fix);
   return failure();
 }
 
@@ -547,6 +571,27 @@ bool TileOps::reportStartedPosition(const OpSite &site) {
 
 /// "acc = tsr.zeros(m, n, dtype=i32)" for an acc that was begun with zeros of
 /// another dtype.
+/// "at = tsr.zeros(m, dtype=tsr.i64)" for a variable that begins so without a
+/// dtype.
+std::string TileOps::getTypedStart(const SemaValue &value, const Expr *expr,
+                                   DType dtype) const {
+  if (!value.isTile() || !value.origin.isValid() || !is<Name>(expr))
+    return "";
+  SourceRange line = value.origin;
+  line.end = {line.begin.line, line.begin.column + 200};
+  std::string quoted = context.quote(line);
+  llvm::StringRef text = llvm::StringRef(quoted).trim();
+  std::string name = context.quote(expr->range), made = text.str();
+  bool starts = llvm::any_of(std::array{"zeros(", "ones(", "full("},
+                             [&](const char *call) {
+                               return text.starts_with(name + " = tsr." + call);
+                             });
+  if (!starts || !text.ends_with(")") || text.contains("dtype"))
+    return "";
+  made.pop_back();
+  return made + ", dtype=tsr." + getDTypeName(dtype) + ")";
+}
+
 std::string TileOps::getZeros(const SemaValue &value, const Expr *expr,
                               DType dtype) const {
   auto fill = value.isTile() && value.ssa && is<Name>(expr)

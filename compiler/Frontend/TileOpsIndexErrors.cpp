@@ -86,6 +86,42 @@ bool TileOps::reportWrongLoop(const SemaValue &view, const SemaValue &index,
   return true;
 }
 
+/// W[d, rows], where d covers the dim of axis 1: true, with an error.
+bool TileOps::reportIndicesSwapped(const SemaValue &view,
+                                   const SemaValue &index, size_t axis,
+                                   const Expr *expr) {
+  const Subscript *access = nullptr;
+  walkExpressions(context.getBody(), [&](const Expr *each) {
+    auto *subscript = dynCast<Subscript>(each);
+    if (subscript && expr && isWithin(expr->range, subscript->slice->range))
+      access = subscript;
+    return true;
+  });
+  auto *indices = access ? dynCast<Tuple>(access->slice) : nullptr;
+  if (!indices || indices->elts.size() != view.dims.size())
+    return false;
+  for (size_t other = 0; other < view.dims.size(); ++other) {
+    if (other == axis || view.dims[other] != index.axis->dim)
+      continue;
+    std::vector<std::string> texts;
+    for (const Expr *each : indices->elts)
+      texts.push_back(context.quote(each->range));
+    std::swap(texts[axis], texts[other]);
+    context
+        .error(access->range, "axis " + std::to_string(axis) + " of " +
+                                  parameterNames[view.parameter] + " is " +
+                                  view.dims[axis]->name +
+                                  ", but is indexed by " + index.axis->name +
+                                  ", which covers " + index.axis->dim->name)
+        .addNote(parameterRanges[view.parameter],
+                 parameterTexts[view.parameter])
+        .setFix(context.quote(access->value->range) + "[" +
+                llvm::join(texts, ", ") + "]");
+    return true;
+  }
+  return false;
+}
+
 /// A dim that one annotation alone has, and no loop: true, with an error there.
 bool TileOps::reportLonelyDim(const SemaValue &view, const SemaValue &index,
                               size_t axis, const Expr *expr) {
@@ -105,6 +141,8 @@ bool TileOps::reportLonelyDim(const SemaValue &view, const SemaValue &index,
   if (count != 1 || isUsed || at == std::string::npos || !index.axis->dim ||
       !findDimText(index.axis->dim->name))
     return false;
+  if (reportIndicesSwapped(view, index, axis, expr))
+    return true;
   std::string text = declared;
   text.replace(at, quoted(wanted).size(), quoted(index.axis->dim->name));
   context

@@ -434,6 +434,7 @@ ValueResult TileOps::callWhere(const CallArguments &arguments,
         .setFix(context.quote(test.where) + " != 0");
     return failure();
   }
+  remarkStartsCompared(test, a, b);
   FailureOr<Promotion> promotion = promoteAll("tsr.where", {&a, &b}, inner);
   if (failed(promotion))
     return failure();

@@ -557,11 +557,30 @@ LogicalResult TileOps::checkWrittenTwice(tile::StoreOp store,
         other.getMask() ||
         context.quote(again.where) != context.quote(site.where))
       continue;
-    context
-        .error(again.where, context.quote(again.where) +
-                                " is written twice: what " +
-                                describeLine(site.where) + " stores is lost")
-        .addNote(site.where, "written before");
+    Diagnostic &diagnostic = context.error(
+        again.where, context.quote(again.where) + " is written twice: what " +
+                         describeLine(site.where) + " stores is lost");
+    diagnostic.addNote(site.where, "written before");
+    // The one other array of these dims that is to be written, and is not.
+    std::string name = parameterNames[again.parameter], unwritten;
+    unsigned count = 0;
+    for (auto [i, mode] : llvm::enumerate(modes)) {
+      bool isWritten = llvm::any_of(writes, [&](const auto &each) {
+        return each.second.parameter == int(i);
+      });
+      std::string dims =
+          llvm::StringRef(parameterTexts[i]).split('[').second.str();
+      if (isWritten || (mode != "out" && mode != "inout") ||
+          dims != llvm::StringRef(parameterTexts[again.parameter])
+                      .split('[')
+                      .second)
+        continue;
+      unwritten = parameterNames[i];
+      ++count;
+    }
+    std::string text = context.quote(again.where);
+    if (count == 1 && llvm::StringRef(text).starts_with(name + "["))
+      diagnostic.setFix(unwritten + text.substr(name.size()));
     return failure();
   }
   return success();

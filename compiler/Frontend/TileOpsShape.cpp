@@ -476,11 +476,8 @@ ValueResult TileOps::callFull(llvm::StringRef name,
             fill = text;
             continue;
           }
-          if (other.value.kind == ValueKind::Tuple && text.size() > 2)
-            text = text.substr(1, text.size() - 2);
-          while (!text.empty() && (text.back() == ',' || text.back() == ' '))
-            text.pop_back();
-          axes += ", " + text;
+          bool isShape = other.value.kind == ValueKind::Tuple;
+          axes += ", " + (isShape ? getRangesOfSizes(other.value) : text);
         }
         context
             .error(site.range, "tsr.full takes the number first, then the "

@@ -66,6 +66,31 @@ static bool isNearStart(mlir::Value number, mlir::Value range) {
          });
 }
 
+static std::string replaceAll(std::string text, llvm::StringRef from,
+                              llvm::StringRef to) {
+  for (size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// tsr.where(m.start >= n.start, x, 0): of a tile all elements are taken, or
+/// none.
+void TileOps::remarkStartsCompared(const CallArgument &condition,
+                                   const SemaValue &a, const SemaValue &b) {
+  std::string text = context.quote(condition.where);
+  if (!condition.value.isScalar() || !(a.isTile() || b.isTile()) ||
+      llvm::StringRef(text).count(".start") < 2 ||
+      llvm::StringRef(text).contains(".stop") ||
+      llvm::StringRef(text).contains("//"))
+    return;
+  InFlightDiagnostic remark = emitRemark(context.loc(condition.where));
+  remark << text
+         << " is one bool for all elements of a tile: the result depends on "
+            "the size of the tile";
+  remark.attachNote() << "fix: " << replaceAll(text, ".start", ".index");
+}
+
 void TileOps::remarkStarts(Operation *kernel) {
   kernel->walk([&](tile::StoreOp store) {
     if (!isa<RankedTensorType>(store.getValue().getType()))
@@ -83,15 +108,12 @@ void TileOps::remarkStarts(Operation *kernel) {
               return isNearStart(index, range);
             }))
           continue;
-        std::string text = context.quote(known->second), fix = text;
-        for (size_t at = fix.find(".start"); at != std::string::npos;
-             at = fix.find(".start", at))
-          fix.replace(at, 6, ".index");
+        std::string text = context.quote(known->second);
         InFlightDiagnostic remark = emitRemark(load.getLoc());
         remark << text
                << " is one element, which is stored for all of a tile: the "
                   "result depends on the size of the tile";
-        remark.attachNote() << "fix: " << fix;
+        remark.attachNote() << "fix: " << replaceAll(text, ".start", ".index");
         return;
       }
     }

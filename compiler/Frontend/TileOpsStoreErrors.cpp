@@ -57,6 +57,20 @@ LogicalResult TileOps::reportStoredKind(const SemaValue &view, DType dtype,
   if (size_t at = declared.rfind(to);
       value && is<Subscript>(value) && at != std::string::npos)
     fix = std::string(declared).replace(at, to.size(), from);
+  // An Out without a dtype has that of the first array, which may be indices.
+  bool isImplied = isFloat(dtype) && impliedDTypes[view.parameter] &&
+                   llvm::StringRef(declared).ends_with("\"]");
+  if (isImplied) {
+    context
+        .error(value ? value->range : site.range,
+               "a store rounds, it does not turn " + from + " into " + to)
+        .addNote(parameterRanges[view.parameter],
+                 declared + " says no dtype and has that of " +
+                     parameterNames[0] + ", " + to)
+        .setFix(declared.substr(0, declared.size() - 1) + ", " + from + "]",
+                parameterRanges[view.parameter]);
+    return failure();
+  }
   context
       .error(value ? value->range : site.range,
              "a store rounds, it does not turn " + from + " into " + to)

@@ -55,6 +55,13 @@ CASES = [
          "return g  # at the end of f", lambda f: f(V), V),
     Case("the values of a maximum", function('x: Tensor["M", "N"]', "return x - x.max(dim=1, keepdim=True)"), [("keepdim=True).values", "keepdim=True)")], "x.max(dim=1, keepdim=True)",
          expected=X - X.max(1, keepdims=True)),
+    Case("a power of C", function('x: Tensor["N"], s: fp32', "return x * (1.0 - 0.5 ** s)"), [("0.5 ^ s", "0.5 ** s")], "1.0 - 0.5 ** s", lambda f: f(V, 2.0), V * np.float32(0.75)),
+    Case("a half that is a float", function('x: Tensor["M", "N"]', "half = x.shape[1] // 2", "return x[:, :half] * 1.0"), [("x.shape[1] / 2", "x.shape[1] // 2")], "half = x.shape[1] // 2",
+         expected=X[:, :35]),
+    Case("a last line without return", function('x: Tensor["M", "N"]', "y = x * 2.0", "return tsr.sum(y, dim=1)"), [("    tsr.sum(y", "    return tsr.sum(y")], "return tsr.sum(y, dim=1)",
+         expected=X.sum(1) * 2),
+    Case("a new axis in another place", function('x: Tensor["B", "S", "H", "D"], c: Tensor["S", "D"]', "a, b = c[:, None, :], c[:, None, :]", "return x * a + x * b"),
+         [("a, b = c[None, :, :], c[:, None, :]", "a, b = c[:, None, :], c[:, None, :]")], "c[:, None, :]", lambda f: f(K, K[0, :, 0]), K * K[0, :, :1] * 2),
     Case("nothing returned", function('p: Tensor["N"], m: Tensor["N"]', "m = m + p", "p = p - m"), [("p = p - m\n", "p = p - m\n    return p, m\n")], "return p, m",
          lambda f: np.stack(f(V, V)), np.stack([-V, V * 2])),
 ]

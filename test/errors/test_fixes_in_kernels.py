@@ -172,6 +172,57 @@ def f(X: Tensor["M", "N"], Y: Out["M"]):
             total += tsr.sum(tsr.where(n.index <= m.index, s, 0), n)
         Y[m] = total
 '''
+FIRST = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", i64]):
+    M, N = X.shape
+    for m in tsr.grid(tsr.tile(M, 16)):
+        best = tsr.full(-tsr.inf, m)
+        at = tsr.zeros(m, dtype=tsr.i64)
+        for n in tsr.tile(N, 32):
+            top = tsr.max(X[m, n], n)
+            at = tsr.where(top > best, tsr.argmax(X[m, n], n), at)
+            best = tsr.maximum(best, top)
+        Y[m] = at
+'''
+RUNNING = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"]):
+    M, N = X.shape
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 32)):
+        best = tsr.full(-tsr.inf, m, n)
+        for i in range(3):
+            best = tsr.maximum(best, X[m, n] - i)
+        Y[m, n] = best
+'''
+LOOKED_UP = '''@tsr.kernel
+def f(I: Tensor["T", i64], W: Tensor["V", "D"], Y: Out["T", "D", fp32]):
+    T, D = Y.shape
+    for t, d in tsr.grid(tsr.tile(T, 16), tsr.tile(D, 32)):
+        rows = I[t]
+        Y[t, d] = W[rows, d] * 0.5
+'''
+MOMENTS = '''@tsr.kernel
+def f(P: Tensor["N"], M1: InOut["N"], M2: InOut["N"]):
+    for n in tsr.grid(tsr.tile(P.shape[0], 32)):
+        a = 0.5 * M1[n] + P[n]
+        b = 0.5 * M2[n] + P[n] * P[n]
+        M1[n] = a
+        M2[n] = b
+'''
+AVERAGES = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M"], BM: const = 16, BN: const = 32):
+    M, N = X.shape
+    for m in tsr.grid(tsr.tile(M, BM)):
+        total = tsr.zeros(m)
+        for n in tsr.tile(N, BN):
+            total += tsr.sum(X[m, n], n)
+        Y[m] = total / N
+'''
+WINDOW = '''@tsr.kernel
+def f(X: Tensor["M", "N"], Y: Out["M", "N"]):
+    M, N = X.shape
+    for m, n in tsr.grid(tsr.tile(M, 16), tsr.tile(N, 32)):
+        Y[m, n] = tsr.where(tsr.abs(m.index - n.index) <= 4, X[m, n], 0)
+'''
 BIASED = '''@tsr.kernel
 def f(X: Tensor["M", "N"], bias: Tensor["N"], Y: Out["M", "N"]):
     M, N = X.shape
@@ -200,6 +251,14 @@ def states():
         h = np.float32(0.5) * h + x
         rows.append(h)
     return np.array(rows)
+
+
+
+
+def moments(f):
+    first, second = np.zeros(70, np.float32), np.zeros(70, np.float32)
+    f(V, first, second)
+    return np.stack([first, second])
 
 
 CASES = [
@@ -259,6 +318,17 @@ CASES = [
     Case("positions for a limit", CAUSAL, [("stop=m.index", "stop=m.stop")], "m.stop", expected=np.tril(X @ X.T).sum(1)),
     Case("a tile of a shape", SHIFTED, [("tsr.tile(X.shape, BM)", "tsr.grid(tsr.tile(M, BM), tsr.tile(N, BN))")], "tsr.grid(tsr.tile(X.shape[0], BM), tsr.tile(X.shape[1], BM))",
          expected=X + np.vstack([X[1:], np.zeros((1, 70), np.float32)])),
+    Case("positions begun as floats", FIRST, [("at = tsr.zeros(m)\n", "at = tsr.zeros(m, dtype=tsr.i64)\n")], "at = tsr.zeros(m, dtype=tsr.i64)", expected=X.argmax(1)),
+    Case("a shape of sizes", RUNNING, [("tsr.full((16, 32), -tsr.inf)", "tsr.full(-tsr.inf, m, n)")], "tsr.full(-tsr.inf, m, n)", expected=X),
+    Case("sizes for axes", RUNNING, [("tsr.full(-tsr.inf, 16, 32)", "tsr.full(-tsr.inf, m, n)")], "tsr.full(-tsr.inf, m, n)", expected=X),
+    Case("a dtype that the indices give", LOOKED_UP, [('Out["T", "D"]', 'Out["T", "D", fp32]')], 'Y: Out["T", "D", fp32]', lambda f: f(LABELS % 50, X), X[LABELS % 50] / 2),
+    Case("a table by columns", LOOKED_UP, [("W[d, rows]", "W[rows, d]")], "W[rows, d]", lambda f: f(LABELS % 50, X), X[LABELS % 50] / 2),
+    Case("one state stored for another", MOMENTS, [("        M1[n] = b", "        M2[n] = b")], "M2[n]", moments, np.stack([V, V * V])),
+    Case("a mean of a tile's size", AVERAGES, [("total / BN", "total / N")], "total / N", lambda f: f(X[:, :64]), X[:, :64].sum(1) / 64),
+    Case("a total added too early", TOTALS, [("            carry += tsr.sum(X[m, n], n)\n            Y[m, n] = tsr.cumsum(X[m, n], n) + carry\n",
+         "            Y[m, n] = tsr.cumsum(X[m, n], n) + carry\n            carry += tsr.sum(X[m, n], n)\n")], "Y[m, n] = tsr.cumsum(X[m, n], n) + carry\n       carry += tsr.sum(X[m, n], n)", expected=X.cumsum(1)),
+    Case("a window of blocks", WINDOW, [("tsr.abs(m.start - n.start) <= 4", "tsr.abs(m.index - n.index) <= 4")], "tsr.abs(m.index - n.index) <= 4",
+         expected=np.where(abs(np.arange(50)[:, None] - np.arange(70)) <= 4, X, 0)),
     Case("a number on the wrong axis", TAPS, [("W[t, m]", "W[m, t]")], "W[m, t]", lambda f: f(X, X[:, :3]),
          sum(np.pad(X, ((0, 0), (0, 2)))[:, t:t + 70] * X[:, t:t + 1] for t in range(3))),
 ]
