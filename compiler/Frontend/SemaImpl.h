@@ -375,7 +375,7 @@ private:
   std::vector<Replaced> replaced;
   mlir::LogicalResult checkReplaced(KernelState &state);
   std::string findRescale(const SourceRange &line) const;
-  // SemaMadeAnew.cpp
+  // SemaAccumulators.cpp
   std::string getLineInLoop(const std::string &name,
                             const SourceRange &where) const;
   std::string getNestedLoops(const For &grid) const;

@@ -10,6 +10,17 @@ func.func @select_c1(%c: tensor<4xi1>, %a: tensor<5xf32>) {
 
 // -----
 
+func.func @constant_c1() {
+  // expected-error @+1 {{holds its elements as dense<...>}}
+  %c = gir.constant dense_resource<elsewhere> : tensor<1xf32>
+  return
+}
+{-#
+  dialect_resources: { builtin: { elsewhere: "0x0400000000000000" } }
+#-}
+
+// -----
+
 func.func @dim_c1(%x: tensor<?xf32>) {
   // expected-error @+1 {{axis 1 of a tensor of rank 1}}
   %n = gir.dim %x, 1 : tensor<?xf32>

@@ -1,4 +1,4 @@
-//===- SemaMadeAnew.cpp - Sums that every turn of a loop begins again -----===//
+//===- SemaAccumulators.cpp - What a loop adds up, and loses --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,7 +9,9 @@
 //       Y[m, n] = X[m, n] + carry
 //       carry += tsr.sum(X[m, n], n)  # nobody reads this
 //
-// The program is legal, and what it adds up is lost without a word.
+// The program is legal, and what it adds up is lost without a word. So it is
+// where a turn assigns what it should add (`acc = x`), where a product begins
+// at zero, and where a sum over an axis of the grid has no start at all.
 //
 //===----------------------------------------------------------------------===//
 
