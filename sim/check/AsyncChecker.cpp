@@ -424,7 +424,7 @@ void BlockChecker::asyncRange(AsyncRange &range, uint64_t address,
                  ", which is in use");
       break;
     }
-    if (known && !known[b]) {
+    if (known && (!known[b] || (isShared && known[b] == sharedUnknown))) {
       if (!write || op.reduces) {
         Report r;
         r.kind = "uninitialised";
@@ -456,6 +456,11 @@ void BlockChecker::asyncIssued(const AsyncOp &op) {
     if (reads && piece.from != AsyncOp::fill)
       asyncRange(source, piece.from, piece.bytes);
     asyncRange(target, piece.to, piece.bytes);
+    // The tensor core skips the padding: it is no data, but nobody's mistake.
+    if (op.isPadded && target.shared)
+      for (uint64_t a = piece.to + piece.bytes; a % 16; ++a)
+        if (uint8_t &known = target.shared->sharedWritten[a]; !known)
+          known = 1;
   }
   if (op.signal == AsyncOp::BulkGroup)
     openBulk.push_back({op.thread, op.group, op.inst});
@@ -576,7 +581,8 @@ void BlockChecker::finishAsync() {
     MbarrierWord word = mbarrierWord(block, offset);
     const Inst *expect = block.mbarriers[offset].expect;
     int64_t left = word.tx - coming[offset];
-    if (!word.live || !left)
+    // Once it has been invalidated its bytes may hold anything.
+    if (sharedWritten[offset] != sharedMbarrier || !word.live || !left)
       continue;
     const Inst &inst = expect ? *expect : *m.init.inst;
     // A producer of CuTe DSL waits for its last slot as if it would fill it

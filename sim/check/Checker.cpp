@@ -4,6 +4,7 @@
 
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
+#include "sim/check/UnwrittenValues.h"
 #include "sim/exec/BarrierFlags.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
@@ -368,6 +369,15 @@ void BlockChecker::access(Warp &w, const Inst &i, uint32_t mask,
                    describePlace(i, owner.launch) +
                    ", which is in use: mbarrier.inval comes first");
         break;
+      }
+      if (isShared && *known == sharedUnknown && kind != AccessKind::Write) {
+        if (!w.unwritten)
+          w.unwritten = std::make_shared<UnwrittenValues>();
+        w.tracksRegisters = true;
+        w.unwritten->loaded(w, i, i.source->base == "ldmatrix" ? ~0u : 1u << l);
+      } else if (isShared && kind == AccessKind::Write &&
+                 (*known == sharedUnknown || w.storesUnwritten)) {
+        *known = w.storesUnwritten >> l & 1 ? sharedUnknown : 1;
       }
       if (known && !*known) {
         if (kind == AccessKind::Write) {

@@ -36,6 +36,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -179,6 +180,7 @@ struct TensorMark {
   };
   Kind kind = None;
   bool isWrite = false;
+  bool isUnknown = false; // it writes what nobody has written
   uint32_t agent = 0, epoch = 0;
   uint32_t block = 0;
   uint32_t thread = 0, threadEpoch = 0; // who issued it, and when
@@ -200,8 +202,10 @@ struct BlockChecker {
   Block &block;
   std::vector<ThreadState> threads;
   std::vector<ByteState> shared;
-  std::vector<uint8_t> sharedWritten; // 0, 1, or sharedNobody
+  std::vector<uint8_t> sharedWritten; // 0, 1, or one of these
   static constexpr uint8_t sharedNobody = 2, sharedMbarrier = 3;
+  /// Written with a value of tensor memory that nobody had written.
+  static constexpr uint8_t sharedUnknown = 4;
   std::vector<std::vector<std::pair<unsigned, uint32_t>>> arrivals;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
@@ -292,8 +296,10 @@ struct BlockChecker {
   // check/TensorMemoryChecker.cpp
   void tensorFence(Warp &w, uint32_t mask, bool isAfter);
   /// tcgen05.ld or tcgen05.st.
-  void tensorMoved(Warp &w, const Inst &i, bool isStore, uint32_t number,
-                   const std::vector<TensorRegion> &regions);
+  /// A load returns a column that nobody has written, if there is one.
+  std::optional<uint32_t> tensorMoved(Warp &w, const Inst &i, bool isStore,
+                                      uint32_t number,
+                                      const std::vector<TensorRegion> &regions);
   /// The warp knows of the end of its first loads, or stores.
   void tensorWaited(Warp &w, bool stores, uint32_t number);
   /// A product, a copy or a shift of a thread of this block uses tensor and
@@ -366,8 +372,9 @@ private:
   void exitAsync(Warp &w, uint32_t mask);
   void finishAsync();
   // check/TensorMemoryChecker.cpp
-  void tensorUse(Warp &w, unsigned lane, const TensorRegion &region,
-                 const TensorMark &mine, const Clock &known);
+  std::optional<uint32_t> tensorUse(Warp &w, unsigned lane,
+                                    const TensorRegion &region,
+                                    const TensorMark &mine, const Clock &known);
   void tensorAgainst(Warp &w, unsigned lane, const TensorMark &mark,
                      const TensorMark &mine, const Clock &known,
                      uint32_t address);

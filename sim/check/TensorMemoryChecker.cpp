@@ -139,8 +139,11 @@ void BlockChecker::tensorAgainst(Warp &w, unsigned lane, const TensorMark &mark,
   }
 }
 
-void BlockChecker::tensorUse(Warp &w, unsigned lane, const TensorRegion &region,
-                             const TensorMark &mine, const Clock &known) {
+std::optional<uint32_t> BlockChecker::tensorUse(Warp &w, unsigned lane,
+                                                const TensorRegion &region,
+                                                const TensorMark &mine,
+                                                const Clock &known) {
+  std::optional<uint32_t> unwritten;
   constexpr uint32_t groups = TensorMemory::lanes / TensorMemory::groupLanes;
   if (tensorCells.empty())
     tensorCells.resize(size_t(groups) * TensorMemory::columns);
@@ -168,7 +171,10 @@ void BlockChecker::tensorUse(Warp &w, unsigned lane, const TensorRegion &region,
         cell.write = mine.kind == TensorMark::Free ? TensorMark() : mine;
         continue;
       }
-      if (!cell.write.inst) {
+      bool isUnknown = !cell.write.inst || cell.write.isUnknown;
+      if (isUnknown && mine.kind == TensorMark::Load) {
+        unwritten = c;
+      } else if (isUnknown) {
         Report r;
         r.kind = "uninitialised";
         r.ptxLine = mine.inst->line;
@@ -193,14 +199,16 @@ void BlockChecker::tensorUse(Warp &w, unsigned lane, const TensorRegion &region,
       else
         *same = mine;
     }
+  return unwritten;
 }
 
-void BlockChecker::tensorMoved(Warp &w, const Inst &i, bool isStore,
-                               uint32_t number,
-                               const std::vector<TensorRegion> &regions) {
+std::optional<uint32_t>
+BlockChecker::tensorMoved(Warp &w, const Inst &i, bool isStore, uint32_t number,
+                          const std::vector<TensorRegion> &regions) {
   TensorMark mine;
   mine.kind = isStore ? TensorMark::Store : TensorMark::Load;
   mine.isWrite = isStore;
+  mine.isUnknown = isStore && w.storesUnwritten;
   mine.agent = (isStore ? tensorStoreAgent : tensorLoadAgent) | w.index;
   mine.epoch = number;
   mine.block = uint32_t(block.linear);
@@ -208,8 +216,11 @@ void BlockChecker::tensorMoved(Warp &w, const Inst &i, bool isStore,
   mine.threadEpoch = threads[mine.thread].epoch;
   mine.inst = &i;
   const ClockPtr known = knownToWarp(w.index);
+  std::optional<uint32_t> unwritten;
   for (const TensorRegion &region : regions)
-    tensorUse(w, mine.thread % 32, region, mine, *known);
+    if (auto column = tensorUse(w, mine.thread % 32, region, mine, *known))
+      unwritten = column;
+  return unwritten;
 }
 
 void BlockChecker::tensorIssued(Warp &w, unsigned lane, const TensorOp &op,

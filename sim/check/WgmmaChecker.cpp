@@ -90,7 +90,7 @@ void BlockChecker::matrixRead(BlockChecker &of, Warp &w, const Inst &i,
                    mbarrierName(of.block, a & ~7u) + ", which is in use");
         break;
       }
-      if (!of.sharedWritten[a]) {
+      if (!of.sharedWritten[a] || of.sharedWritten[a] == sharedUnknown) {
         Report r;
         r.kind = "uninitialised";
         r.ptxLine = i.line;

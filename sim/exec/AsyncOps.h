@@ -41,6 +41,7 @@ struct AsyncOp {
   bool hasRead = false; // `data` holds the source
   bool reduces = false;
   bool ring = false;
+  bool isPadded = false; // its pieces leave the rest of 16 bytes undefined
   AtomicOp op = AtomicOp::Add;
   ptx::Type type = ptx::Type::None;
   uint16_t byteMask = 0xffff; // of every 16 bytes, which ones are written

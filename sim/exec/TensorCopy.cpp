@@ -137,6 +137,11 @@ void tensorCopy(Warp &w, const Inst &i, uint32_t mask) {
     box.shared = place.offset;
     op->pieces = boxPieces(map, box);
     op->fillPattern = fillPattern(map);
+    // The transaction of a padded type is without the padding, as CUTLASS
+    // (bits of the element) and Triton expect it.
+    op->isPadded = isPadded(map.type);
+    if (op->isPadded)
+      op->bytes = op->bytes / 8 * elementBits(map.type);
     for (const AsyncOp::Piece &piece : op->pieces) {
       // A swizzle uses the whole of the last 128 bytes.
       uint64_t last = (box.isStore ? piece.from : piece.to) + piece.bytes;

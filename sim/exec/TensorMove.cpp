@@ -1,6 +1,7 @@
 // tcgen05.ld, tcgen05.st and tcgen05.wait.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/check/Checker.h"
+#include "sim/check/UnwrittenValues.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/SmallFloat.h"
 #include "sim/exec/Tcgen05.h"
@@ -170,12 +171,44 @@ void wait(Warp &w, const Inst &i, uint32_t) {
 
 } // namespace
 
+/// Lanes whose register number `reg` is of cells that nobody has written.
+static uint32_t unwrittenLanes(const check::BlockChecker &checker,
+                               const MovePlan &p, uint32_t address,
+                               unsigned reg) {
+  uint32_t lanes = 0;
+  for (unsigned t = 0; t < 32; ++t)
+    forCells(p, address, t, reg, [&](unsigned, uint32_t lane, uint32_t column) {
+      const check::TensorMark &write =
+          checker
+              .tensorCells[lane / TensorMemory::groupLanes *
+                               TensorMemory::columns +
+                           column]
+              .write;
+      if (!write.inst || write.isUnknown)
+        lanes |= 1u << t;
+    });
+  return lanes;
+}
+
 void TensorMoves::issue(TensorMove move) {
   const MovePlan &p = planOf(*move.inst);
   move.number = ++issued[p.isStore];
-  if (check::BlockChecker *checker = warp.block->checker.get())
-    checker->tensorMoved(warp, *move.inst, p.isStore, move.number,
-                         regionsOf(p, move.address));
+  if (check::BlockChecker *checker = warp.block->checker.get()) {
+    auto column = checker->tensorMoved(warp, *move.inst, p.isStore, move.number,
+                                       regionsOf(p, move.address));
+    if (column) {
+      if (!warp.unwritten)
+        warp.unwritten = std::make_shared<check::UnwrittenValues>();
+      for (unsigned r = 0; r < p.registers.size(); ++r)
+        warp.unwritten->loaded(
+            *move.code, {p.numbers[r]},
+            {unwrittenLanes(*checker, p, move.address, r), move.inst, *column});
+      // The reduction is of all of them.
+      if (p.numbers.size() > p.registers.size())
+        warp.unwritten->loaded(*move.code, {p.numbers.back()},
+                               {~0u, move.inst, *column});
+    }
+  }
   moves.push_back(std::move(move));
 }
 

@@ -3,6 +3,7 @@
 #include "sim/exec/Warp.h"
 
 #include "sim/check/Checker.h"
+#include "sim/check/UnwrittenValues.h"
 #include "sim/exec/BarrierFlags.h"
 #include "sim/exec/Builtins.h"
 #include "sim/exec/Cluster.h"
@@ -233,6 +234,8 @@ void Warp::execute(unsigned i, uint64_t &budget) {
         wgmma->touch(in, *frame->code, pc, active);
       if (tensorMoves)
         tensorMoves->touch(in, *frame->code, pc, active);
+      if (unwritten)
+        storesUnwritten = unwritten->step(*this, in, *frame->code, active);
     }
     if (in.flow == Flow::Next) {
       if (active)

@@ -20,6 +20,9 @@ namespace tessera::sim {
 struct Block;
 class WgmmaQueue;
 class TensorMoves;
+namespace check {
+class UnwrittenValues;
+}
 
 /// The registers of one active call.
 struct Frame {
@@ -96,7 +99,10 @@ struct Warp {
   uint32_t wgmmaGroups = 0; // committed
   /// Once it executed tcgen05.ld or st, unless they are done at once.
   std::shared_ptr<TensorMoves> tensorMoves;
-  bool tracksRegisters = false; // of one of these two
+  /// Once it has values of tensor memory that nobody has written.
+  std::shared_ptr<check::UnwrittenValues> unwritten;
+  uint32_t storesUnwritten = 0; // lanes, by the instruction that runs
+  bool tracksRegisters = false; // of one of these three
   /// Set by an instruction that has to wait and to come again.
   Group::State awaits = Group::Ready;
   uint64_t cachedLow = 1, cachedHigh = 0, cachedGeneration = 0;

@@ -157,7 +157,7 @@ EXCHANGE_BUGS = {
                                       ("second", "wait_second")),
     "loaded_twice_into_the_same_registers": ({"load": LOAD + " " + LOAD}, "async-register", ("load",)),
     "not_ordered": ({"wait": "setp.eq.u32 %q, %t, %t;"}, "tensor-async uninitialised", ("second", "store", "again")),
-    "nobody_wrote_it": ({"store": "tcgen05.st.sync.aligned.32x32b.x2.b32 [%a], {%v0, %v1};"}, "uninitialised", ("load",)),
+    "nobody_wrote_it": ({"store": "tcgen05.st.sync.aligned.32x32b.x2.b32 [%a], {%v0, %v1};"}, "uninitialised", ("second",)),
     "deallocated_under_a_load": ({"wait_second": "", "end": "bar.sync 0;", "second": LOAD + " bra END;"}, "tensor-async",
                                  ("dealloc", "second")),
     "deallocated_too_early": ({"end": ""}, "tensor-memory tensor-async", ("dealloc", "second", "store", "load", "again")),

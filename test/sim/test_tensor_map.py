@@ -97,6 +97,7 @@ class Case:
         self.count = [box0] + [-(-b // s) for b, s in zip(self.box[1:], self.step[1:])]
         self.row = box0 if padded else box0 * self.bits // 8
         self.total = self.row * int(np.prod(self.count[1:], dtype=int))
+        self.transaction = self.total * PADDED.get(self.type, 16) // 16  # CUTLASS and Triton expect it without the padding
 
     def encode(self, **changes):
         raw = (ctypes.c_uint8 * 192)()
@@ -193,7 +194,7 @@ def launch(case, store=False, operation="", map_=None, rank=None, change=lambda 
     device.expose(case.memory.ctypes.data, case.memory.nbytes, "tensor")
     device.expose(shared.ctypes.data, shared.nbytes, "shared")
     at = (case.at + [0] * 5)[:5]
-    params = (map_ or encoded) + struct.pack("<Q5iIII", shared.ctypes.data, *at, case.shared, case.total, shared.nbytes)
+    params = (map_ or encoded) + struct.pack("<Q5iIII", shared.ctypes.data, *at, case.shared, case.transaction, shared.nbytes)
     module = device.load(change(kernel(rank or case.rank, store, operation)))
     report = module.launch("k", 1, 32, params, arch="sm_90a", shared=shared.nbytes, **options)
     return report, before, shared
@@ -388,7 +389,7 @@ def edited(case, text=EDIT, **options):
         if d:
             fields.append(f"tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [made], {d - 1}, "
                           f"{case.strides[d - 1]};")
-    text = text.replace("FIELDS", "\n".join(fields)).replace("TOTAL", str(case.total)).replace("RANK", str(case.rank))
+    text = text.replace("FIELDS", "\n".join(fields)).replace("TOTAL", str(case.transaction)).replace("RANK", str(case.rank))
     text = text.replace("COORDINATES", ", ".join(map(str, case.at)))
     made, o = np.zeros(256, np.uint8), np.zeros(1024, np.uint8)
     made = made[-made.ctypes.data % 128:][:128]

@@ -140,6 +140,61 @@ def test_a_remark(name):
         np.testing.assert_array_equal(o, want)
 
 
+UNWRITTEN = HEAD + """.visible .entry k(.param .u64 o)
+{
+.reg .pred %p, %q; .reg .b32 %t, %a, %d, %s, %u<2>, %x<4>; .reg .b64 %o, %n;
+.shared .b32 base; .shared .align 16 .b32 values[64]; .shared .align 8 .b64 done;
+ld.param.u64 %o, [o]; mov.u32 %t, %tid.x; mul.wide.u32 %n, %t, 4; add.s64 %o, %o, %n; setp.lt.u32 %p, %t, 999;
+mov.u32 %s, values; shl.b32 %a, %t, 2; add.u32 %s, %s, %a;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32; //@alloc
+bar.sync 0;
+ld.shared.b32 %d, [base]; add.u32 %a, %d, 1;
+tcgen05.st.sync.aligned.32x32b.x1.b32 [%a], {%t}; tcgen05.wait::st.sync.aligned;
+tcgen05.ld.sync.aligned.32x32b.x2.b32 {%u0, %u1}, [%d]; //@load
+tcgen05.wait::ld.sync.aligned;
+add.u32 %x0, %u0, %t; mov.u32 %x1, 7; st.global.b32 [%o], %u1;
+USE //@use
+tcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 32;
+ret;
+}
+"""
+EXCHANGED = "st.shared.b32 [%s], %x0; bar.sync 0; xor.b32 %a, %s, 4; ld.shared.b32 %x2, [%a];"
+UNWRITTEN_USES = {  # and whether that lets the value out
+    "selected_away": ("selp.b32 %x2, %x1, %x0, %p; st.global.b32 [%o], %x2;", False),
+    "selected": ("selp.b32 %x2, %x0, %x1, %p; st.global.b32 [%o], %x2;", True),
+    "stored": ("st.global.b32 [%o], %x0;", True),
+    "set_again": ("mov.u32 %x0, 1; st.global.b32 [%o], %x0;", False),
+    "set_again_by_some": ("setp.lt.u32 %q, %t, 31; @%q mov.u32 %x0, 1; st.global.b32 [%o], %x0;", True),
+    "others_store": ("setp.lt.u32 %q, %t, 31; @%q mov.u32 %x0, 1; @%q st.global.b32 [%o], %x0;", False),
+    "compared": ("setp.eq.u32 %q, %x0, 5; @%q st.global.b32 [%o], %x1;", True),
+    "branch": ("setp.eq.u32 %q, %x0, 5; @%q bra NEXT; st.global.b32 [%o], %x1; NEXT:", True),
+    "address": ("cvt.u64.u32 %n, %x0; and.b64 %n, %n, 0; add.s64 %o, %o, %n; st.global.b32 [%o], %x1;", True),
+    "exchanged": (EXCHANGED, False),
+    "exchanged_and_stored": (EXCHANGED + " st.global.b32 [%o], %x2;", True),
+    "overwritten": (EXCHANGED.replace("bar", "st.shared.b32 [%s], %t; bar") + " st.global.b32 [%o], %x2;", False),
+    "shuffled": ("shfl.sync.bfly.b32 %x2, %x0, 1, 31, -1; st.global.b32 [%o], %x2;", True),
+    "copied": ("st.shared.b32 [%s], %x0; fence.proxy.async; bar.sync 0; setp.eq.u32 %q, %t, 0; "
+               "@%q cp.async.bulk.global.shared::cta.bulk_group [%o], [values], 128; "
+               "@%q cp.async.bulk.commit_group; @%q cp.async.bulk.wait_group 0;", True),
+    "kept": ("tcgen05.st.sync.aligned.32x32b.x1.b32 [%d], {%x0}; tcgen05.wait::st.sync.aligned;", False),
+    "kept_and_stored": ("tcgen05.st.sync.aligned.32x32b.x1.b32 [%d], {%x0}; tcgen05.wait::st.sync.aligned; "
+                        "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%x2}, [%d]; tcgen05.wait::ld.sync.aligned; "
+                        "st.global.b32 [%o], %x2;", True)}
+
+
+@pytest.mark.parametrize("name", UNWRITTEN_USES)
+def test_a_load_of_what_nobody_wrote(name):
+    """Compilers load accumulators that they throw away: an error where the value gets out, silence where it does not."""
+    use, gets_out = UNWRITTEN_USES[name]
+    text = UNWRITTEN.replace("USE", use)
+    for seed in range(4):
+        report = sim.launch(text, "k", 1, 32, [np.zeros(32, np.uint32)], arch="sm_100a", check=True, seed=seed, adversarial=seed > 0)
+        found = [e for e in report.errors if e["kind"] != "remark"]
+        assert [e["kind"] for e in found] == ["uninitialised"] * gets_out, report.text()
+        if gets_out:
+            assert line_of(text, "use") in {int(n) for n in re.findall(r"PTX line (\d+)", found[0]["message"])} | {found[0]["ptx_line"]}
+
+
 ALLOCATE = HEAD + """.visible .entry k(.param .u64 o)
 {
 .reg .pred %p; .reg .b32 %t, %d, %e; .reg .b64 %o;

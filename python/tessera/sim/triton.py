@@ -27,7 +27,7 @@ from triton.runtime import _allocation
 from ._native import architectures
 from .device import SimError
 from .host import SimulationError, TensorHost
-from .tensor_map import encode_tiled
+from .tensor_map import encode_im2col, encode_tiled
 
 _FORMATS = {"i1": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q",
             "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
@@ -68,8 +68,16 @@ class _Utils:
             [element_bytes * s for s in list(strides)[::-1][1:]],
             list(block)[::-1], swizzle=swizzle, fill=padding))
 
-    def fill_tma_descriptor_im2col(self, *arguments):
-        raise SimError("im2col tensor descriptors are not modelled")
+    def fill_tma_descriptor_im2col(self, base, swizzle, element_bytes, type_,
+                                   block, shape, strides, padding, lower,
+                                   upper, steps):
+        """The same for pixels; corners come outermost first, too."""
+        pixels, channels = block
+        return _TensorMap(encode_im2col(
+            type_, base, list(shape)[::-1],
+            [element_bytes * s for s in list(strides)[::-1][1:]],
+            list(lower)[::-1], list(upper)[::-1], channels, pixels,
+            steps=list(steps)[::-1], swizzle=swizzle, fill=padding))
 
 
 class _TensorMap:
