@@ -83,6 +83,7 @@ class Knobs:
         "TESSERA_CUDA_DRIVER": "the CUDA driver library instead of libcuda.so.1; the simulator's libtessera_cuda.so poses as a GPU",
         "TESSERA_HIDE_CPU_FEATURES": "processor features to do without, for tests: avx512f,amx-tile",
         "TESSERA_SIM_ARCH": "the GPU that the simulator is: sm_80",
+        "TESSERA_SIM_BOARD": "the card that it is, with its multiprocessors and memory: H100, B200, GB300, RTX 5090",
         "TESSERA_SIM_CHECK": "1: the simulator looks for races and bad barriers",
         "TESSERA_SIM_COUNT": "1: the simulator counts transactions and bank conflicts",
         "TESSERA_SIM_SEED": "the simulator orders warps by this seed",

@@ -1,9 +1,11 @@
 // cuInit, devices, contexts, errors, entry points.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/driver/Api.h"
+#include "sim/driver/Boards.h"
 #include "sim/exec/Limits.h"
 #include <cstring>
 #include <dlfcn.h>
+#include <utility>
 
 using namespace tessera::sim;
 using namespace tessera::sim::driver;
@@ -19,6 +21,14 @@ int deviceOf(const void *context) {
 }
 unsigned archOf(int device) {
   return state().archs[device >= 0 && device < int(maxDevices) ? device : 0];
+}
+/// Only the first GPU is a card.
+const Board *boardOf(int device) {
+  try {
+    return device ? nullptr : chosenBoard();
+  } catch (const std::exception &) {
+    return nullptr; // said when the driver was loaded
+  }
 }
 } // namespace
 
@@ -45,7 +55,10 @@ CU cuDeviceGet(int *device, int ordinal) {
   return Success;
 }
 CU cuDeviceGetName(char *name, int size, int device) {
-  std::snprintf(name, size, "Tessera simulator (sm_%u)", archOf(device));
+  if (const Board *board = boardOf(device))
+    std::snprintf(name, size, "Tessera simulator (%s)", board->name);
+  else
+    std::snprintf(name, size, "Tessera simulator (sm_%u)", archOf(device));
   return Success;
 }
 CU cuDeviceGetUuid_v2(unsigned char *uuid, int) {
@@ -72,6 +85,7 @@ CU cuDeviceComputeCapability(int *major, int *minor, int device) {
 CU cuDeviceGetAttribute(int *value, int attribute, int device) {
   unsigned arch = archOf(device);
   const Machine &m = machine(arch);
+  const Board *board = boardOf(device);
   struct Entry {
     int attribute, value;
   };
@@ -90,13 +104,13 @@ CU cuDeviceGetAttribute(int *value, int attribute, int device) {
                          {13, 1000000},
                          {14, 512},
                          {15, 1},
-                         {16, 4},
+                         {16, board ? board->multiprocessors : 4},
                          {18, 0},
                          {19, 1},
                          {31, 1},
                          {36, 1000000},
                          {37, 256},
-                         {38, 4 << 20},
+                         {38, board ? board->l2Bytes : 4 << 20},
                          {39, int(m.threads)},
                          {40, 1},
                          {41, 1},
@@ -293,6 +307,11 @@ CU cuGetProcAddress(const char *name, void **function, int version,
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }
 CU cuGetExportTable(const void **, const void *) {
+  // Told once; the runtime that CuTe DSL's package links asks as well, and
+  // nothing of it is used.
+  static bool isTold = dlopen("libtessera_cute.so", RTLD_NOW | RTLD_NOLOAD);
+  if (std::exchange(isTold, true))
+    return NotSupported;
   return problem(NotSupported,
                  "private driver tables are asked for: the program carries "
                  "NVIDIA's runtime; build it with nvcc -cudart shared and run "

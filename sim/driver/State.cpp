@@ -3,6 +3,7 @@
 #include "sim/driver/State.h"
 
 #include "sim/api/tessera_sim.h"
+#include "sim/driver/Boards.h"
 #include "sim/driver/FatBinary.h"
 #include "sim/exec/Limits.h"
 #include "sim/exec/Warp.h"
@@ -24,26 +25,37 @@ State::State() : device(sharedDevice()) {
     const char *value = std::getenv(name);
     return value && *value ? value : nullptr;
   };
-  if (const char *text = option("TESSERA_SIM_ARCH"))
-    try {
-      archs[0] = parseArch(text);
-    } catch (const std::exception &e) {
-      // Whatever is asked of this GPU fails.
-      std::fprintf(stderr, "tessera-sim: TESSERA_SIM_ARCH: %s\n", e.what());
-      stickyError = NoDevice;
+  const char *text = option("TESSERA_SIM_ARCH"), *what = "TESSERA_SIM_BOARD";
+  try {
+    if (const Board *board = chosenBoard()) {
+      archs[0] = board->arch;
+      totalMemory = board->memory;
     }
+    what = "TESSERA_SIM_ARCH";
+    if (unsigned chosen = archs[0]; text) {
+      archs[0] = parseArch(text);
+      if (chosenBoard() && archs[0] != chosen)
+        throw std::runtime_error(std::string(chosenBoard()->name) +
+                                 " is a GPU of sm_" + std::to_string(chosen) +
+                                 ", not of " + text);
+    }
+  } catch (const std::exception &e) {
+    // Whatever is asked of this GPU fails.
+    std::fprintf(stderr, "tessera-sim: %s: %s\n", what, e.what());
+    stickyError = NoDevice;
+  }
   check = option("TESSERA_SIM_CHECK") && *option("TESSERA_SIM_CHECK") != '0';
   count = option("TESSERA_SIM_COUNT") != nullptr;
-  if (const char *text = option("TESSERA_SIM_SEED")) {
+  if ((text = option("TESSERA_SIM_SEED"))) {
     // "3", or "3,elect": the seed picks the lanes of elect.sync too.
     char *rest = nullptr;
     seed = std::strtoull(text, &rest, 0);
     electBySeed = std::string_view(rest) == ",elect";
     adversarial = true;
   }
-  if (const char *text = option("TESSERA_SIM_THREADS"))
+  if ((text = option("TESSERA_SIM_THREADS")))
     threads = unsigned(std::atoi(text));
-  if (const char *text = option("TESSERA_SIM_REPORT"))
+  if ((text = option("TESSERA_SIM_REPORT")))
     reportPath = text;
 }
 

@@ -147,7 +147,9 @@ int takeOptions(int argc, char **argv) {
     if (name == "--arch" && i + 1 < argc) {
       parseArch(argv[++i]);
       setenv("TESSERA_SIM_ARCH", argv[i], 1);
-    } else if (name == "--max-instructions" && i + 1 < argc)
+    } else if (name == "--board" && i + 1 < argc)
+      setenv("TESSERA_SIM_BOARD", argv[++i], 1);
+    else if (name == "--max-instructions" && i + 1 < argc)
       setenv("TESSERA_SIM_MAX_INSTRUCTIONS", argv[++i], 1);
     else if (name == "--max-seconds" && i + 1 < argc)
       setenv("TESSERA_SIM_MAX_SECONDS", argv[++i], 1);
@@ -242,10 +244,12 @@ int usage() {
       "           [--max-instructions N] [--max-seconds N]\n"
       "         VALUE: i32:7  f32:1.5  u64:0  zeros:f32:1024  range:i32:100\n"
       "                random:f32:1024  file:data.bin\n"
-      "       tessera-sim exec [--arch sm_80] [--check] [--count] [--seed N] "
-      "[--report FILE]\n"
-      "           [--elect-by-seed] [--max-instructions N] [--max-seconds N] "
-      "PROGRAM ARGS...\n"
+      "       tessera-sim exec [--arch sm_80] [--board H100] [--check] "
+      "[--count] "
+      "[--seed N]\n"
+      "           [--report FILE] "
+      "[--elect-by-seed] [--max-instructions N] [--max-seconds N]\n"
+      "           PROGRAM ARGS...\n"
       "       tessera-sim triton SCRIPT.py [--arch sm_80] [--check]\n"
       "           [--max-instructions N] [--max-seconds N] ARGS...\n"
       "       tessera-sim check FILE.ptx...   parse and look up only\n"

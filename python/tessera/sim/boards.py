@@ -5,7 +5,9 @@ that size their grids by them. Without a choice a simulated GPU has few
 multiprocessors, which is what a simulation wants.
 
 The figures are those commonly given for these cards; they were not compared
-with a document of NVIDIA's or with a card. GB300 is not here for that reason."""
+with a card. GB300 is the whole chip of NVIDIA's "Inside NVIDIA Blackwell
+Ultra" (160 multiprocessors, 288 GB); a card that is sold may have fewer, and
+its cache is taken from B200. sim/driver/Boards.cpp has the same table."""
 
 from dataclasses import dataclass
 
@@ -38,6 +40,7 @@ class Board:
 
 BOARDS = [Board("H100", 90, 132, 80 << 30, 50 << 20),
           Board("B200", 100, 148, 180 << 30, 126 << 20),
+          Board("GB300", 103, 160, 288 << 30, 126 << 20),
           Board("RTX 5090", 120, 170, 32 << 30, 96 << 20),
           Board("RTX 5080", 120, 84, 16 << 30, 64 << 20),
           Board("RTX 5070", 120, 48, 12 << 30, 48 << 20)]
