@@ -4,6 +4,7 @@
 #include "sim/check/GridTrace.h"
 #include "sim/check/Semantics.h"
 #include "sim/check/Shadow.h"
+#include "sim/exec/BulkCopy.h"
 #include "sim/exec/Cluster.h"
 #include "sim/exec/Mbarrier.h"
 #include <cinttypes>
@@ -82,17 +83,26 @@ void BlockChecker::reportAsync(Warp &w, const Inst &i, unsigned lane,
 
 // Proxies
 
+/// PTX ISA 9.7.13.4: the fence is for the bytes that it names.
+static uint64_t fencedKey(uint64_t block, uint64_t map) {
+  return block ^ map >> 6 << 24;
+}
+
 void BlockChecker::fenceProxy(Warp &w, uint32_t mask, uint8_t proxies) {
+  const auto *place = proxies == proxyTensorMap
+                          ? static_cast<const Address *>(w.inst->extra.get())
+                          : nullptr;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned t = w.index * 32 + std::countr_zero(m);
+    uint64_t map = place ? place->of(w, t % 32) : 0;
     ThreadState &s = threads[t];
     auto clock = std::make_shared<Clock>(*s.known);
     for (unsigned k = 0; k < proxyCount; ++k) {
       if (!(proxies >> k & 1))
         continue;
       for (const auto &[number, view] : clock->blocks)
-        clock->fenced[k][number].join(view);
-      Clock::BlockView &own = clock->fenced[k][block.linear];
+        clock->fenced[k][fencedKey(number, map)].join(view);
+      Clock::BlockView &own = clock->fenced[k][fencedKey(block.linear, map)];
       if (own.each.empty())
         own.each.assign(owner.threadsPerBlock, 0);
       own.each[t] = std::max(own.each[t], s.epoch);
@@ -136,8 +146,8 @@ void BlockChecker::tensorMapRead(Warp &w, const Inst &i, unsigned lane,
     Mark write = byte.write;
     checkByte(byte, w, i, lane, a, nullptr, AccessKind::Read);
     if (!write.inst || !ordered(write, t) ||
-        Clock::of(threads[t].known->fenced[2], write.block, write.thread) >=
-            write.epoch)
+        Clock::of(threads[t].known->fenced[2], fencedKey(write.block, address),
+                  write.thread) >= write.epoch)
       continue;
     report("proxy-fence", w, i, lane, a, write.inst,
            threadName(w, lane) + " uses the tensor map at " +

@@ -5,6 +5,7 @@
 #include "sim/check/Checker.h"
 #include "sim/check/Semantics.h"
 #include "sim/exec/Access.h"
+#include "sim/exec/BulkCopy.h"
 #include "sim/exec/Decode.h"
 #include "sim/exec/Ring.h"
 #include "sim/exec/SmallFloat.h"
@@ -323,6 +324,12 @@ void decodeFence(Decoder &d, Inst &inst) {
                  : shared ? check::proxyShared
                  : d.has("global") ? check::proxyGlobal
                                    : check::proxyShared | check::proxyGlobal;
+    if (inst.flags == check::proxyTensorMap) {
+      if (!d.operandCount())
+        d.fail("needs the address of a tensor map");
+      inst.extra = std::make_shared<Address>(
+          decodeAddress(d, d.operand(0), Space::Generic));
+    }
     inst.fn = fenceProxy;
     return;
   }

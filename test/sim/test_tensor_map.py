@@ -369,6 +369,7 @@ ret;
 EDIT_BUGS = {
     "no_acquire": ({"acquire": ""}, "proxy-fence", "copy"),
     "release_is_no_acquire": ({"acquire": "fence.proxy.tensormap::generic.release.gpu;"}, "proxy-fence", "copy"),
+    "acquire_of_another_map": ({"acquire": "fence.proxy.tensormap::generic.acquire.gpu [%m+128], 128;"}, "proxy-fence", "copy"),
     "no_warp_sync": ({"warp_sync_2": ""}, "race", "publish"),
 }
 
