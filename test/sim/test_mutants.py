@@ -22,3 +22,12 @@ def test_hopper_mutants():
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     print(result.stdout)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_pipeline_mutants():
+    """Of our kernels; those of Triton are run apart."""
+    script = pathlib.Path(__file__).with_name("pipeline_mutants.py")
+    result = subprocess.run([sys.executable, str(script), "--ours", "--seed", "2", "--count", "60", "--tries", "4"],
+                            capture_output=True, text=True)
+    print(result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
