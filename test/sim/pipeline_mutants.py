@@ -99,8 +99,8 @@ BARRIER = re.compile(r"mbarrier\.|barrier\.|bar\.|tcgen05\.(commit|alloc|dealloc
 REMARKED = {"drop tcgen05.wait::ld": ("the register is there", "its thread reads what it loaded before it tells anybody: the load has ended")}
 # Kernels, operators and statements whose loss does no harm if nothing is reported: why.
 HARMLESS = [
-    ("triton specialised sm_90|triton flat sm_90", "(drop the|relaxed) wait", "try_wait",
-     "the same warp group released its tile of A after the same wgmma.wait_group, and this thread waited for that"),
+    ("triton (specialised|flat) sm_90", "drop the wait$|relaxed (wait|arrival)$", "mbarrier",
+     "each warp group releases A and B in one turn after the same wgmma.wait_group, and the copying warps wait for both"),
     ("triton (specialised|flat|attention) sm_100|gluon", "drop the proxy fence", "fence.proxy.async",
      "all operands of the product are written by copies, the result's threads have a fence of their own"),
     ("gluon pair", "drop the wait for the cluster", "barrier.cluster.wait",
