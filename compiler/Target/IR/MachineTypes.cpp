@@ -8,9 +8,13 @@
 
 #include "compiler/Target/IR/Target.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -78,45 +82,81 @@ static int64_t bitsOf(Type type) {
   return type.isIntOrFloat() ? int64_t(type.getIntOrFloatBitWidth()) : 0;
 }
 
-LogicalResult tessera::target::verifyMachineOp(Operation *op) {
+/// Types that are known to be a machine's: a kernel has a few, many times.
+using KnownTypes = llvm::SmallPtrSet<const void *, 16>;
+
+static LogicalResult verifyTypes(Operation *op, TypeRange types,
+                                 KnownTypes &known) {
+  for (Type type : types)
+    if (!known.contains(type.getAsOpaquePointer())) {
+      if (failed(verifyType(op, type)))
+        return failure();
+      known.insert(type.getAsOpaquePointer());
+    }
+  return success();
+}
+
+static LogicalResult verifyAttribute(Operation *op, StringRef name,
+                                     Attribute attribute) {
+  if (auto type = dyn_cast<TypeAttr>(attribute);
+      type && !isa<FunctionType>(type.getValue())) {
+    if (failed(verifyType(op, type.getValue())))
+      return failure();
+    // The other dialects are lowered; what stands in LLVM's stays.
+    if (isa<LLVM::LLVMDialect>(op->getDialect()) &&
+        !LLVM::isCompatibleType(type.getValue()))
+      return op->emitError() << "LLVM has no " << type.getValue();
+  }
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  if (number && name.contains("alignment") &&
+      (number.getValue().getActiveBits() > 32 ||
+       number.getInt() > maxAlignment ||
+       (number.getInt() && !llvm::isPowerOf2_64(number.getInt()))))
+    return op->emitError() << "an alignment is a power of two up to "
+                           << maxAlignment << ", not " << number;
+  return success();
+}
+
+/// To list the attributes of an op is slow. Arithmetic, most of a kernel, has
+/// neither types nor alignments among them; accesses have them by these names.
+static LogicalResult verifyAttributes(Operation *op) {
+  Dialect *dialect = op->getDialect();
+  if (isa_and_present<arith::ArithDialect, math::MathDialect, scf::SCFDialect>(
+          dialect))
+    return success();
+  bool isAccess = isa_and_present<vector::VectorDialect>(dialect) ||
+                  isa<LLVM::AllocaOp, LLVM::ConstantOp, LLVM::ExtractValueOp,
+                      LLVM::GEPOp, LLVM::LoadOp, LLVM::MaskedLoadOp,
+                      LLVM::MaskedStoreOp, LLVM::Prefetch, LLVM::StoreOp>(op);
+  if (isAccess)
+    for (StringRef name : {"alignment", "elem_type"})
+      if (std::optional<Attribute> found = op->getInherentAttr(name);
+          found && *found && failed(verifyAttribute(op, name, *found)))
+        return failure();
+  for (NamedAttribute each : isAccess
+                                 ? op->getDiscardableAttrDictionary().getValue()
+                                 : op->getAttrs())
+    if (failed(verifyAttribute(op, each.getName(), each.getValue())))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyOp(Operation *op, KnownTypes &known) {
   if (isa_and_present<scf::SCFDialect>(op->getDialect()) &&
       !isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp>(
           op))
     return op->emitError() << "'" << op->getName()
                            << "' may not stand in a kernel of a machine";
-  for (Type type : op->getResultTypes())
-    if (failed(verifyType(op, type)))
-      return failure();
+  if (failed(verifyTypes(op, op->getResultTypes(), known)))
+    return failure();
   for (Region &region : op->getRegions()) {
     if (!region.empty() && !llvm::hasSingleElement(region))
       return op->emitError() << "a region of a kernel is one block";
-    for (Type type : region.getArgumentTypes())
-      if (failed(verifyType(op, type)))
-        return failure();
+    if (failed(verifyTypes(op, region.getArgumentTypes(), known)))
+      return failure();
   }
-  // Arithmetic, most of a kernel, has neither types nor alignments among its
-  // attributes; to list those of an op is slow.
-  if (llvm::is_contained({"arith", "math", "scf"},
-                         op->getName().getDialectNamespace()))
-    return success();
-  for (NamedAttribute attribute : op->getAttrs()) {
-    if (auto type = dyn_cast<TypeAttr>(attribute.getValue());
-        type && !isa<FunctionType>(type.getValue())) {
-      if (failed(verifyType(op, type.getValue())))
-        return failure();
-      // The other dialects are lowered; what stands in LLVM's stays.
-      if (isa<LLVM::LLVMDialect>(op->getDialect()) &&
-          !LLVM::isCompatibleType(type.getValue()))
-        return op->emitError() << "LLVM has no " << type.getValue();
-    }
-    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (number && attribute.getName().getValue().contains("alignment") &&
-        (number.getValue().getActiveBits() > 32 ||
-         number.getInt() > maxAlignment ||
-         (number.getInt() && !llvm::isPowerOf2_64(number.getInt()))))
-      return op->emitError() << "an alignment is a power of two up to "
-                             << maxAlignment << ", not " << number;
-  }
+  if (failed(verifyAttributes(op)))
+    return failure();
   if (auto alloca = dyn_cast<LLVM::AllocaOp>(op))
     return verifyStack(alloca);
   if (auto prefetch = dyn_cast<LLVM::Prefetch>(op))
@@ -133,7 +173,13 @@ LogicalResult tessera::target::verifyMachineOp(Operation *op) {
   return success();
 }
 
-LogicalResult tessera::target::verifyMachineKernel(KernelOp kernel) {
+LogicalResult tessera::target::verifyMachineOp(Operation *op) {
+  KnownTypes known;
+  return verifyOp(op, known);
+}
+
+LogicalResult tessera::target::verifyMachineKernel(
+    KernelOp kernel, llvm::function_ref<LogicalResult(Operation *)> isListed) {
   for (Type type : kernel.getArgumentTypes())
     if (!isMachineType(type))
       return kernel.emitOpError() << "takes numbers and pointers, not " << type;
@@ -142,7 +188,14 @@ LogicalResult tessera::target::verifyMachineKernel(KernelOp kernel) {
     return kernel.emitOpError() << "returns a number or nothing";
   if (!llvm::hasSingleElement(kernel.getBody()))
     return kernel.emitOpError() << "is one block";
-  WalkResult result = kernel.getBody().walk(
-      [](Operation *op) -> WalkResult { return verifyMachineOp(op); });
-  return failure(result.wasInterrupted());
+  KnownTypes known;
+  bool good = true;
+  kernel.getBody().walk([&](Operation *op) {
+    bool isHere = !isListed || succeeded(isListed(op));
+    good &= isHere;
+    // One error of a type is enough.
+    if (isHere && good && failed(verifyOp(op, known)))
+      good = false;
+  });
+  return success(good);
 }

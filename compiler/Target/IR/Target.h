@@ -32,8 +32,11 @@ namespace tessera::target {
 /// Whether an op of a kernel works on what machines have: registers, short
 /// vectors, pointers, a small stack.
 mlir::LogicalResult verifyMachineOp(mlir::Operation *op);
-/// The same of the kernel's signature and all its ops.
-mlir::LogicalResult verifyMachineKernel(KernelOp kernel);
+/// The same of the kernel's signature and all its ops; `isListed` says which of
+/// them the machine has at all, with an error where it has not.
+mlir::LogicalResult verifyMachineKernel(
+    KernelOp kernel,
+    llvm::function_ref<mlir::LogicalResult(mlir::Operation *)> isListed = {});
 
 } // namespace tessera::target
 
