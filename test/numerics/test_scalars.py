@@ -207,11 +207,11 @@ def test_long_chains_take_linear_time():
             b = (b ^ a) % 1000 + b % 7 + j
         return b
 
-    begin = time.perf_counter()
+    begin = time.process_time()  # others may hold the machine
     for a, b in ((0, 5), (3, -4), (10, 1234)):
         assert int(chain(a, b)) == chained(a, b), (a, b)
         assert int(bits(a, b)) == bitwise(a, b), (a, b)
-    assert time.perf_counter() - begin < 30  # it was 2^n
+    assert time.process_time() - begin < 5  # 0.1 s; it was 2^n
 
 
 @tsr.function

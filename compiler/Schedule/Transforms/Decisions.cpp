@@ -3,6 +3,7 @@
 
 #include "compiler/Schedule/Transforms/Decisions.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -281,27 +282,29 @@ void writeAlong(Writer &writer, Value value, int64_t axis) {
 
 } // namespace
 
-/// A number that a kernel computes for itself: made of numbers it is given.
-static bool isNumber(Value value, FuseOp fuse) {
-  if (rankOf(value) != 0)
-    return false;
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return isScalar(fuse.getInputs()[argument.getArgNumber()]);
-  Operation *op = value.getDefiningOp();
-  return isa<ConstantOp>(op) ||
-         (isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value part) {
-            return isNumber(part, fuse);
-          }));
-}
-
-/// How many ops of a kernel compute, rather than move or repeat.
+/// How many ops of a kernel compute, rather than move or repeat; numbers that
+/// it makes for itself of numbers it is given do not count.
 static int64_t countComputed(FuseOp fuse, const Work &work) {
-  return llvm::count_if(
-      fuse.getBody().front().without_terminator(), [&](Operation &op) {
-        return !isa<BroadcastOp, TransposeOp, ReshapeOp, ConstantOp, TileOp,
-                    PlaceOp, PipelineOp>(op) &&
-               (&op == work.root || !isNumber(op.getResult(0), fuse));
-      });
+  Block &body = fuse.getBody().front();
+  llvm::DenseSet<Value> numbers;
+  for (auto [argument, input] :
+       llvm::zip_equal(body.getArguments(), fuse.getInputs()))
+    if (rankOf(argument) == 0 && isScalar(input))
+      numbers.insert(argument);
+  int64_t count = 0;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<TileOp, PlaceOp, PipelineOp>(op))
+      continue;
+    Value result = op.getResult(0);
+    auto isKnown = [&](Value part) { return numbers.contains(part); };
+    if (rankOf(result) == 0 &&
+        (isa<ConstantOp>(op) ||
+         (isElementwise(&op) && llvm::all_of(op.getOperands(), isKnown))))
+      numbers.insert(result);
+    count += !isa<BroadcastOp, TransposeOp, ReshapeOp, ConstantOp>(op) &&
+             (&op == work.root || !numbers.contains(result));
+  }
+  return count;
 }
 
 void schedule::writeDecisions(FuseOp fuse, DictionaryAttr schedule,
